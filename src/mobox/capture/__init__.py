@@ -1,0 +1,1 @@
+"""Where raw events come from: an agent's process, an in-process agent, a recording."""

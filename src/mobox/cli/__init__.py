@@ -1,0 +1,40 @@
+"""The `mobox` command: one module per subcommand, each with `add(subcommands)`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from mobox import __version__
+from mobox.cli import convert, demo
+from mobox.errors import MoboxError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 2 when it was asked for wrongly."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+    except MoboxError as error:
+        print(f"mobox: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader has had enough, as `head` does
+        sys.stderr.close()  # or the interpreter complains about stdout while it exits
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mobox", description="Any agent in, any frontend out, nothing lost in between."
+    )
+    parser.add_argument("--version", action="version", version=f"mobox {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in (convert, demo):
+        command.add(commands)
+    return parser

@@ -1,0 +1,91 @@
+"""`mobox convert`: a framework's recorded or piped stream, as a protocol's bytes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from mobox.capture.jsonlines import JsonLines
+from mobox.delivery import sse
+from mobox.events import LogEntry, Raw
+from mobox.formatters import get_formatter, profiles_of, protocols
+from mobox.parsers import frameworks
+from mobox.pipeline import Recorder
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+READ = 64 * 1024
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its options."""
+    command = commands.add_parser(
+        "convert",
+        help="turn an agent's stream into what a frontend reads",
+        description="Reads JSON lines or an SSE body and writes the protocol's bytes as they come.",
+    )
+    command.add_argument("--from", dest="framework", metavar="FRAMEWORK", help="who wrote it")
+    command.add_argument("--to", dest="protocol", metavar="PROTOCOL", help="who reads it")
+    command.add_argument("--profile", help="the version of the client that reads it")
+    command.add_argument(
+        "--message-id", default="msg_1", metavar="ID", help="id of the message (default: msg_1)"
+    )
+    command.add_argument("--list", action="store_true", help="list frameworks and protocols")
+    command.add_argument("file", nargs="?", metavar="FILE", help="default: standard input")
+    command.set_defaults(run=run, usage_error=command.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert; broken input is reported and carried on as RAW, never fatal."""
+    if arguments.list:
+        print(listing())
+        return 0
+    if not arguments.framework or not arguments.protocol:
+        arguments.usage_error("--from and --to are needed; --list shows what there is")
+    source = _open(arguments)
+    with source:
+        for frames in convert(source, arguments):
+            sys.stdout.buffer.write(frames)
+            sys.stdout.buffer.flush()
+    return 0
+
+
+def listing() -> str:
+    """The names that --from, --to and --profile take."""
+    wire = [f"  {name} ({', '.join(profiles_of(name))})" for name in protocols()]
+    return "\n".join(["frameworks:", *(f"  {name}" for name in frameworks()), "protocols:", *wire])
+
+
+def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
+    """The frames for each read of `source`, as soon as it is read."""
+    lines, recorder = JsonLines(), Recorder(arguments.framework)
+    formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
+
+    def frames(entries: list[LogEntry]) -> bytes:
+        report(entries)
+        return sse.encode([d for entry in entries for d in formatter.format(entry)])
+
+    while data := source.read1(READ):  # type: ignore[attr-defined]
+        yield frames(recorder.feed(lines.feed(data)))
+    yield frames(recorder.feed(lines.close()) + recorder.close())
+
+
+def report(entries: list[LogEntry]) -> None:
+    """Tell of input that could not be read; the log has it as RAW."""
+    for entry in entries:
+        if isinstance(entry.event, Raw) and entry.event.source is not None:
+            print(f"mobox: entry {entry.seq}: {entry.event.source}", file=sys.stderr)
+
+
+def _open(arguments: argparse.Namespace) -> BinaryIO:
+    if arguments.file in (None, "-"):
+        return sys.stdin.buffer
+    try:
+        return Path(arguments.file).open("rb")
+    except OSError as error:
+        arguments.usage_error(f"cannot read {arguments.file}: {error.strerror}")
+        raise

@@ -1,0 +1,1 @@
+"""Deliveries: how a formatter's documents reach a frontend. Any delivery carries any format."""

@@ -1,0 +1,59 @@
+"""Formatters: log entries in, a protocol's JSON documents out. No I/O, no clock, no randomness.
+
+Rule 1: one protocol, one folder; nothing else in mobox knows its wire names.
+Rule 2: a formatter sees one entry at a time, in order, from the first; the same log gives the same
+        bytes. So a resumed stream is the log formatted again, with what was sent left out.
+Rule 3: what a frontend cannot show is left out here, never by the parser.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from mobox.errors import UnknownProfile, UnknownProtocol
+from mobox.events import LogEntry
+from mobox.registry import find, names
+
+__all__ = ["GROUP", "Formatter", "get_formatter", "profiles_of", "protocols"]
+
+GROUP = "mobox.formatters"
+
+
+class Formatter(Protocol):
+    """The state of one stream of one protocol. Documents are whole JSON, without framing."""
+
+    PROFILES: ClassVar[tuple[str, ...]]
+    """The client versions it can write for, the default first."""
+
+    def __init__(self, message_id: str, profile: str) -> None: ...
+
+    def format(self, entry: LogEntry) -> list[bytes]:
+        """The documents that tell `entry`."""
+        ...
+
+    def pause(self) -> list[bytes]:
+        """The documents that end a response where the run waits for an answer."""
+        ...
+
+    def resume(self) -> list[bytes]:
+        """The documents that begin a response in the middle, after entries formatted unsent."""
+        ...
+
+
+def get_formatter(protocol: str, message_id: str, profile: str | None = None) -> Formatter:
+    """A fresh formatter for one stream of `protocol`."""
+    factory: type[Formatter] = find(GROUP, protocol, UnknownProtocol)
+    if profile is not None and profile not in factory.PROFILES:
+        raise UnknownProfile(profile, factory.PROFILES)
+    return factory(message_id, profile or factory.PROFILES[0])
+
+
+def protocols() -> list[str]:
+    """The names `get_formatter` knows."""
+    return names(GROUP)
+
+
+def profiles_of(protocol: str) -> tuple[str, ...]:
+    """The profiles of `protocol`, the default first."""
+    factory: type[Formatter] = find(GROUP, protocol, UnknownProtocol)
+    return factory.PROFILES

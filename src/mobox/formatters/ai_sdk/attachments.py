@@ -1,0 +1,38 @@
+"""Sources and files: the parts of a message that come in one chunk."""
+
+from __future__ import annotations
+
+from mobox.events import File, Source
+from mobox.formatters.ai_sdk.chunks import chunk, data, known, scope
+
+__all__ = ["file", "source"]
+
+
+def source(event: Source, source_id: str) -> bytes:
+    """A page or a document; `mobox.for` is the text or the tool call that it belongs to."""
+    about = {
+        "for": event.id,
+        "citedText": event.cited_text,
+        "location": event.location,
+        "file": event.file,
+        "score": event.score,
+        "confidence": event.confidence,
+    }
+    metadata = {"mobox": known(about) | scope(event)}
+    common = {"sourceId": source_id, "providerMetadata": metadata}
+    if event.url is not None:
+        return chunk("source-url", url=event.url, title=event.title, **common)
+    title = event.title or event.document or event.file or "Source"
+    # The client wants a media type, and no framework tells one.
+    return chunk("source-document", mediaType="text/plain", title=title, **common)
+
+
+def file(event: File) -> bytes:
+    """A file with its address or its bytes; one that only the provider can fetch is data."""
+    about = known({"name": event.name, "size": event.size})
+    if event.base64 is None and event.url is None:
+        more = known({"mediaType": event.media_type, "fileId": event.file_id})
+        return data("file", more | about | scope(event))
+    url = event.url or f"data:{event.media_type};base64,{event.base64}"
+    metadata = {"mobox": about | scope(event)}
+    return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)

@@ -1,0 +1,121 @@
+"""Parsers: raw events of a framework in, StreamEvents out. No I/O, no clock, no randomness.
+
+Rule 1: one framework, one module; nothing else in mobox knows its event names.
+Rule 2: unknown input is never an error: it passes on as RAW, and nothing is lost.
+Rule 3: ids come from the framework; where it has none they are counted, behind the parser's prefix.
+Rule 4: a parser ends only what it opened itself; the lifecycle mends the rest.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from mobox.errors import ParseError, UnknownFramework
+from mobox.events import (
+    JSON,
+    Raw,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+)
+from mobox.blocks import BETWEEN_THOUGHTS, line_of
+from mobox.parsers.emitted import EmittedLines
+from mobox.registry import find, names
+
+__all__ = ["GROUP", "EventParser", "frameworks", "get_parser"]
+
+GROUP = "mobox.parsers"
+
+
+class EventParser:
+    """The state of one run of one framework. Subclasses say what its own lines mean, in `read`."""
+
+    framework: ClassVar[str] = "unknown"
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self._emitted = EmittedLines(prefix)
+        self._parsed: list[StreamEvent] = []
+
+    def read(self, raw: JSON) -> list[StreamEvent]:
+        """What one line of the framework means; may raise `msgspec.ValidationError`."""
+        return [Raw(raw=raw)]
+
+    def close(self) -> list[StreamEvent]:
+        """The source ended: end what this parser buffered, and propose a DONE if it saw one."""
+        return []
+
+    def feed(self, raw: JSON) -> list[StreamEvent]:
+        """Take one raw event; return what it meant: nothing, one event or several.
+
+        Every framework's agents may also print the simplified lines of `mobox.emitter`, and an
+        event that is one already passes through.
+        """
+        if isinstance(raw, StreamEvent):
+            return [raw]
+        try:
+            if type(raw) is dict and "data" in raw and self._emitted.knows(raw):
+                return self._emitted.read(raw)
+            return self.read(raw)
+        except msgspec.ValidationError as error:
+            return [Raw(raw=raw, source=f"malformed: {error}")]
+
+    def parse(self, raw: JSON) -> StreamEvent:
+        """`feed` for lines that mean exactly one event; raises rather than drop one."""
+        events = self.feed(raw)
+        if len(events) != 1:
+            raise ParseError(f"this line means {len(events)} events, not one: use feed()")
+        self._parsed += events
+        return events[0]
+
+    def get_text(self) -> str:
+        """The answer told by the events that `parse` returned."""
+        return "".join(_text_of(event) for event in self._parsed)
+
+    def get_thinking(self) -> str:
+        """The thoughts, and the subagents' comings and goings, that `parse` returned."""
+        thinking = ""
+        for event in self._parsed:
+            if isinstance(event, ThinkingDelta):
+                thinking += event.delta
+            elif line := _thought_of(event):
+                thinking += (BETWEEN_THOUGHTS if thinking else "") + line
+        return thinking
+
+
+def get_parser(framework: str, prefix: str = "") -> EventParser:
+    """A fresh parser for one run of `framework`; ids that it makes up start with `prefix`."""
+    factory = find(GROUP, framework, UnknownFramework)
+    parser: EventParser = factory(prefix)
+    return parser
+
+
+def frameworks() -> list[str]:
+    """The names `get_parser` knows."""
+    return names(GROUP)
+
+
+def _text_of(event: StreamEvent) -> str:
+    if event.scope:
+        return ""
+    if isinstance(event, Text):
+        return event.content
+    return event.delta if isinstance(event, TextDelta) else ""
+
+
+def _thought_of(event: StreamEvent) -> str:
+    if isinstance(event, Thinking):
+        return event.content
+    return line_of(event) if isinstance(event, SubagentStart | SubagentEnd) else ""
+
+
+class EmittedParser(EventParser):
+    """An agent that prints only the simplified lines."""
+
+    framework = "emitted"

@@ -1,0 +1,95 @@
+"""What Claude's messages cite, and what its server tools come back with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import convert
+
+from mobox.events import JSON, File, Source, StreamEvent
+from mobox.parsers.claude import wire
+
+__all__ = ["VENDOR", "cite", "found", "is_error", "uploaded", "without_secrets"]
+
+VENDOR = "anthropic"
+"""The key of `provider` under which this vendor's state is kept."""
+
+_SECRET = "encrypted_"
+_TOLD = {*wire.Citation.__struct_fields__} - {"type", "document_index"}
+
+Scope = tuple[str, ...]
+
+
+def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
+    """A citation of a text block."""
+    cited = convert(citation, wire.Citation)
+    link = cited.url or cited.source or ""
+    is_url = link.startswith(("http://", "https://"))
+    secret = {"encrypted_index": cited.encrypted_index} if cited.encrypted_index else None
+    return Source(
+        id=block_id,
+        scope=scope,
+        url=link if is_url else None,
+        document=cited.document_title if is_url or not link else link,
+        file=cited.file_id,
+        title=cited.title or cited.document_title,
+        cited_text=cited.cited_text,
+        location={k: v for k, v in citation.items() if k not in _TOLD and v is not None},
+        provider={VENDOR: secret} if secret else None,
+    )
+
+
+def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
+    """The pages and files that a server tool's output names."""
+    events: list[StreamEvent] = []
+    for item in _objects(output):
+        if isinstance(url := item.get("url"), str):
+            events.append(Source(id=tool_id, scope=scope, url=url, title=_title(item)))
+        for made in _objects(item.get("content")):
+            if isinstance(file_id := made.get("file_id"), str):
+                events.append(uploaded(tool_id, scope, file_id))
+    return events
+
+
+def uploaded(name: str, scope: Scope, file_id: str) -> File:
+    """A file in the container; the API tells neither its type nor its name."""
+    return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
+
+
+def is_error(output: JSON) -> bool:
+    """Whether a server tool says that it failed: its own error type, or an exit code."""
+    if not isinstance(output, dict):
+        return False
+    kind, code = output.get("type"), output.get("return_code")
+    return (isinstance(kind, str) and kind.endswith("_error")) or code not in (None, 0)
+
+
+def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]:
+    """`value` without its encrypted members, and those by their JSON pointer."""
+    if isinstance(value, list):
+        children = {str(i): child for i, child in enumerate(value)}
+    elif isinstance(value, dict):
+        children = value
+    else:
+        return value, {}
+    clean, secrets = {}, {}
+    for key, child in children.items():
+        if key.startswith(_SECRET) and child is not None:
+            secrets[f"{path}/{key}"] = child
+        else:
+            clean[key], inner = without_secrets(child, f"{path}/{key}")
+            secrets |= inner
+    return (list(clean.values()) if isinstance(value, list) else clean), secrets
+
+
+def _objects(value: JSON) -> Iterator[dict[str, JSON]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield item
+
+
+def _title(item: dict[str, JSON]) -> str | None:
+    for holder in (item, *_objects(item.get("content"))):
+        if isinstance(title := holder.get("title"), str):
+            return title
+    return None

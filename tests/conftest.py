@@ -1,0 +1,28 @@
+"""Fixtures and options that many tests share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ai_sdk_client import CLIENTS, AiSdkClients, find_node
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--regold", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def regold(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be rewritten instead of compared."""
+    return bool(request.config.getoption("--regold"))
+
+
+@pytest.fixture(scope="session")
+def ai_sdk() -> Iterator[AiSdkClients]:
+    """The real AI SDK clients."""
+    node = find_node()
+    if node is None or not (CLIENTS / "node_modules").is_dir():
+        missing = "node_modules in tests/clients" if node else "Node"
+        pytest.skip(f"NOT TESTED WITH THE REAL CLIENTS: no {missing}; `make test` installs it")
+    with AiSdkClients(node) as clients:
+        yield clients
