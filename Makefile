@@ -1,11 +1,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLIENTS := tests/clients
+BENCH_VENV := .venv-bench
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
-FULLY_COVERED := $(addprefix src/mobox/,events.py blocks.py lifecycle.py capture/jsonlines.py)
+FULLY_COVERED := $(addprefix src/mobox/,events.py blocks.py lifecycle.py calls.py json_text.py capture/jsonlines.py)
 
 # The machine's own Node is used; without one, a wheel brings it into .venv/node.
 ifeq ($(and $(shell command -v node 2>&-),$(shell command -v npm 2>&-)),)
@@ -13,7 +14,7 @@ NODE := $(VENV)/.node
 endif
 export PATH := $(PATH):$(CURDIR)/$(VENV)/node
 
-.PHONY: help run test check format golden lock clean
+.PHONY: help run test check format golden bench lock clean
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -29,13 +30,18 @@ test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(F
 
 check: $(VENV)/.dev $(VENV)/.mobox  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy && $(BIN)/lint-imports --no-logo
+	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping
+	$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.dev  ## format the code, fix what can be fixed
 	$(BIN)/ruff check --fix-only && $(BIN)/ruff format
 
 golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the diff as code
-	$(BIN)/pytest --regold tests/test_golden.py
+	$(BIN)/pytest --quiet --regold tests/test_golden.py
+	$(BIN)/python scripts/event-mapping
+
+bench: $(BENCH_VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json  ## compare with the peers; ONLY=transform, BENCH=--write-docs
+	$(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
 
 # A lock names versions and hashes, never a registry: any mirror may serve it.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -46,18 +52,19 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	$(COMPILE) pyproject.toml --group build -o requirements/run.txt
 	$(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --group node -o requirements/node.txt
+	$(COMPILE) pyproject.toml --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	cd $(CLIENTS) && npm install --package-lock-only
 
 clean:  ## remove all that the other targets made
-	rm -rf $(VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
-	find src tests -name __pycache__ -prune -exec rm -r {} +
+	rm -rf $(VENV) $(BENCH_VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
+	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
 # Stamps: each step runs again only when what it reads has changed.
 
-$(VENV)/.python:
+$(VENV)/.python $(BENCH_VENV)/.python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
 		"Mobox needs Python 3.11 or newer, $(PYTHON) is %d.%d: make PYTHON=..." % v[:2])'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(@D)
 	touch $@
 
 $(VENV)/.run: requirements/run.txt $(VENV)/.python
@@ -69,6 +76,13 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.python
 	touch $@
 
 $(VENV)/.mobox: pyproject.toml $(VENV)/.run
+	$(PIP) --no-build-isolation --no-deps --editable .
+	touch $@
+
+# The peers stay out of the venv that the tests run in.
+$(BENCH_VENV)/.mobox: BIN = $(BENCH_VENV)/bin
+$(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.python
+	$(PIP) --require-hashes -r $<
 	$(PIP) --no-build-isolation --no-deps --editable .
 	touch $@
 

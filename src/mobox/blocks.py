@@ -5,8 +5,9 @@ blocks, Processing, Thinking and Text, of which one is open at a time.
 
 Rule 1: every such opening and closing is a row of BLOCK_OF.
 Rule 2: blocks that a framework names are its own affair; opening one closes ours.
-Rule 3: the same events give the same blocks and the same ids, in the lifecycle that writes the log
-        and in whoever reads it: so nobody has to store what is Processing.
+Rule 3: the same log gives the same blocks and the same ids to the lifecycle that writes it and to
+        whoever reads it: so nobody has to store what is Processing. For that, every entry of the
+        log is turned to, also the ends.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Final, NamedTuple
 
 from mobox.events import (
     EventType,
+    Outcome,
     Status,
     StepStart,
     StreamEvent,
@@ -49,10 +51,12 @@ BLOCK_OF: Final[dict[EventType, Block | None]] = {
     EventType.TODO_DONE: Block.PROCESSING,
     EventType.THINKING: Block.THINKING,
     EventType.THINKING_DELTA: Block.THINKING,
+    EventType.THINKING_END: None,
     EventType.SUBAGENT_START: Block.THINKING,
     EventType.SUBAGENT_END: Block.THINKING,
     EventType.TEXT: Block.TEXT,
     EventType.TEXT_DELTA: Block.TEXT,
+    EventType.TEXT_END: None,
     EventType.TOOL_USE_START: None,
     EventType.STEP_START: None,
     EventType.FILE: None,
@@ -62,10 +66,11 @@ BLOCK_OF: Final[dict[EventType, Block | None]] = {
 }
 """The block open after the event; `None` for no block. Unlisted events leave it alone."""
 
+_OPENINGS = {EventType.TEXT: Block.TEXT, EventType.THINKING: Block.THINKING}
+_DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THINKING}
 _ENDS = {EventType.TEXT_END: Block.TEXT, EventType.THINKING_END: Block.THINKING}
-_DELTAS = {EventType.TEXT_DELTA, EventType.THINKING_DELTA}
-_NAMEABLE = {EventType.TEXT, EventType.THINKING} | _DELTAS
-_OUR_ID = re.compile(r"(?:processing|thinking|text)_(\d+)")
+_SAID_IN = _OPENINGS | _DELTAS
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer ones are no count of ours
 
 
 class OpenBlock(NamedTuple):
@@ -95,21 +100,45 @@ class Blocks:
 
     def turn_to(self, event: StreamEvent) -> Turn:
         """Move to the block that `event` needs."""
-        if event.type in _ENDS:
-            return self._end(event)
-        if event.type not in BLOCK_OF or _leaves_alone(event):
+        if event.type in _DELTAS and self._is_open(_DELTAS[event.type], event.id or ""):
+            return _NO_TURN  # what the rest would come to as well, and most events are these
+        if event.type not in BLOCK_OF or self._leaves_alone(event):
             return _NO_TURN
         return self._move(self._wanted(event))
 
+    def name_for(self, event: StreamEvent) -> str:
+        """The id of the block that a TEXT, THINKING or delta without one belongs to."""
+        return self._unnamed(_SAID_IN[event.type], event.scope).id
+
+    def _leaves_alone(self, event: StreamEvent) -> bool:
+        if isinstance(event, StepStart):
+            return event.kind != "turn" or bool(event.scope)
+        if isinstance(event, Status):
+            return event.kind == "progress"  # a pulse, not a line: it comes too often to be kept
+        if event.type in _DELTAS:
+            return _is_foreign(event.id, _DELTAS[event.type])
+        return event.type in _ENDS and not self._is_open(_ENDS[event.type], event.id)
+
+    def _is_open(self, block: Block, name: str | None) -> bool:
+        return self.open is not None and self.open.block is block and name in (None, self.open.id)
+
     def _wanted(self, event: StreamEvent) -> OpenBlock | None:
         block = BLOCK_OF[event.type]
-        if block is None or (event.type in _NAMEABLE and _has_foreign_name(event)):
+        if block is None:
             return None
-        # A Processing block belongs to the run, whichever agent the line comes from.
-        scope = event.scope if event.type in _NAMEABLE else ()
-        if event.type in _NAMEABLE and event.id is not None:
-            return OpenBlock(block, event.id, scope)
-        if self.open is not None and self.open[::2] == (block, scope):
+        if event.type not in _SAID_IN:
+            # Processing, and the notes on subagents, belong to the run, whoever the line is from.
+            return self._unnamed(block, ())
+        if event.id is None:
+            return self._unnamed(block, event.scope)
+        if _is_foreign(event.id, block):
+            return None
+        return (
+            self.open if self._is_open(block, event.id) else OpenBlock(block, event.id, event.scope)
+        )
+
+    def _unnamed(self, block: Block, scope: tuple[str, ...]) -> OpenBlock:
+        if self.open is not None and self.open.block is block and self.open.scope == scope:
             return self.open
         return OpenBlock(block, f"{block}_{self._count[block] + 1}", scope)
 
@@ -121,26 +150,24 @@ class Blocks:
             self._count[wanted.block] = max(_number(wanted.id), self._count[wanted.block])
         return Turn(closed, wanted)
 
-    def _end(self, event: StreamEvent) -> Turn:
-        if self.open is None or self.open.block is not _ENDS[event.type]:
-            return _NO_TURN
-        return self._move(None) if event.id in (None, self.open.id) else _NO_TURN
 
-
-def _leaves_alone(event: StreamEvent) -> bool:
-    if isinstance(event, StepStart):
-        return event.kind != "turn" or bool(event.scope)
-    return event.type in _DELTAS and _has_foreign_name(event)
-
-
-def _has_foreign_name(event: StreamEvent) -> bool:
-    return event.id is not None and _OUR_ID.fullmatch(event.id) is None
+def _is_foreign(name: str | None, block: Block) -> bool:
+    return name is not None and not (
+        name.startswith(f"{block}_") and _NUMBER.fullmatch(name, len(block) + 1)
+    )
 
 
 def _number(our_id: str) -> int:
-    match = _OUR_ID.fullmatch(our_id)
-    assert match is not None, our_id
-    return int(match[1])
+    return int(our_id.rpartition("_")[2])
+
+
+_HOW_IT_ENDED: dict[Outcome, str] = {
+    "ok": "finished",
+    "error": "failed",
+    "denied": "was denied",
+    "interrupted": "was interrupted",
+    "unknown": "ended",
+}
 
 
 def line_of(event: StreamEvent) -> str:
@@ -149,7 +176,8 @@ def line_of(event: StreamEvent) -> str:
         case Status():
             return event.message
         case TodoCreate(items=items):
-            return f"Planned {len(items)} steps: {'; '.join(item.content for item in items)}"
+            plan = "; ".join(item.content for item in items)
+            return f"Planned {_steps(items)}{_after_colon(plan)}"
         case TodoUpdate(items=items) | TodoDone(items=items, item=None):
             return f"{_progress(items)}{_current(items)}"
         case TodoDone(items=items):
@@ -157,13 +185,19 @@ def line_of(event: StreamEvent) -> str:
         case SubagentStart():
             return f"{event.agent} started{_after_colon(event.task)}"
         case SubagentEnd():
-            return f"{event.agent or 'agent'} finished{_after_colon(event.summary)}"
-    return ""
+            ended = _HOW_IT_ENDED[event.status]
+            return f"{event.agent or 'agent'} {ended}{_after_colon(event.summary)}"
+        case _:
+            return ""
+
+
+def _steps(items: tuple[TodoItem, ...]) -> str:
+    return "1 step" if len(items) == 1 else f"{len(items)} steps"
 
 
 def _progress(items: tuple[TodoItem, ...]) -> str:
     done = sum(item.status == "completed" for item in items)
-    return f"{done} of {len(items)} steps done"
+    return f"{done} of {_steps(items)} done"
 
 
 def _current(items: tuple[TodoItem, ...]) -> str:

@@ -6,6 +6,9 @@
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
   * InvalidEvent          the caller built an event from fields it does not have
+  * InvalidRequest        a frontend sent a request that cannot be understood
+  * NotJson               text that should be JSON is not, or cannot be kept
+  * NotUnderstood         a parser's own word for a line that it passes on as RAW
   * ParseError            a raw event cannot be told in the way the caller asked for
   * ProtocolError         we were about to break a promise made to a frontend
   * CorruptLog            stored bytes are not a log entry
@@ -54,6 +57,22 @@ class UnknownProfile(UnknownName):
 
 class InvalidEvent(MoboxError):
     """The fields given do not make an event of that type."""
+
+
+class InvalidRequest(MoboxError):
+    """A request cannot be understood; `field` is the path of what is wrong, "" for all of it."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        super().__init__(f"{field or 'the body'}: {problem}")
+
+
+class NotJson(MoboxError):
+    """The text is not a JSON value that can be kept; the message says why."""
+
+
+class NotUnderstood(MoboxError):
+    """The line is of no known kind; it never leaves the parser, which passes the line on."""
 
 
 class ParseError(MoboxError):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, dataclass_transform
 
 import msgspec
 from msgspec import Struct
@@ -67,6 +67,7 @@ def _tag(class_name: str) -> str:
 
 
 # gc=False: events hold JSON and never themselves, so the collector has no cycle to find in them.
+@dataclass_transform(kw_only_default=True, frozen_default=True)  # tells mypy what is inherited
 class StreamEvent(
     Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="type", tag=_tag
 ):
@@ -98,15 +99,20 @@ class StreamEvent(
                 f" it has: {', '.join(event_class.__struct_fields__)}"
             )
         try:
-            return msgspec.convert({**fields, "type": type}, event_class)
+            return msgspec.convert(fields, event_class)
         except msgspec.ValidationError as error:
             raise InvalidEvent(f"{type}: {error}") from error
 
     @property
     def data(self) -> dict[str, JSON]:
-        """The fields of this type alone, without those left at their default."""
-        fields: dict[str, JSON] = msgspec.to_builtins(self)
+        """The fields of this type alone, as JSON, without those left at their default."""
+        fields = self.as_json()
         return {name: fields[name] for name in fields if name not in _ENVELOPE}
+
+    def as_json(self) -> dict[str, JSON]:
+        """The event as it comes back from a log, where tuples are lists."""
+        fields: dict[str, JSON] = msgspec.json.decode(msgspec.json.encode(self))
+        return fields
 
 
 _ENVELOPE = {"type", "id", "scope", "provider"}
@@ -366,7 +372,7 @@ class Result(StreamEvent):
     """Final statistics."""
 
     text: str | None = None
-    duration_ms: float | None = None
+    duration_ms: int | float | None = None
     num_turns: int | None = None
     session_id: str | None = None
     cost_usd: float | None = None
@@ -440,13 +446,15 @@ def encode_many(entries: Iterable[LogEntry]) -> bytes:
 
 
 def decode(line: bytes) -> LogEntry:
-    """The entry that `encode` made; an event this version does not know becomes RAW."""
+    """The entry that `encode` made.
+
+    From another version, an event that is unknown or has other types here becomes RAW, and fields
+    that are unknown are left out.
+    """
     try:
         return _decoder.decode(line)
-    except msgspec.ValidationError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_foreign(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorruptLog(f"not a log entry: {error}: {line[:80]!r}") from error
 
 
 def decode_many(lines: bytes) -> list[LogEntry]:
@@ -457,7 +465,7 @@ def decode_many(lines: bytes) -> list[LogEntry]:
 def _decode_foreign(line: bytes) -> LogEntry:
     try:
         foreign = _foreign_decoder.decode(line)
-    except msgspec.ValidationError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptLog(f"not a log entry: {error}: {line[:80]!r}") from error
     raw = Raw(raw=foreign.event, source="unknown event")
     return LogEntry(foreign.seq, foreign.id, foreign.ts, raw)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 
+from mobox.capture.jsonlines import END, Item, JsonLines
 from mobox.events import JSON, Done, LogEntry, StreamEvent
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import get_parser
@@ -15,22 +17,34 @@ class Recorder:
     """Makes the log of one run: what a framework says, parsed, mended and numbered."""
 
     def __init__(self, framework: str) -> None:
+        self._lines = JsonLines()
         self._parser = get_parser(framework)
         self._lifecycle = Lifecycle(framework)
         self._seq = 0
 
+    def read(self, data: bytes, ts: int | None = None) -> list[LogEntry]:
+        """The entries made by what an agent wrote, read at `ts` in milliseconds: lines or SSE."""
+        return self._number(self._parse(self._lines.split(data)), ts)
+
     def feed(self, raws: Iterable[JSON], ts: int | None = None) -> list[LogEntry]:
-        """The entries made by raw events that were read at `ts`, in milliseconds."""
-        feed, mend = self._parser.feed, self._lifecycle.feed
-        return self._number([e for raw in raws for event in feed(raw) for e in mend(event)], ts)
+        """The entries made by raw events that are JSON values already."""
+        feed = self._parser.feed
+        events = self._lifecycle.feed_all([event for raw in raws for event in feed(raw)])
+        return self._number(events, ts)
 
     def close(self, done: Done | None = None, ts: int | None = None) -> list[LogEntry]:
         """The entries that end the run; `done` overrules what the agent proposed."""
-        mend = self._lifecycle.feed
-        last = [e for event in self._parser.close() for e in mend(event)]
+        last = self._parse(self._lines.split(END))
+        last += self._lifecycle.feed_all(self._parser.close())
         return self._number(last + self._lifecycle.close(done), ts)
+
+    def _parse(self, items: list[Item]) -> list[StreamEvent]:
+        return self._lifecycle.feed_all(self._parser.feed_lines(items))
 
     def _number(self, events: list[StreamEvent], ts: int | None) -> list[LogEntry]:
         first = self._seq + 1
         self._seq += len(events)
-        return [LogEntry(seq, seq, ts, event) for seq, event in enumerate(events, first)]
+        if len(events) == 1:
+            return [LogEntry(first, first, ts, events[0])]
+        numbers = range(first, self._seq + 1)
+        return list(map(LogEntry, numbers, numbers, repeat(ts), events))

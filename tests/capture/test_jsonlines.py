@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mobox.capture.jsonlines import END, MAX_DEPTH, MAX_LINE, Item, JsonLines, decode
+from mobox.capture.jsonlines import END, MAX_LINE, Item, JsonLines, decode
 from mobox.events import Raw
+from mobox.json_text import MAX_DEPTH
 
 BOM = b"\xef\xbb\xbf"
 

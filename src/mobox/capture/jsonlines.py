@@ -6,8 +6,7 @@ Rule 2: how the bytes were cut into reads never changes the values.
 Rule 3: no line is fatal. What is no JSON value comes out as a RAW event in its place, whole; only
         of a line or SSE event over the cap nothing is kept but its length.
 Rule 4: every value can be stored and read back (`msgspec.json`) and walked by recursive code.
-        So invalid UTF-8 and lone surrogates become U+FFFD; NaN, the infinities and numbers out of
-        range become null; nesting past MAX_DEPTH is refused.
+        mobox.json_text says how.
 Rule 5: the body says itself what it is. The first line that is an SSE field (`data:`, `event:`,
         `id:`, `retry:`, or a `:` comment) makes it SSE, the first that is a JSON object or array
         makes it JSON lines, and so it stays. Noise before that is RAW and decides nothing.
@@ -21,24 +20,17 @@ SSE: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
+from mobox import json_text
+from mobox.errors import NotJson
 from mobox.events import Raw
 
-__all__ = ["END", "MAX_DEPTH", "MAX_LINE", "Item", "JsonLines", "decode"]
+__all__ = ["END", "MAX_LINE", "Item", "JsonLines", "decode"]
 
 MAX_LINE: Final = 16 * 1024 * 1024
 """The bytes of one line, or of the data of one SSE event, that are held in memory."""
-
-MAX_DEPTH: Final = 200
-"""How deep objects and arrays may nest. Python stops at 1000 frames, of which recursive code may
-use two a level; the rest is for its callers and for the levels that the log wraps around it."""
 
 END: Final = b"\n\n"
 """What ends whatever is open: one LF for the line, and one for the SSE event it belongs to."""
@@ -47,10 +39,8 @@ Item: TypeAlias = bytes | Raw
 """The bytes that should be one JSON value, or the event that stands for what is none."""
 
 _BOM: Final = b"\xef\xbb\xbf"
-_MAX_DIGITS: Final = 4300  # msgspec reads no longer integer, and CPython prints none
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
 _SSE_IGNORED: Final = (b"", b"event", b"id", b"retry")  # the empty name is a comment's
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class JsonLines:
@@ -61,6 +51,7 @@ class JsonLines:
         self._line = _Held(max_line, "oversized line")
         self._bom = _BOM
         self._read: Callable[[list[Item]], list[Item]] | None = None
+        self._is_plain = False  # it is JSON lines, of which there is a short way to read most
 
     def feed(self, data: bytes) -> list[Any]:
         """The values of what these bytes complete, in order."""
@@ -72,17 +63,30 @@ class JsonLines:
 
     def split(self, data: bytes) -> list[Item]:
         """`feed` without the decoding, for whoever has a decoder of their own."""
-        *lines, rest = data.split(b"\n")
-        items = (self._read or self._decide)(self._ended(lines)) if lines else []
-        self._line.add(rest)
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if self._is_plain and not self._line.size and self._is_easy(data):
+            if rest:
+                self._line.add(rest)
+            return [line for line in lines if len(line) > 8 or line.strip()]
+        items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
+        if rest:
+            self._line.add(rest)
         return items
 
-    def _ended(self, lines: list[bytes]) -> list[Item]:
+    def _is_easy(self, data: bytes) -> bool:
+        """No line of it can be too long, or end in a CR."""
+        return len(data) <= self._max_line and b"\r" not in data
+
+    def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
         # Only the first can have begun in an earlier read; the others are whole as they are.
-        first, *others = lines
-        whole = [self._line.end(first)]
-        whole += [line if len(line) <= self._max_line else self._line.end(line) for line in others]
-        return [item.removesuffix(b"\r") if isinstance(item, bytes) else item for item in whole]
+        began_before = self._line.size > 0
+        items: list[Item] = [self._line.end(lines[0]), *lines[1:]]
+        if self._is_easy(data) and not began_before:
+            return items
+        cap = self._max_line
+        items[1:] = [line if len(line) <= cap else self._line.end(line) for line in lines[1:]]
+        return [item.removesuffix(b"\r") if isinstance(item, bytes) else item for item in items]
 
     def _decide(self, lines: list[Item]) -> list[Item]:
         lines[0], self._bom = _without(self._bom, lines[0]), b""
@@ -91,7 +95,7 @@ class JsonLines:
                 self._read = _ServerSentEvents(self._max_line).read
                 return _not_blank(lines[:number]) + self._read(lines[number:])
             if _is_json(line):
-                self._read = _not_blank
+                self._read, self._is_plain = _not_blank, True
                 break
         return _not_blank(lines)
 
@@ -109,7 +113,7 @@ def _is_json(line: Item) -> bool:
 
 
 def _not_blank(lines: list[Item]) -> list[Item]:
-    return [line for line in lines if not isinstance(line, bytes) or line.strip()]
+    return [line for line in lines if isinstance(line, Raw) or len(line) > 8 or line.strip()]
 
 
 class _ServerSentEvents:
@@ -140,7 +144,7 @@ class _ServerSentEvents:
 
 
 def _stray(line: bytes) -> Item:
-    return line if line.lstrip().startswith(b"{") else _as_text(line, "not SSE")
+    return line if line.lstrip().startswith(b"{") else json_text.kept(line, "not SSE")
 
 
 class _Held:
@@ -176,71 +180,9 @@ class _Held:
 def decode(line: bytes) -> Any:
     """The JSON value that `line` is, or the RAW event that says why it is none."""
     try:
-        value = _STRICT.decode(line)
-    except (ValueError, RecursionError):
-        return _decode_leniently(line)
-    return _as_text(line, "nested too deeply") if _is_deep(line, value) else value
-
-
-def _decode_leniently(line: bytes) -> Any:
-    try:
-        value = _storable(_LENIENT.decode(line.decode(errors="replace")))
-    except RecursionError:
-        return _as_text(line, "nested too deeply")
-    except ValueError:
-        return _as_text(line, "not JSON")
-    return _as_text(line, "nested too deeply") if _is_deep(line, value) else value
-
-
-def _storable(value: Any) -> Any:
-    """`value` without surrogates; the decoder has already joined those that were pairs."""
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
-    return value
-
-
-def _is_deep(line: bytes, value: Any) -> bool:
-    # Most lines are too short to nest that deep or have too few brackets: they are not walked.
-    if len(line) <= 2 * MAX_DEPTH or line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
-        return False
-    level, depth = [[value]], 0
-    while level and depth <= MAX_DEPTH:
-        level, depth = [inner for outer in level for inner in _containers(outer)], depth + 1
-    return bool(level)
-
-
-def _containers(outer: Any) -> list[Any]:
-    values = outer.values() if isinstance(outer, dict) else outer
-    return [value for value in values if isinstance(value, dict | list)]
-
-
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def _integer(text: str) -> int | None:
-    return int(text) if len(text) <= _MAX_DIGITS else None
-
-
-def _null(_constant: str) -> None:
-    return None
-
-
-# msgspec reads almost everything. What it refuses is read again by the standard library, which
-# takes control characters inside strings, lone surrogates and NaN, but is slower.
-_STRICT: Final = msgspec.json.Decoder()
-_LENIENT: Final = json.JSONDecoder(
-    parse_float=_finite, parse_int=_integer, parse_constant=_null, strict=False
-)
-
-
-def _as_text(line: bytes, source: str) -> Raw:
-    return Raw(raw=line.decode(errors="backslashreplace"), source=source)
+        return json_text.decode(line)
+    except NotJson as problem:
+        return json_text.kept(line, str(problem))
 
 
 def _dropped(size: int, source: str) -> Raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,11 +19,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
+        sys.stdout.flush()
     except MoboxError as error:
         print(f"mobox: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader has had enough, as `head` does
-        sys.stderr.close()  # or the interpreter complains about stdout while it exits
+        # The interpreter flushes once more while it exits, and would complain and exit with 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from mobox.capture.jsonlines import JsonLines
 from mobox.delivery import sse
-from mobox.events import LogEntry, Raw
-from mobox.formatters import get_formatter, profiles_of, protocols
+from mobox.events import Done, LogEntry, Raw
+from mobox.formatters import format_all, get_formatter, profiles_of, protocols
 from mobox.parsers import frameworks
 from mobox.pipeline import Recorder
 
@@ -32,7 +31,11 @@ def add(commands: Commands) -> None:
     command.add_argument("--to", dest="protocol", metavar="PROTOCOL", help="who reads it")
     command.add_argument("--profile", help="the version of the client that reads it")
     command.add_argument(
-        "--message-id", default="msg_1", metavar="ID", help="id of the message (default: msg_1)"
+        "--message-id",
+        type=_unicode,
+        default="msg_1",
+        metavar="ID",
+        help="id of the message (default: msg_1)",
     )
     command.add_argument("--list", action="store_true", help="list frameworks and protocols")
     command.add_argument("file", nargs="?", metavar="FILE", help="default: standard input")
@@ -62,16 +65,19 @@ def listing() -> str:
 
 def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
     """The frames for each read of `source`, as soon as it is read."""
-    lines, recorder = JsonLines(), Recorder(arguments.framework)
+    recorder = Recorder(arguments.framework)
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
 
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
-        return sse.encode([d for entry in entries for d in formatter.format(entry)])
+        return sse.encode(format_all(formatter, entries))
 
     while data := source.read1(READ):  # type: ignore[attr-defined]
-        yield frames(recorder.feed(lines.feed(data)))
-    yield frames(recorder.feed(lines.close()) + recorder.close())
+        yield frames(recorder.read(data))
+    last = recorder.close()
+    yield frames(last)
+    if not last or not isinstance(last[-1].event, Done):  # the run waits, the response ends
+        yield sse.encode(formatter.pause())
 
 
 def report(entries: list[LogEntry]) -> None:
@@ -83,9 +89,19 @@ def report(entries: list[LogEntry]) -> None:
 
 def _open(arguments: argparse.Namespace) -> BinaryIO:
     if arguments.file in (None, "-"):
+        if sys.stdin is None:  # closed by whoever started us
+            arguments.usage_error("there is no standard input")
         return sys.stdin.buffer
     try:
         return Path(arguments.file).open("rb")
     except OSError as error:
         arguments.usage_error(f"cannot read {arguments.file}: {error.strerror}")
         raise
+
+
+def _unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"expected UTF-8, got {text!r}") from None
+    return text

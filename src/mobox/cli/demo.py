@@ -1,17 +1,18 @@
-"""`mobox demo`: a recorded run of an agent, told three times: raw, as events, as a frontend reads it."""
+"""`mobox demo`: a recorded run, told three times: raw, as events, as a frontend reads it."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 import time
+from contextlib import suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mobox.capture.jsonlines import JsonLines
 from mobox.formatters import get_formatter
 from mobox.pipeline import Recorder
 
@@ -36,7 +37,7 @@ def add(commands: Commands) -> None:
     """Declare the command and its options."""
     command = commands.add_parser("demo", help="watch a recorded run being converted")
     command.add_argument(
-        "--speed", type=float, default=1.0, help="how fast, 0 for at once (default: 1)"
+        "--speed", type=_speed, default=1.0, help="how fast, 0 for at once (default: 1)"
     )
     command.set_defaults(run=run)
 
@@ -45,13 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Play the recording."""
     width = shutil.get_terminal_size((100, 24)).columns
     print(INTRO.format(**{kind: _paint(kind, kind) for kind in COLOURS}))
-    lines, recorder = JsonLines(), Recorder(FRAMEWORK)
+    recorder = Recorder(FRAMEWORK)
     formatter = get_formatter(PROTOCOL, "msg_1")
     recording = files("mobox.cli").joinpath("demo.jsonl").read_bytes().splitlines(keepends=True)
     for line in [*recording, b""]:
         if line:
             _show("raw", line.decode().strip(), width)
-        for entry in recorder.feed(lines.feed(line)) if line else recorder.close():
+        for entry in recorder.read(line) if line else recorder.close():
             _show("event", msgspec.json.encode(entry.event).decode(), width)
             for document in formatter.format(entry):
                 _show("frame", document.decode(), width)
@@ -69,3 +70,11 @@ def _show(kind: str, text: str, width: int) -> None:
 
 def _paint(kind: str, text: str) -> str:
     return f"\033[{COLOURS[kind]}m{text}\033[0m" if sys.stdout.isatty() else text
+
+
+def _speed(text: str) -> float:
+    with suppress(ValueError):
+        speed = float(text)
+        if 0 <= speed < math.inf:
+            return speed
+    raise argparse.ArgumentTypeError(f"expected a number from 0 upwards, got {text!r}")

@@ -9,4 +9,5 @@ __all__ = ["encode"]
 
 def encode(documents: Iterable[bytes]) -> bytes:
     """The frames of `documents`, ready to be sent in one write."""
-    return b"".join([b"data: %b\n\n" % document for document in documents])
+    body = b"\n\ndata: ".join(documents)
+    return b"data: %b\n\n" % body if body else b""

@@ -8,24 +8,28 @@ Rule 3: what a frontend cannot show is left out here, never by the parser.
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from mobox.errors import UnknownProfile, UnknownProtocol
 from mobox.events import LogEntry
 from mobox.registry import find, names
 
-__all__ = ["GROUP", "Formatter", "get_formatter", "profiles_of", "protocols"]
+__all__ = [
+    "GROUP",
+    "Formatter",
+    "FormatterFactory",
+    "format_all",
+    "get_formatter",
+    "profiles_of",
+    "protocols",
+]
 
 GROUP = "mobox.formatters"
 
 
 class Formatter(Protocol):
     """The state of one stream of one protocol. Documents are whole JSON, without framing."""
-
-    PROFILES: ClassVar[tuple[str, ...]]
-    """The client versions it can write for, the default first."""
-
-    def __init__(self, message_id: str, profile: str) -> None: ...
 
     def format(self, entry: LogEntry) -> list[bytes]:
         """The documents that tell `entry`."""
@@ -40,9 +44,32 @@ class Formatter(Protocol):
         ...
 
 
+class FormatterFactory(Protocol):
+    """What a protocol registers: often just the formatter's class."""
+
+    @property
+    def PROFILES(self) -> tuple[str, ...]:  # noqa: N802 - a constant wherever it is defined
+        """The client versions it can write for, the default first."""
+        ...
+
+    def __call__(self, message_id: str, profile: str) -> Formatter:
+        """A fresh formatter for one stream."""
+        ...
+
+
+def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]:
+    """The documents that tell `entries`; a formatter may have a quicker way for many of them."""
+    quicker: Callable[[Sequence[LogEntry]], list[bytes]] | None
+    quicker = getattr(formatter, "format_all", None)
+    if quicker is None:
+        return [document for entry in entries for document in formatter.format(entry)]
+    documents: list[bytes] = quicker(entries)
+    return documents
+
+
 def get_formatter(protocol: str, message_id: str, profile: str | None = None) -> Formatter:
     """A fresh formatter for one stream of `protocol`."""
-    factory: type[Formatter] = find(GROUP, protocol, UnknownProtocol)
+    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol)
     if profile is not None and profile not in factory.PROFILES:
         raise UnknownProfile(profile, factory.PROFILES)
     return factory(message_id, profile or factory.PROFILES[0])
@@ -55,5 +82,5 @@ def protocols() -> list[str]:
 
 def profiles_of(protocol: str) -> tuple[str, ...]:
     """The profiles of `protocol`, the default first."""
-    factory: type[Formatter] = find(GROUP, protocol, UnknownProtocol)
+    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol)
     return factory.PROFILES

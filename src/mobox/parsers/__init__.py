@@ -8,11 +8,14 @@ Rule 4: a parser ends only what it opened itself; the lifecycle mends the rest.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
 
-from mobox.errors import ParseError, UnknownFramework
+from mobox import json_text
+from mobox.blocks import BETWEEN_THOUGHTS, line_of
+from mobox.errors import NotJson, NotUnderstood, ParseError, UnknownFramework
 from mobox.events import (
     JSON,
     Raw,
@@ -24,8 +27,8 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
 )
-from mobox.blocks import BETWEEN_THOUGHTS, line_of
 from mobox.parsers.emitted import EmittedLines
+from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
 __all__ = ["GROUP", "EventParser", "frameworks", "get_parser"]
@@ -40,12 +43,16 @@ class EventParser:
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
-        self._emitted = EmittedLines(prefix)
+        self._emitted = EmittedLines(prefix, self.framework)
         self._parsed: list[StreamEvent] = []
 
     def read(self, raw: JSON) -> list[StreamEvent]:
-        """What one line of the framework means; may raise `msgspec.ValidationError`."""
-        return [Raw(raw=raw)]
+        """What one line of the framework means.
+
+        Raises `NotUnderstood` for a line of no known kind, and lets `msgspec.ValidationError` pass
+        for one that is broken: `feed` makes RAW of both.
+        """
+        raise NotUnderstood
 
     def close(self) -> list[StreamEvent]:
         """The source ended: end what this parser buffered, and propose a DONE if it saw one."""
@@ -60,11 +67,28 @@ class EventParser:
         if isinstance(raw, StreamEvent):
             return [raw]
         try:
-            if type(raw) is dict and "data" in raw and self._emitted.knows(raw):
-                return self._emitted.read(raw)
+            if type(raw) is dict:
+                if "data" in raw and self._emitted.knows(raw):
+                    return self._emitted.read(raw)
+                if is_raised(raw):
+                    return [raised(raw)]
             return self.read(raw)
+        except NotUnderstood:
+            return [Raw(raw=raw)]
         except msgspec.ValidationError as error:
             return [Raw(raw=raw, source=f"malformed: {error}")]
+
+    def feed_line(self, line: bytes) -> list[StreamEvent]:
+        """`feed` for a line of JSON text. A framework that streams may decode it in its own way."""
+        try:
+            return self.feed(json_text.decode(line))
+        except NotJson as problem:
+            return [json_text.kept(line, str(problem))]
+
+    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> list[StreamEvent]:
+        """What one read brought: lines of JSON, and events that stand for what is none."""
+        feed = self.feed_line
+        return [e for x in lines for e in (feed(x) if isinstance(x, bytes) else [x])]
 
     def parse(self, raw: JSON) -> StreamEvent:
         """`feed` for lines that mean exactly one event; raises rather than drop one."""

@@ -1,5 +1,24 @@
 """The Vercel AI SDK: `useChat` and everything else that reads a UI message stream."""
 
-from mobox.formatters.ai_sdk.formatter import AISDKFormatter
+from __future__ import annotations
 
-__all__ = ["AISDKFormatter"]
+from mobox.formatters import Formatter
+from mobox.formatters.ai_sdk.document import DocumentFormatter
+from mobox.formatters.ai_sdk.formatter import AISDKFormatter
+from mobox.formatters.ai_sdk.snapshot import ui_message
+
+__all__ = ["AISDKFormatter", "DocumentFormatter", "ai_sdk", "ui_message"]
+
+
+class _AISDK:
+    """Chooses the formatter for a version of the client."""
+
+    PROFILES = (*AISDKFormatter.PROFILES, "document")
+
+    def __call__(self, message_id: str, profile: str) -> Formatter:
+        if profile == "document":
+            return DocumentFormatter(message_id)
+        return AISDKFormatter(message_id, profile)
+
+
+ai_sdk = _AISDK()

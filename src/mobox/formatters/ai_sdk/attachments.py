@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mobox.events import File, Source
+from mobox.events import JSON, File, Source
 from mobox.formatters.ai_sdk.chunks import chunk, data, known, scope
 
 __all__ = ["file", "source"]
@@ -18,8 +18,8 @@ def source(event: Source, source_id: str) -> bytes:
         "score": event.score,
         "confidence": event.confidence,
     }
-    metadata = {"mobox": known(about) | scope(event)}
-    common = {"sourceId": source_id, "providerMetadata": metadata}
+    metadata = _metadata(known(about) | scope(event))
+    common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
     if event.url is not None:
         return chunk("source-url", url=event.url, title=event.title, **common)
     title = event.title or event.document or event.file or "Source"
@@ -27,12 +27,16 @@ def source(event: Source, source_id: str) -> bytes:
     return chunk("source-document", mediaType="text/plain", title=title, **common)
 
 
-def file(event: File) -> bytes:
+def file(event: File, with_metadata: bool = True) -> bytes:
     """A file with its address or its bytes; one that only the provider can fetch is data."""
     about = known({"name": event.name, "size": event.size})
-    if event.base64 is None and event.url is None:
+    if not event.base64 and not event.url:
         more = known({"mediaType": event.media_type, "fileId": event.file_id})
         return data("file", more | about | scope(event))
     url = event.url or f"data:{event.media_type};base64,{event.base64}"
-    metadata = {"mobox": about | scope(event)}
+    metadata = _metadata(about | scope(event)) if with_metadata else None
     return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)
+
+
+def _metadata(mobox: dict[str, JSON]) -> dict[str, JSON] | None:
+    return {"mobox": mobox} if mobox else None

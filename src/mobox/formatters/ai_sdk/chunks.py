@@ -15,21 +15,29 @@ import msgspec
 
 from mobox.events import JSON, StreamEvent
 
-__all__ = ["DONE", "chunk", "data", "known", "scope", "text_prefix", "text_suffix"]
+__all__ = ["DONE", "chunk", "data", "encode", "harmless", "known", "scope", "text_prefix"]
 
 DONE = b"[DONE]"
 """The last document; the only one that is not JSON."""
 
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
+_METADATA = {"providerMetadata", "callProviderMetadata", "resultProviderMetadata"}
 
 
 def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -> bytes:
     """One chunk: `payload` as it is (null is a value there), `optional` without its nulls."""
     fields: dict[str, Any] = {"type": kind, **known(optional), **(payload or {})}
-    document = _encode(fields)
-    if b"__proto__" in document or b'"constructor"' in document:
-        return _encode(_harmless(fields))
-    return document
+    document = encode(fields)
+    return encode(_harmless(fields)) if _is_dangerous(document) else document
+
+
+def harmless(value: JSON) -> JSON:
+    """`value` as it would arrive at a client."""
+    return _harmless(value) if _is_dangerous(encode(value)) else value
+
+
+def _is_dangerous(document: bytes) -> bool:
+    return b"__proto__" in document or b'"constructor"' in document
 
 
 def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:
@@ -48,27 +56,29 @@ def scope(event: StreamEvent) -> dict[str, JSON]:
 
 
 def text_prefix(kind: str, id_name: str, block_id: str, text_name: str) -> bytes:
-    """A delta chunk up to its text: all that stays the same while a part is open."""
-    opening = _encode({"type": kind, id_name: block_id})
+    """A delta chunk up to its text: all that stays the same while a part is open.
+
+    `text_prefix(…) + encode(text) + b"}"` is the chunk.
+    """
+    opening = encode({"type": kind, id_name: block_id})
     return b'%b,"%b":' % (opening[:-1], text_name.encode())
 
 
-def text_suffix(text: str) -> bytes:
-    """The rest of the chunk that `text_prefix` began."""
-    return b"%b}" % _encode(text)
-
-
-def _harmless(value: JSON) -> JSON:
+def _harmless(value: JSON, in_metadata: bool = False) -> JSON:
     if isinstance(value, dict):
-        return {_harmless_key(key, child): _harmless(child) for key, child in value.items()}
+        return {
+            _harmless_key(key, child, in_metadata): _harmless(
+                child, in_metadata or key in _METADATA
+            )
+            for key, child in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_harmless(child) for child in value]
+        return [_harmless(child, in_metadata) for child in value]
     return value
 
 
-def _harmless_key(key: str, child: JSON) -> str:
-    if key == "__proto__" or (
-        key == "constructor" and isinstance(child, dict) and "prototype" in child
-    ):
-        return f"({key})"
-    return key
+def _harmless_key(key: str, child: JSON, in_metadata: bool) -> str:
+    # In metadata the client's schema takes whatever has a constructor for no plain object.
+    constructs = in_metadata or (isinstance(child, dict) and "prototype" in child)
+    is_harmful = key == "__proto__" or (key == "constructor" and constructs)
+    return f"({key})" if is_harmful else key

@@ -3,19 +3,20 @@
 Rule 1: `start` comes first and once, with the run's id, and `[DONE]` last.
 Rule 2: parts are opened once and closed before finish-step, finish, abort and error.
 Rule 3: an `error` chunk ends the turn at the client, so errors are held until the run's end.
-Rule 4: `providerMetadata.mobox` is whole on every chunk that carries it: clients replace, not merge.
-Rule 5: only the root agent's text is text; what subagents say is reasoning with a `scope`.
+Rule 4: `providerMetadata.mobox` is whole wherever it stands: clients replace it, never merge.
+Rule 5: an approval is asked for where the response ends: asked earlier and never answered, as in a
+        recording, it would leave the client with a message that it cannot send back.
+Rule 6: only the root agent's text is text; what subagents say is reasoning with a `scope`.
 
 docs/ai-sdk.md has the tables, and where the real clients differ from the documents.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, Block, Blocks, OpenBlock, Turn, line_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
     JSON,
@@ -54,25 +55,26 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.attachments import file, source
-from mobox.formatters.ai_sdk.chunks import DONE, chunk, data, scope
+from mobox.formatters.ai_sdk.chunks import DONE, chunk, encode, scope
+from mobox.formatters.ai_sdk.endings import END_TEXTS, message_metadata
 from mobox.formatters.ai_sdk.parts import Parts
-from mobox.formatters.ai_sdk.profiles import PROFILES
+from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
+from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
-from mobox.formatters.ai_sdk.usage import UsageTotal
+from mobox.usage import UsageTotal
 
 __all__ = ["AISDKFormatter"]
 
 Chunks = list[bytes]
 Writer = Callable[["AISDKFormatter", Any], Chunks]
 
-_RESERVED = {"usage", "todos", "status", "retract", "input", "subagent", "step", "file", "state"}
 _LINES = {event for event, block in BLOCK_OF.items() if block is Block.PROCESSING} | {
     EventType.SUBAGENT_START,
     EventType.SUBAGENT_END,
 }
-_END_TEXTS = {"error": "The run failed.", "lost": "The run was lost."}
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_ENDS = {EventType.TEXT_END, EventType.THINKING_END}
 
 
 class AISDKFormatter:
@@ -80,7 +82,7 @@ class AISDKFormatter:
 
     PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
 
-    def __init__(self, message_id: str, profile: str = "v6") -> None:
+    def __init__(self, message_id: str, profile: str = DEFAULT) -> None:
         if profile not in PROFILES:
             raise UnknownProfile(profile, PROFILES)
         self._profile = PROFILES[profile]
@@ -88,34 +90,68 @@ class AISDKFormatter:
         self._ts: int | None = None
         self._started: int | None = None
         self._blocks = Blocks()
+        self._lines: str | None = None  # the part opened last for a block without a name
         self._parts = Parts()
-        self._tools = Tools()
+        self._tools = Tools(self._profile)
         self._usage = UsageTotal()
+        self._steps = Steps()
         self._turns: set[str | None] = set()
-        self._step_open = False
         self._errors: list[Error] = []
         self._sources = 0
-        self._subagents: dict[str | None, dict[str, JSON]] = {}
-        self._steps: dict[str | None, dict[str, JSON]] = {}
-        self._requests: dict[str | None, dict[str, JSON]] = {}
+        self._tasks: dict[str | None, StepStart] = {}
+        self._subagents: dict[str | None, SubagentStart] = {}
+        self._requests: dict[str | None, InputRequest] = {}
+        self._approvals: dict[str | None, InputRequest] = {}  # asked, and not told yet
         self._retracted: list[str] = []
 
     def format(self, entry: LogEntry) -> Chunks:
         """The chunks that tell `entry`."""
         event = entry.event
-        delta = self._parts.delta(event)
-        if delta is not None:
-            return delta
+        part = self._parts.find(event.id)
+        if part is not None and part.told_by is type(event):  # a delta: nine of ten events
+            part.empty = False
+            return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
         self._ts = entry.ts
-        return self._turn_to(event) + self.WRITERS[event.type](self, event)
+        chunks = self._turn_to(event) + self.WRITERS[event.type](self, event)
+        if self._profile.resets and event.type is not EventType.DONE:
+            self._steps.saw(chunks)
+        return chunks
+
+    def format_all(self, entries: Sequence[LogEntry]) -> Chunks:
+        """`format` for the entries of one read."""
+        if len(entries) == 1:
+            return self.format(entries[0])
+        chunks: Chunks = []
+        append = chunks.append
+        block: str | None = None  # of the event before
+        delta_class: type[StreamEvent] | None = None  # of that block, if that was a delta
+        prefix = b""
+        for entry in entries:
+            event = entry.event
+            if event.id is block and type(event) is delta_class:
+                append(prefix + encode(event.delta) + b"}")  # type: ignore[attr-defined]
+            else:
+                chunks += self.format(entry)
+                block, delta_class, prefix = self._goes_on(event)
+        return chunks
+
+    def _goes_on(self, event: StreamEvent) -> tuple[str | None, type[StreamEvent] | None, bytes]:
+        """What the next event is, if it is more of the same, and how its chunk begins."""
+        if isinstance(event, ToolUseDelta):
+            return event.id, ToolUseDelta, self._tools.prefix_of(event)
+        part = self._parts.find(event.id)
+        if part is None or part.told_by is not type(event):
+            return None, None, b""
+        return event.id, part.told_by, part.prefix
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
-        return [*self._close_parts(), *self._finish_step(), self._finish("tool"), DONE]
+        chunks = [*self._open_approvals(), *self._close_parts(), *self._steps.finish()]
+        return [*chunks, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
         """Begin a response in the middle of the message, after entries formatted unsent."""
-        self._step_open = False
+        self._steps.open = False
         return [self._start_chunk(), *self._parts.reopen()]
 
     # The run
@@ -131,9 +167,9 @@ class AISDKFormatter:
         failed = event.reason in ("error", "lost")
         fatal = self._errors.pop() if failed and self._errors else None
         notices = [line for error in self._errors for line in self._notice(error.message)]
-        chunks = [*notices, *self._close_parts(), *self._finish_step()]
+        chunks = [*notices, *self._close_parts(), *self._steps.finish()]
         if failed:
-            text = fatal.message if fatal is not None else _END_TEXTS[event.reason]
+            text = fatal.message if fatal is not None else END_TEXTS[event.reason]
             return [
                 *chunks,
                 *self._metadata_chunk(event),
@@ -158,12 +194,10 @@ class AISDKFormatter:
         return [chunk("message-metadata", messageMetadata=self._metadata(event))]
 
     def _metadata(self, event: Done) -> dict[str, JSON]:
-        metadata: dict[str, JSON] = {"reason": event.reason}
-        if usage := self._usage.data:
-            metadata["usage"] = usage
+        duration = None
         if self._ts is not None and self._started is not None:
-            metadata["durationMs"] = self._ts - self._started
-        return metadata
+            duration = self._ts - self._started
+        return message_metadata(event.reason, self._usage.totals, duration)
 
     def _error(self, event: Error) -> Chunks:
         self._errors.append(event)
@@ -172,82 +206,75 @@ class AISDKFormatter:
     def _start_step(self, event: StepStart) -> Chunks:
         if event.kind == "turn" and not event.scope:
             self._turns.add(event.id)
-            return self._start_turn()
+            return [] if self._is_amid else self._steps.start()
         if event.kind in ("turn", "node"):  # the inner workings of a graph or a subagent
             return []
-        about = {"kind": event.kind, "name": event.name, "number": event.number}
-        self._steps[event.id] = {k: v for k, v in about.items() if v is not None}
-        return [data("step", self._steps[event.id] | {"status": "running"}, event.id)]
-
-    def _start_turn(self) -> Chunks:
-        if self._parts:  # of a subagent, say, that speaks across the turns of the root
-            return []
-        chunks = [*self._finish_step(), chunk("start-step")]
-        self._step_open = True
-        return chunks
+        self._tasks[event.id] = event
+        return [data_parts.step(event)]
 
     def _end_step(self, event: StepEnd) -> Chunks:
         if event.id in self._turns:
-            return [] if self._parts else self._finish_step()
-        step = self._steps.pop(event.id, None)
-        return [data("step", step | {"status": event.status}, event.id)] if step else []
+            self._turns.remove(event.id)
+            return [] if self._is_amid else self._steps.finish()
+        task = self._tasks.pop(event.id, None)
+        return [data_parts.step(task, event)] if task is not None else []
 
-    def _finish_step(self) -> Chunks:
-        if not self._step_open:
-            return []
-        self._step_open = False
-        return [chunk("finish-step")]
+    @property
+    def _is_amid(self) -> bool:
+        """Something is open, of a subagent perhaps, that goes on across the turns of the root."""
+        return bool(self._parts) or self._tools.streaming
 
     # Blocks without a name: Processing, and the notes of subagents
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
-        if event.type not in BLOCK_OF:
+        if event.type not in BLOCK_OF or event.type in _ENDS:
             return []
         turn = self._blocks.turn_to(event)
-        chunks: Chunks = []
-        if turn.closed is not None and turn.closed.id in self._parts:
-            chunks += self._parts.close(turn.closed.id, self._ts)
+        chunks = self._close_lines(turn)
         if turn.opened is not None and event.type in _LINES:
-            block, block_id, _ = turn.opened
-            about = {"variant": block.value, "id": block_id}
-            chunks += self._parts.open_reasoning(block_id, self._ts, **about)
+            chunks += self._open_lines(turn.opened)
         return chunks
+
+    def _open_lines(self, opened: OpenBlock) -> Chunks:
+        part_id = opened.id
+        while part_id in self._parts:  # an agent may have given such a name to a block of its own
+            part_id += "~"
+        self._lines = part_id
+        about = {"variant": opened.block.value, "id": part_id}
+        return self._parts.open("reasoning", ThinkingDelta, about, self._ts)
+
+    def _close_lines(self, turn: Turn) -> Chunks:
+        if turn.closed is None:
+            return []
+        part_id, self._lines = self._lines, None
+        return self._parts.close(part_id, self._ts) if part_id in self._parts else []
 
     def _line(self, event: StreamEvent) -> Chunks:
         """One more line in the block that is open for it."""
-        assert self._blocks.open is not None  # BLOCK_OF has a row for whatever is told as a line
-        thought = self._blocks.open.block is Block.THINKING
-        between = BETWEEN_THOUGHTS if thought else "\n"
-        return self._parts.write(self._blocks.open.id, line_of(event), between)
+        opened = self._blocks.open
+        assert opened is not None  # BLOCK_OF has a row for whatever is told as a line
+        between = BETWEEN_THOUGHTS if opened.block is Block.THINKING else "\n"
+        part_id = self._lines if self._lines in self._parts else opened.id
+        return self._parts.write(part_id, line_of(event), between)
 
     def _notice(self, message: str) -> Chunks:
         status = Status(message=message, kind="notice")
         return self._turn_to(status) + self._line(status)
 
     def _status(self, event: Status) -> Chunks:
-        return [*self._line(event), data("status", event.data, transient=True)]
+        line = self._line(event) if event.kind != "progress" else []
+        return [*line, data_parts.status(event)]
 
     def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Chunks:
-        items = [
-            {"content": item.content, "status": item.status}
-            | ({"activeForm": item.active_form} if item.active_form is not None else {})
-            for item in event.items
-        ]
-        return [*self._line(event), data("todos", {"items": items}, "todos")]
+        return [*self._line(event), data_parts.todos(event.items)]
 
     def _start_subagent(self, event: SubagentStart) -> Chunks:
-        about = self._subagents[event.id] = {"agent": event.agent, **scope(event)}
-        if event.task is not None:
-            about["task"] = event.task
-        if event.background:
-            about["background"] = True
-        return [*self._line(event), data("subagent", about | {"status": "running"}, event.id)]
+        self._subagents[event.id] = event
+        return [*self._line(event), data_parts.subagent(event)]
 
     def _end_subagent(self, event: SubagentEnd) -> Chunks:
-        about = self._subagents.pop(event.id, {}) | {"status": event.status}
-        if event.summary is not None:
-            about["summary"] = event.summary
-        return [*self._line(event), data("subagent", about, event.id)]
+        start = self._subagents[event.id]  # the lifecycle lets nothing end that did not start
+        return [*self._line(event), data_parts.subagent(start, event)]
 
     # Blocks with a name
 
@@ -256,8 +283,8 @@ class AISDKFormatter:
         if event.scope:
             chunks = self._reasoning(event.id, event)
         else:
-            kind = {"variant": event.kind} if event.kind != "answer" else {}
-            chunks = self._parts.open_text(event.id, self._ts, id=event.id, **kind)
+            about = {"id": event.id} | ({"variant": event.kind} if event.kind != "answer" else {})
+            chunks = self._parts.open("text", TextDelta, about, self._ts)
         return chunks + self._parts.write(event.id, event.content)
 
     def _thinking(self, event: Thinking) -> Chunks:
@@ -268,13 +295,15 @@ class AISDKFormatter:
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         told_by = TextDelta if isinstance(event, Text) else ThinkingDelta
         about = {"variant": "thinking", "id": block_id, **scope(event)}
-        return self._parts.open_reasoning(block_id, self._ts, told_by, **about)
+        return self._parts.open("reasoning", told_by, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:
-        self._blocks.turn_to(event)
-        if event.id not in self._parts:
-            return []
-        return self._parts.close(event.id, self._ts, event.provider)
+        turn = self._blocks.turn_to(event)
+        chunks: Chunks = []
+        if event.id in self._parts:
+            provider = event.provider if isinstance(event, ThinkingEnd) else None
+            chunks += self._parts.close(event.id, self._ts, provider)
+        return chunks + self._close_lines(turn)
 
     def _close_parts(self) -> Chunks:
         return self._parts.close_all(self._ts)
@@ -294,25 +323,28 @@ class AISDKFormatter:
         return self._tools.result(event)
 
     def _request(self, event: InputRequest) -> Chunks:
-        if self._profile.approvals and event.kind == "approval" and event.tool_call_id is not None:
-            return [
-                chunk("tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id)
-            ]
-        about = self._requests[event.id] = {
-            "kind": event.kind,
-            "prompt": event.prompt,
-            "schema": event.schema,
-            "options": event.options,
-            "toolCallId": event.tool_call_id,
-        }
-        return [data("input", about, event.id)]
+        waits = event.kind == "approval" and self._tools.waits(event.tool_call_id)
+        if self._profile.approvals and waits:
+            self._approvals[event.id] = event  # told when the response ends, or with its answer
+            return []
+        self._requests[event.id] = event
+        return [data_parts.request(event)]
 
     def _response(self, event: InputResponse) -> Chunks:
-        about = self._requests.get(event.id)
-        if about is None:
+        if event.id in self._requests:
+            return [data_parts.request(self._requests[event.id], event)]
+        asked = self._approvals.pop(event.id, None)
+        if asked is None or not self._profile.answers or not self._tools.waits(asked.tool_call_id):
             return []
-        answer = {"decision": event.decision, "value": event.value}
-        return [data("input", about | {"answered": answer}, event.id)]
+        approved = event.decision == "approved"
+        if not approved:
+            self._tools.deny(asked.tool_call_id)
+        answer = chunk("tool-approval-response", approvalId=event.id, approved=approved)
+        return [_approval(asked), answer]
+
+    def _open_approvals(self) -> Chunks:
+        asked = self._approvals.values()
+        return [_approval(event) for event in asked if self._tools.waits(event.tool_call_id)]
 
     # What a message carries besides
 
@@ -321,26 +353,24 @@ class AISDKFormatter:
         return [source(event, f"source_{self._sources}")]
 
     def _file(self, event: File) -> Chunks:
-        return [file(event)]
+        return [file(event, self._profile.file_metadata)]
 
     def _state(self, event: State) -> Chunks:
-        return [data("state", {"mode": event.mode, "value": event.value}, transient=True)]
+        return [data_parts.state(event)]
 
-    def _count_usage(self, event: Usage) -> Chunks:
-        self._usage.use(event)
-        return [data("usage", self._usage.data, "usage")]
-
-    def _count_result(self, event: Result) -> Chunks:
-        self._usage.end(event)
-        return [data("usage", self._usage.data, "usage")] if self._usage.data else []
+    def _use(self, event: Usage | Result) -> Chunks:
+        self._usage.add(event)
+        totals = self._usage.totals
+        return [data_parts.usage(totals)] if totals is not None else []
 
     def _retract(self, event: Retract) -> Chunks:
+        if self._profile.resets and self._steps.is_made_of(event.blocks):
+            return self._steps.reset()
         self._retracted += event.blocks
-        return [data("retract", {"ids": self._retracted}, "retract")]
+        return [data_parts.retract(self._retracted)]
 
     def _custom(self, event: Custom) -> Chunks:
-        name = _UNSAFE.sub("-", event.name) or "custom"
-        return [data(f"custom-{name}" if name in _RESERVED else name, event.value, event.id)]
+        return [data_parts.custom(event.name, event.value, event.id)]
 
     def _nothing(self, _event: StreamEvent) -> Chunks:
         return []
@@ -373,11 +403,14 @@ class AISDKFormatter:
         EventType.STATE: _state,
         EventType.INPUT_REQUEST: _request,
         EventType.INPUT_RESPONSE: _response,
-        EventType.USAGE: _count_usage,
-        EventType.RESULT: _count_result,
+        EventType.USAGE: _use,
+        EventType.RESULT: _use,
         EventType.RETRACT: _retract,
         EventType.CUSTOM: _custom,
         EventType.RAW: _nothing,
     }
     """Total over EventType. Deltas of open blocks never get here: see `format`."""
 
+
+def _approval(event: InputRequest) -> bytes:
+    return chunk("tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from mobox.events import JSON, StreamEvent
+from mobox.formatters.ai_sdk.chunks import chunk, encode, text_prefix
 
-from mobox.events import JSON, StreamEvent, TextDelta, ThinkingDelta
-from mobox.formatters.ai_sdk.chunks import chunk, text_prefix, text_suffix
-
-__all__ = ["Parts"]
+__all__ = ["Parts", "vendors"]
 
 Chunks = list[bytes]
 
@@ -38,65 +36,54 @@ class Parts:
 
     def __init__(self) -> None:
         self._open: dict[str | None, _Part] = {}
+        self.find = self._open.get
+        """The open part of that id; `None` if there is none."""
 
-    def __contains__(self, block_id: str) -> bool:
+    def __contains__(self, block_id: str | None) -> bool:
         return block_id in self._open
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def delta(self, event: StreamEvent) -> Chunks | None:
-        """The chunk for a delta of an open part; `None` for every other event. The hot path."""
-        part = self._open.get(event.id)
-        if part is None or part.told_by is not type(event):
-            return None
-        part.empty = False
-        return [part.prefix + text_suffix(event.delta)]  # type: ignore[attr-defined]
-
-    def open_text(self, block_id: str, ts: int | None, **mobox: JSON) -> Chunks:
-        return self._begin(_Part("text", block_id, TextDelta, mobox), ts)
-
-    def open_reasoning(
-        self,
-        block_id: str,
-        ts: int | None,
-        told_by: type[StreamEvent] = ThinkingDelta,
-        **mobox: JSON,
+    def open(
+        self, kind: str, told_by: type[StreamEvent], mobox: dict[str, JSON], ts: int | None
     ) -> Chunks:
-        return self._begin(_Part("reasoning", block_id, told_by, mobox), ts)
+        """Open the part that `mobox` names; deltas of the type `told_by` go on with it."""
+        part = _Part(kind, mobox["id"], told_by, mobox)
+        part.started = ts
+        self._open[part.id] = part
+        return [part.start()]
 
-    def write(self, block_id: str, text: str, between: str = "") -> Chunks:
+    def write(self, block_id: str | None, text: str, between: str = "") -> Chunks:
         """More of an open part; `between` goes in front unless it is the first."""
         if not text:
             return []
         part = self._open[block_id]
         text = text if part.empty else between + text
         part.empty = False
-        return [part.prefix + text_suffix(text)]
+        return [part.prefix + encode(text) + b"}"]
 
     def close(
-        self, block_id: str, ts: int | None, provider: dict[str, JSON] | None = None
+        self, block_id: str | None, ts: int | None, provider: dict[str, JSON] | None = None
     ) -> Chunks:
+        """End a part, with what it took and what its vendor wants to see again."""
         part = self._open.pop(block_id)
         if part.kind == "text":
             return [chunk("text-end", id=part.id)]
         metadata: dict[str, JSON] = {"mobox": part.mobox}
         if ts is not None and part.started is not None:
             metadata["mobox"] = {**part.mobox, "durationMs": ts - part.started}
-        vendors = {name: bag for name, bag in (provider or {}).items() if isinstance(bag, dict)}
-        return [chunk("reasoning-end", id=part.id, providerMetadata=vendors | metadata)]
+        return [chunk("reasoning-end", id=part.id, providerMetadata=vendors(provider) | metadata)]
 
     def close_all(self, ts: int | None) -> Chunks:
-        return [end for block_id in list(self._names()) for end in self.close(block_id, ts)]
+        """End whatever is open, in the order in which it was opened."""
+        return [end for block_id in list(self._open) for end in self.close(block_id, ts)]
 
     def reopen(self) -> Chunks:
         """The starts of what is open, for a response that begins here."""
         return [part.start() for part in self._open.values()]
 
-    def _names(self) -> Iterator[str]:
-        return (part.id for part in self._open.values())
 
-    def _begin(self, part: _Part, ts: int | None) -> Chunks:
-        part.started = ts
-        self._open[part.id] = part
-        return [part.start()]
+def vendors(provider: dict[str, JSON] | None) -> dict[str, JSON]:
+    """The vendors' state in the only form that the client takes: maps, by vendor."""
+    return {name: bag for name, bag in (provider or {}).items() if isinstance(bag, dict)}

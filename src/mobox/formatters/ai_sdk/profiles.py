@@ -1,4 +1,4 @@
-"""What differs between versions of the `ai` client. Facts: docs/ai-sdk.md."""
+"""What differs between generations of the `ai` client. Facts: docs/ai-sdk.md."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from typing import Final, NamedTuple
 
 from mobox.events import DoneReason
 
-__all__ = ["PROFILES", "Profile"]
+__all__ = ["DEFAULT", "PROFILES", "Profile"]
 
 
 class Profile(NamedTuple):
-    """The flags of one client generation."""
+    """The flags of one generation."""
 
     finish_reasons: dict[DoneReason, str] | None
     """What `finish` may say; `None` where the client refuses the key."""
-    abort_reason: bool
+    abort_reason: bool = True
     """`abort` may carry a reason."""
-    approvals: bool
+    approvals: bool = True
     """There are tool-approval-request chunks."""
+    answers: bool = False
+    """There are tool-approval-response chunks, so a denied call can be told as denied."""
+    file_metadata: bool = True
+    """The client keeps the metadata of files."""
+    resets: bool = False
+    """There are reset-step chunks, which take back all since start-step."""
+    early_tool_metadata: bool = False
+    """tool-input-start may carry metadata."""
 
 
 _REASONS: dict[DoneReason, str] = {
@@ -34,7 +42,16 @@ _REASONS: dict[DoneReason, str] = {
     "error": "error",
 }
 
+DEFAULT: Final = "v6"
+
 PROFILES: Final[dict[str, Profile]] = {
-    "v6": Profile(finish_reasons=_REASONS, abort_reason=True, approvals=True),
+    "v6": Profile(_REASONS),
+    "v5": Profile(None, abort_reason=False, approvals=False, file_metadata=False),
+    "v7": Profile(
+        {**_REASONS, "interrupted": "interrupted"},
+        answers=True,
+        resets=True,
+        early_tool_metadata=True,
+    ),
 }
-"""The default first."""
+"""By name, the default first. v5 is read by 5.0.60 and later, v6 by 6.0.37 and later and by 7."""

@@ -5,83 +5,122 @@ from __future__ import annotations
 import msgspec
 
 from mobox.events import JSON, ToolResult, ToolUseDelta, ToolUseEnd, ToolUseStart
-from mobox.formatters.ai_sdk.chunks import chunk, text_prefix, text_suffix
+from mobox.formatters.ai_sdk.chunks import chunk, encode, known, text_prefix
+from mobox.formatters.ai_sdk.profiles import Profile
 
-__all__ = ["Tools"]
+__all__ = ["INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
 
 Chunks = list[bytes]
 
+INVALID_INPUT = "The input of this call is not valid JSON."
 _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
 
 
 class _Call:
     """What later chunks of a call repeat of its start."""
 
-    __slots__ = ("common", "invalid", "mobox", "name", "prefix")
+    __slots__ = ("common", "invalid", "metadata", "name", "prefix", "waits")
 
     def __init__(self, start: ToolUseStart) -> None:
         self.name = start.name
         # `dynamic` must be the same on every chunk: else the client makes two parts of one call.
-        self.common = {"toolCallId": start.id, "dynamic": True}
+        self.common: dict[str, JSON] = {"toolCallId": start.id, "dynamic": True}
         if start.server:
             self.common["providerExecuted"] = True
-        about = {"kind": start.kind, "display": start.display, "scope": list(start.scope)}
-        self.mobox = {name: value for name, value in about.items() if value}
-        self.prefix = text_prefix("tool-input-delta", "toolCallId", start.id or "", "inputTextDelta")
-        self.invalid: str | None = None
+        self.metadata = tool_metadata(start.kind, start.display, start.scope)
+        assert start.id is not None  # the lifecycle names every call
+        self.prefix = text_prefix("tool-input-delta", "toolCallId", start.id, "inputTextDelta")
+        self.invalid = False
+        self.waits = False  # its input is there, its result is not
 
     def input(self, kind: str, value: JSON, **more: JSON) -> bytes:
-        metadata = {"mobox": self.mobox}
         return chunk(
             kind,
             payload={"input": value},
             toolName=self.name,
-            providerMetadata=metadata,
+            providerMetadata=self.metadata,
             **self.common,
             **more,
         )
 
 
+def tool_metadata(kind: str, display: str | None, scope: tuple[str, ...]) -> dict[str, JSON] | None:
+    """What we say of a call beyond what the client knows; nothing of a plain function."""
+    about = {
+        "kind": kind if kind != "function" else None,
+        "display": display,
+        "scope": list(scope) or None,
+    }
+    return {"mobox": known(about)} if known(about) else None
+
+
 class Tools:
     """Every call of the run so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
         self._calls: dict[str | None, _Call] = {}
+        self._streaming: set[str | None] = set()
+        self._denied: set[str | None] = set()
+
+    @property
+    def streaming(self) -> bool:
+        """Whether an input is under way; a step that starts now would split the call in two."""
+        return bool(self._streaming)
+
+    def waits(self, name: str | None) -> bool:
+        """Whether the call has its input and no result: only then can it be approved."""
+        return name in self._calls and self._calls[name].waits
+
+    def deny(self, name: str | None) -> None:
+        """The client was told that this call is denied."""
+        self._denied.add(name)
 
     def start(self, event: ToolUseStart) -> Chunks:
         call = self._calls[event.id] = _Call(event)
-        return [chunk("tool-input-start", toolName=call.name, **call.common)]
+        self._streaming.add(event.id)
+        early = call.metadata if self._profile.early_tool_metadata else None
+        start = chunk("tool-input-start", toolName=call.name, providerMetadata=early, **call.common)
+        return [start]
 
     def more(self, event: ToolUseDelta) -> Chunks:
-        return [self._calls[event.id].prefix + text_suffix(event.delta)]
+        return [self.prefix_of(event) + encode(event.delta) + b"}"]
+
+    def prefix_of(self, event: ToolUseDelta) -> bytes:
+        """How the chunk of a piece of input begins."""
+        return self._calls[event.id].prefix
 
     def end(self, event: ToolUseEnd) -> Chunks:
         call = self._calls[event.id]
-        call.invalid = event.invalid
+        self._streaming.discard(event.id)
+        call.invalid = event.invalid is not None
+        call.waits = not call.invalid
         if event.invalid is not None:
-            problem = "The input of this call is not valid JSON."
-            return [call.input("tool-input-error", event.invalid, errorText=problem)]
+            return [call.input("tool-input-error", event.invalid, errorText=INVALID_INPUT)]
         return [call.input("tool-input-available", {} if event.input is None else event.input)]
 
     def result(self, event: ToolResult) -> Chunks:
         call = self._calls[event.id]
+        call.waits = False
+        if event.status == "denied" and event.id in self._denied:
+            return [chunk("tool-output-denied", toolCallId=event.id)]
         if event.status in ("error", "denied", "interrupted"):
-            if event.status == "interrupted" and call.invalid is not None:
+            if event.status == "interrupted" and call.invalid:
                 return []  # the client has ended this call at its broken input
-            text = _text_of(event.output) or _ERRORS.get(event.status, "The call failed.")
-            return [chunk("tool-output-error", errorText=text, **call.common)]
-        output = chunk(
-            "tool-output-available",
-            payload={"output": event.output},
-            preliminary=event.partial or None,
-            **call.common,
-        )
-        if call.invalid is None:
-            return [output]
-        # It was run all the same; a part with an output needs an input.
-        available = call.input("tool-input-available", call.invalid)
-        call.invalid = None
-        return [available, output]
+            return [chunk("tool-output-error", errorText=error_text(event), **call.common)]
+        return [
+            chunk(
+                "tool-output-available",
+                payload={"output": event.output},
+                preliminary=event.partial or None,
+                **call.common,
+            )
+        ]
+
+
+def error_text(result: ToolResult) -> str:
+    """What went wrong with a call."""
+    return _text_of(result.output) or _ERRORS.get(result.status, "The call failed.")
 
 
 def _text_of(output: JSON) -> str:

@@ -1,31 +1,46 @@
-"""Claude: the Messages API's stream, beside the simplified lines that every agent may print."""
+"""Claude: the Messages API's stream, Claude Code's stream-json lines, the Agent SDK's objects."""
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Iterable
+from typing import Any
 
-from msgspec import convert
+import msgspec
+from msgspec import Struct
 
-from mobox.events import JSON, Done, DoneReason, Raw, Start, StreamEvent
+from mobox import json_text
+from mobox.errors import NotUnderstood
+from mobox.events import JSON, Start, StreamEvent
 from mobox.parsers import EventParser
-from mobox.parsers.claude import wire
+from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
+from mobox.parsers.claude.reasons import reason_of_message
+from mobox.parsers.claude.sdk_objects import as_line
+from mobox.parsers.claude.session import Session
 
 __all__ = ["ClaudeParser"]
 
-REASONS: dict[str, DoneReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "compaction": "stop",
-    "tool_use": "tool",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
-"""What the API's stop reasons mean; an unknown one is its own word for stopping."""
+Events = list[StreamEvent]
 
-_API_LINES = {line.__struct_config__.tag for line in get_args(wire.AnyLine)}
+
+class _Api(Struct):
+    """Holds the union: msgspec works its type out once for a class, but anew for a bare union."""
+
+    line: wire.AnyLine
+
+
+_decode = msgspec.json.Decoder(wire.AnyLine | session_wire.StreamEvent).decode
+_API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
+
+
+def _typed(line: bytes) -> Any:
+    """A line that streams, decoded straight into its shape; `None` for one that is another."""
+    if len(line) > json_text.SHORT and not json_text.is_shallow(line):
+        return None
+    try:
+        return _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 class ClaudeParser(EventParser):
@@ -36,24 +51,65 @@ class ClaudeParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._messages = Messages(prefix)
+        self._session = Session(prefix)
         self._started = False
 
-    def read(self, raw: JSON) -> list[StreamEvent]:
-        kind = raw.get("type") if isinstance(raw, dict) else None
-        if not isinstance(kind, str) or kind not in _API_LINES:
-            return [Raw(raw=raw)]
-        line = convert(raw, wire.AnyLine)
-        return [*self._begin(line), *self._messages.read(line)]
+    def feed_line(self, line: bytes) -> Events:
+        """Take one line of JSON."""
+        return self.feed_lines([line])
 
-    def close(self) -> list[StreamEvent]:
-        events = self._messages.close()
-        native = self._messages.stop_reason
-        if native is not None:
-            events.append(Done(reason=REASONS.get(native, "stop"), native=native))
+    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
+        """Take what one read brought. Most of a stream is deltas: there is a short way for them."""
+        events: Events = []
+        open_at, append, delta_line = self._messages.open_at, events.append, wire.ContentBlockDelta
+        for line in lines:
+            if not isinstance(line, bytes):
+                append(line)
+                continue
+            typed = _typed(line)
+            if type(typed) is delta_line:
+                block = open_at(typed.index)
+                delta: Any = typed.delta
+                if block is not None and block.hears is type(delta) and (said := delta.said):
+                    if block.hoards:
+                        block.parts.append(said)
+                    append(block.tells(id=block.id, delta=said))
+                    continue
+            events += self._read_typed(line, typed)
         return events
 
-    def _begin(self, line: wire.Line) -> list[StreamEvent]:
+    def _read_typed(self, line: bytes, typed: Any) -> Events:
+        try:
+            if isinstance(typed, session_wire.StreamEvent):
+                return self._session.read_stream_event(typed)
+            if typed is not None:
+                return self._read_api(typed)
+        except (msgspec.ValidationError, NotUnderstood):
+            pass  # the long way tells what is wrong with it
+        return super().feed_line(line)
+
+    def read(self, raw: JSON) -> Events:
+        if not isinstance(raw, dict):
+            raise NotUnderstood
+        line = as_line(raw) if "_class" in raw else raw
+        kind = line.get("type")
+        if isinstance(kind, str) and self._session.knows(kind):
+            return self._session.read(kind, line)
+        if isinstance(kind, str) and kind in _API_LINES:
+            return self._read_api(msgspec.convert({"line": raw}, _Api).line)
+        raise NotUnderstood
+
+    def close(self) -> Events:
+        if self._session.begun:
+            return self._session.close()
+        events = self._messages.close()
+        if self._messages.stop_reason is not None:
+            events.append(reason_of_message(self._messages.stop_reason))
+        return events
+
+    def _read_api(self, line: wire.Line) -> Events:
         if self._started or not isinstance(line, wire.MessageStart):
-            return []
+            return self._messages.read(line)
         self._started = True
-        return [Start(framework=self.framework, model=line.message.model)]
+        start = Start(framework=self.framework, model=line.message.model)
+        return [start, *self._messages.read(line)]

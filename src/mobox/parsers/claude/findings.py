@@ -45,9 +45,8 @@ def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
     for item in _objects(output):
         if isinstance(url := item.get("url"), str):
             events.append(Source(id=tool_id, scope=scope, url=url, title=_title(item)))
-        for made in _objects(item.get("content")):
-            if isinstance(file_id := made.get("file_id"), str):
-                events.append(uploaded(tool_id, scope, file_id))
+        files = [made.get("file_id") for made in _objects(item.get("content"))]
+        events += [uploaded(tool_id, scope, name) for name in files if isinstance(name, str)]
     return events
 
 

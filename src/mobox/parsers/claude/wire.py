@@ -3,7 +3,7 @@
 Decoding into these is the check: a line of another shape raises `msgspec.ValidationError` and
 becomes RAW. Keys that are not listed are ignored here, and null is the same as absent.
 
-See: https://docs.claude.com/en/docs/build-with-claude/streaming and the beta types of the Python SDK.
+See: https://docs.claude.com/en/docs/build-with-claude/streaming; the beta types are the SDK's.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ class Message(Struct):
     usage: dict[str, JSON] | None = None
 
 
+class WholeMessage(Message, kw_only=True):
+    content: list[dict[str, JSON]]
+
+
 class MessageStart(Line, tag="message_start"):
     message: Message
 
@@ -42,11 +46,11 @@ class Delta(Struct, tag_field="type", gc=False):
 
 
 class TextDelta(Delta, tag="text_delta"):
-    text: str
+    said: str = field(name="text")
 
 
 class ThinkingDelta(Delta, tag="thinking_delta"):
-    thinking: str
+    said: str = field(name="thinking")
 
 
 class SignatureDelta(Delta, tag="signature_delta"):
@@ -54,7 +58,7 @@ class SignatureDelta(Delta, tag="signature_delta"):
 
 
 class InputJsonDelta(Delta, tag="input_json_delta"):
-    partial_json: str
+    said: str = field(name="partial_json")
 
 
 class Citation(Struct):

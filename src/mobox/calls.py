@@ -1,0 +1,200 @@
+"""The tool calls of one run: what is known of each, and what has to be told to make them whole.
+
+Rule 1: a call is told as START, pieces of its input, END, then its results.
+Rule 2: ids of calls do not repeat in a run: one that a framework uses again gets another name, and
+        what is told of it later follows it there.
+Rule 3: what is told of a call that nobody started starts it.
+Rule 4: a method that tells nothing could not place its event.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mobox.events import (
+    JSON,
+    EventType,
+    InputRequest,
+    Retract,
+    StreamEvent,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+
+__all__ = ["Calls", "Names"]
+
+_E = TypeVar("_E", bound=StreamEvent)
+
+_ABOUT_CALLS = {
+    EventType.TOOL_USE_DELTA,
+    EventType.TOOL_USE_END,
+    EventType.TOOL_RESULT,
+    EventType.SUBAGENT_START,
+    EventType.SUBAGENT_END,
+    EventType.SOURCE,
+    EventType.FILE,
+}
+"""Events whose `id` may be a call's; that of a START is the framework's own word."""
+
+
+class Names:
+    """Ids for what came without one: counted, and never one that the log has already."""
+
+    def __init__(self) -> None:
+        self._taken: set[str | None] = set()
+        self._count: Counter[str] = Counter()
+
+    def take(self, name: str | None) -> None:
+        """`name` is in the log."""
+        self._taken.add(name)
+
+    def fresh(self, prefix: str) -> str:
+        """An id that is not in the log."""
+        while True:
+            self._count[prefix] += 1
+            name = f"{prefix}_{self._count[prefix]}"
+            if name not in self._taken:
+                return name
+
+
+class _Call:
+    def __init__(self, name: str, start: ToolUseStart) -> None:
+        self.name = name
+        self.start = start
+        self.deltas: list[str] = []
+        self.ended = False
+        self.settled = False
+        self.answered = False  # settled, and not only because we said so
+
+    def end(self) -> ToolUseEnd:
+        """The end of an input that nobody ended."""
+        told, invalid = self.start.input, None
+        if told is None and self.deltas:
+            told, invalid = _parsed("".join(self.deltas))
+        return ToolUseEnd(id=self.name, scope=self.start.scope, input=told, invalid=invalid)
+
+
+class Calls:
+    """The tool calls of one run."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._calls: dict[str | None, _Call] = {}
+        self._latest: dict[str | None, str] = {}  # an id that was used again: its latest name
+
+    def start(self, event: ToolUseStart) -> Iterator[StreamEvent]:
+        """A call begins; nothing, if it has begun and its input is not complete."""
+        known = self._calls.get(self._latest.get(event.id, event.id))
+        if known is not None and not known.ended:
+            return
+        name = event.id or self._names.fresh("call")
+        if known is not None:
+            name = self._latest[event.id] = self._names.fresh(name)
+        event = _named(event, name)
+        self._calls[name] = _Call(name, event)
+        yield event
+
+    def add_input(self, event: ToolUseDelta) -> Iterator[StreamEvent]:
+        """A piece of the input; nothing, if that is complete."""
+        call = yield from self._call_of(event.id, event.scope)
+        if not call.ended:
+            call.deltas.append(event.delta)
+            yield _named(event, call.name)
+
+    def input_of(self, name: str | None) -> list[str] | None:
+        """The pieces of an input that still comes, under the very id that the call is known by."""
+        call = self._calls.get(name)
+        return call.deltas if call is not None and not call.ended and not self._latest else None
+
+    def end(self, event: ToolUseEnd) -> Iterator[StreamEvent]:
+        """The input is complete; nothing, if it was."""
+        call = yield from self._call_of(event.id, event.scope)
+        if not call.ended:
+            call.ended = True
+            call.deltas.clear()
+            yield _named(event, call.name)
+
+    def add_result(self, event: ToolResult) -> Iterator[StreamEvent]:
+        """A result, or a part of one."""
+        call = yield from self.complete(event.id, event.scope)
+        if not event.partial:
+            call.settled = True
+            call.answered = call.answered or event.status != "interrupted"
+        yield _named(event, call.name)
+
+    def complete(
+        self, name: str | None, scope: tuple[str, ...]
+    ) -> Generator[StreamEvent, None, _Call]:
+        """End the input of a call, unless it has ended."""
+        call = yield from self._call_of(name, scope)
+        if not call.ended:
+            yield from self.end(call.end())
+        return call
+
+    def is_answered(self, name: str) -> bool:
+        """Whether a call has a result that is more than its interruption."""
+        return name in self._calls and self._calls[name].answered
+
+    def interrupt(self, name: str, *, handed_over: bool = False) -> Iterator[StreamEvent]:
+        """Give a call the result it will not get; nothing, if it has one or there is no call."""
+        call = self._calls.get(name)
+        if call is None or call.settled:
+            return
+        # Whoever a complete call is handed over to runs it; an incomplete one nobody can run.
+        if handed_over and call.ended and not call.start.server:
+            return
+        yield from self.complete(name, call.start.scope)
+        call.settled = True
+        yield ToolResult(id=name, scope=call.start.scope, status="interrupted")
+
+    def interrupt_all(self, *, handed_over: bool) -> Iterator[StreamEvent]:
+        """The run ends: settle what is open, except what the caller is to run."""
+        for call in self._calls.values():
+            yield from self.interrupt(call.name, handed_over=handed_over)
+
+    def with_latest_names(self, event: StreamEvent) -> StreamEvent:
+        """`event` with the names that its calls have in the log; an empty id is none."""
+        event = replace(event, id=None) if event.id == "" else event
+        if not self._latest:
+            return event
+        names: dict[str, Any] = {"scope": self._latest_of(event.scope)}
+        if event.type in _ABOUT_CALLS:
+            names["id"] = self._latest.get(event.id, event.id)
+        if isinstance(event, InputRequest):
+            names["tool_call_id"] = self._latest.get(event.tool_call_id, event.tool_call_id)
+        if isinstance(event, Retract):
+            names["blocks"] = self._latest_of(event.blocks)
+        return replace(event, **names)
+
+    def _latest_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._latest.get(name, name) for name in names)
+
+    def _call_of(
+        self, name: str | None, scope: tuple[str, ...]
+    ) -> Generator[StreamEvent, None, _Call]:
+        call = self._calls.get(name) if name is not None else self._last_open()
+        if call is None:
+            yield from self.start(ToolUseStart(id=name, scope=scope, name="unknown"))
+            call = next(reversed(self._calls.values()))
+        return call
+
+    def _last_open(self) -> _Call | None:
+        return next((call for call in reversed(self._calls.values()) if not call.settled), None)
+
+
+def _named(event: _E, name: str) -> _E:
+    return event if event.id == name else replace(event, id=name)
+
+
+def _parsed(text: str) -> tuple[JSON, str | None]:
+    try:
+        return msgspec.json.decode(text), None
+    except (msgspec.DecodeError, RecursionError):
+        return None, text

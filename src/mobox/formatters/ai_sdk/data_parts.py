@@ -1,0 +1,125 @@
+"""Data parts: what a message carries that the AI SDK has no part of its own for.
+
+A part with an id is replaced by the next one under it; `data-todos`, `data-usage` and
+`data-retract` are one each, so their ids are fixed. A transient one reaches `onData` only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mobox.events import (
+    JSON,
+    InputRequest,
+    InputResponse,
+    State,
+    Status,
+    StepEnd,
+    StepStart,
+    SubagentEnd,
+    SubagentStart,
+    TodoItem,
+)
+from mobox.formatters.ai_sdk.chunks import data, known, scope
+from mobox.usage import Totals
+
+__all__ = [
+    "custom",
+    "request",
+    "retract",
+    "state",
+    "status",
+    "step",
+    "subagent",
+    "todos",
+    "usage",
+    "usage_data",
+]
+
+_OURS = {"usage", "todos", "status", "retract", "input", "subagent", "step", "file", "state"}
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def todos(items: Iterable[TodoItem]) -> bytes:
+    """The plan as it is now."""
+    told = [
+        {"content": item.content, "status": item.status, **known({"activeForm": item.active_form})}
+        for item in items
+    ]
+    return data("todos", {"items": told}, "todos")
+
+
+def usage(totals: Totals) -> bytes:
+    """What the run has used."""
+    return data("usage", usage_data(totals), "usage")
+
+
+def usage_data(totals: Totals) -> dict[str, JSON]:
+    """Tokens and costs in the AI SDK's words."""
+    told = {
+        "inputTokens": totals.input,
+        "outputTokens": totals.output,
+        "cachedInputTokens": totals.cache_read,
+        "cacheWriteTokens": totals.cache_write,
+        "reasoningTokens": totals.reasoning,
+        "totalTokens": totals.total,
+        "costUsd": totals.cost_usd,
+        "isTotal": totals.is_total,
+        "durationMs": totals.duration_ms,
+        "numTurns": totals.num_turns,
+    }
+    return known(told)
+
+
+def step(start: StepStart, end: StepEnd | None = None) -> bytes:
+    """A task or a compaction, running or ended."""
+    about = known({"kind": start.kind, "name": start.name, "number": start.number})
+    return data("step", about | {"status": end.status if end else "running"}, start.id)
+
+
+def subagent(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
+    """A spawned agent, running or ended; `scope` of other parts holds its id."""
+    about = {
+        "agent": start.agent,
+        "task": start.task,
+        "background": start.background or None,
+        "status": end.status if end else "running",
+        "summary": end.summary if end else None,
+    }
+    return data("subagent", known(about) | scope(start), start.id)
+
+
+def request(asked: InputRequest, response: InputResponse | None = None) -> bytes:
+    """What a person is asked, and what they said."""
+    about = {
+        "kind": asked.kind,
+        "toolCallId": asked.tool_call_id,
+        "prompt": asked.prompt,
+        "schema": asked.schema,
+        "options": asked.options,
+    }
+    answer = known({"decision": response.decision, "value": response.value}) if response else None
+    return data("input", known({**about, "answered": answer}), asked.id)
+
+
+def retract(blocks: Iterable[str]) -> bytes:
+    """The parts that were sent again since, by the `id` in their `mobox` metadata."""
+    return data("retract", {"ids": list(blocks)}, "retract")
+
+
+def custom(name: str, value: JSON, part_id: str | None) -> bytes:
+    """An application's own; a name that is ours gets a prefix."""
+    safe = _UNSAFE.sub("-", name) or "custom"
+    return data(f"custom-{safe}" if safe in _OURS else safe, value, part_id)
+
+
+def status(event: Status) -> bytes:
+    """A progress line as it happens."""
+    about = {"message": event.message, "kind": event.kind}
+    return data("status", about | scope(event), transient=True)
+
+
+def state(event: State) -> bytes:
+    """Shared state as it changes."""
+    return data("state", {"mode": event.mode, "value": event.value}, transient=True)

@@ -1,0 +1,202 @@
+"""Profile `document`: the fourteen frames of the event-mapping document, with its own keys.
+
+For frontends that were written to that document. No real AI SDK client reads it: they refuse
+`id` and `name` on tools, `error` on errors, `usage` on data, and `{"type": "done"}`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, line_of
+from mobox.events import (
+    Done,
+    Error,
+    EventType,
+    LogEntry,
+    Result,
+    Start,
+    Status,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolResult,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.formatters.ai_sdk.chunks import chunk
+from mobox.formatters.ai_sdk.data_parts import usage_data
+from mobox.formatters.ai_sdk.endings import END_TEXTS
+from mobox.formatters.ai_sdk.tools import error_text
+from mobox.usage import UsageTotal
+
+__all__ = ["DocumentFormatter"]
+
+Chunks = list[bytes]
+
+_LINES = {
+    EventType.STATUS,
+    EventType.TODO_CREATE,
+    EventType.TODO_UPDATE,
+    EventType.TODO_DONE,
+    EventType.SUBAGENT_START,
+    EventType.SUBAGENT_END,
+}
+_FAILED = ("error", "denied", "interrupted")
+
+
+class DocumentFormatter:
+    """Writes one message. Blocks are numbered as the document does: `text_1`, `thinking_1`."""
+
+    def __init__(self, message_id: str) -> None:
+        self._message_id = message_id
+        self._blocks = Blocks()
+        self._count: Counter[Block] = Counter()
+        self._open: dict[str | None, tuple[Block, str]] = {}
+        self._empty: set[str | None] = set()
+        self._tools: dict[str | None, str] = {}
+        self._usage = UsageTotal()
+        self._errors: list[str] = []
+
+    def format(self, entry: LogEntry) -> Chunks:
+        """The frames that tell `entry`; what the document has no frame for is left out."""
+        event = entry.event
+        chunks = self._turn_to(event)
+        writer = self.WRITERS.get(event.type)
+        return chunks + writer(self, event) if writer is not None else chunks
+
+    def pause(self) -> Chunks:
+        """The run waits for an answer: end the response."""
+        return [*self._close_all(), chunk("finish"), chunk("done")]
+
+    def resume(self) -> Chunks:
+        """Begin a response in the middle of the message."""
+        return [self._start_chunk(), *[_start(*opened) for opened in self._open.values()]]
+
+    def _start_chunk(self) -> bytes:
+        return chunk("start", messageId=self._message_id)
+
+    def _start(self, _event: Start) -> Chunks:
+        return [self._start_chunk()]
+
+    def _done(self, event: Done) -> Chunks:
+        failed = event.reason in END_TEXTS
+        fatal = self._errors.pop() if failed and self._errors else END_TEXTS.get(event.reason)
+        notices = [Status(message=message) for message in self._errors]
+        lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
+        errors = [chunk("error", error=fatal)] if failed else []
+        return [*lines, *self._close_all(), *errors, chunk("finish"), chunk("done")]
+
+    def _error(self, event: Error) -> Chunks:
+        self._errors.append(event.message)
+        return []
+
+    # Blocks
+
+    def _turn_to(self, event: StreamEvent) -> Chunks:
+        turn = self._blocks.turn_to(event)
+        chunks = self._close(turn.closed.id) if turn.closed is not None else []
+        if turn.opened is not None and event.type in _LINES:
+            chunks += self._begin(turn.opened.id, turn.opened.block)
+        return chunks
+
+    def _begin(self, name: str | None, block: Block) -> Chunks:
+        self._count[block] += 1
+        self._open[name] = (block, f"{block}_{self._count[block]}")
+        self._empty.add(name)
+        return [_start(*self._open[name])]
+
+    def _close(self, name: str | None) -> Chunks:
+        if name not in self._open:
+            return []
+        block, block_id = self._open.pop(name)
+        return [chunk(f"{_KIND[block]}-end", id=block_id)]
+
+    def _close_all(self) -> Chunks:
+        return [end for name in list(self._open) for end in self._close(name)]
+
+    def _write(self, name: str | None, text: str, between: str = "") -> Chunks:
+        if not text:
+            return []
+        block, block_id = self._open[name]
+        between = "" if name in self._empty else between
+        self._empty.discard(name)
+        return [chunk(f"{_KIND[block]}-delta", id=block_id, delta=between + text)]
+
+    def _line(self, event: StreamEvent) -> Chunks:
+        if isinstance(event, Status) and event.kind == "progress":
+            return []
+        assert self._blocks.open is not None  # BLOCK_OF has a row for whatever is told as a line
+        thought = self._blocks.open.block is Block.THINKING
+        between = BETWEEN_THOUGHTS if thought else "\n"
+        return self._write(self._blocks.open.id, line_of(event), between)
+
+    def _text(self, event: Text) -> Chunks:
+        block = Block.THINKING if event.scope else Block.TEXT
+        return self._begin(event.id, block) + self._write(event.id, event.content)
+
+    def _thinking(self, event: Thinking) -> Chunks:
+        begin = [] if event.id in self._open else self._begin(event.id, Block.THINKING)
+        return begin + self._write(event.id, event.content, BETWEEN_THOUGHTS)
+
+    def _delta(self, event: TextDelta | ThinkingDelta) -> Chunks:
+        return self._write(event.id, event.delta)
+
+    def _end(self, event: TextEnd | ThinkingEnd) -> Chunks:
+        return self._close(event.id)
+
+    # Tools and usage
+
+    def _start_tool(self, event: ToolUseStart) -> Chunks:
+        self._tools[event.id] = event.name
+        return [chunk("tool-input-start", id=event.id, name=event.name)]
+
+    def _end_tool(self, event: ToolUseEnd) -> Chunks:
+        value = event.input if event.invalid is None else event.invalid
+        about = {"id": event.id, "name": self._tools[event.id]}
+        return [chunk("tool-input-available", {"input": {} if value is None else value}, **about)]
+
+    def _result(self, event: ToolResult) -> Chunks:
+        output = {"error": error_text(event)} if event.status in _FAILED else event.output
+        return [chunk("tool-output-available", {"output": output}, id=event.id)]
+
+    def _use(self, event: Usage | Result) -> Chunks:
+        self._usage.add(event)
+        totals = self._usage.totals
+        assert totals is not None  # something was just added
+        told = usage_data(totals)
+        total = {"isTotal": True} if told.pop("isTotal") else {}
+        return [chunk("data-usage", {"usage": told, **total})]
+
+    WRITERS: ClassVar[dict[EventType, Callable[[DocumentFormatter, Any], Chunks]]] = {
+        EventType.START: _start,
+        EventType.DONE: _done,
+        EventType.ERROR: _error,
+        **dict.fromkeys(_LINES, _line),
+        EventType.TEXT: _text,
+        EventType.TEXT_DELTA: _delta,
+        EventType.TEXT_END: _end,
+        EventType.THINKING: _thinking,
+        EventType.THINKING_DELTA: _delta,
+        EventType.THINKING_END: _end,
+        EventType.TOOL_USE_START: _start_tool,
+        EventType.TOOL_USE_END: _end_tool,
+        EventType.TOOL_RESULT: _result,
+        EventType.USAGE: _use,
+        EventType.RESULT: _use,
+    }
+
+
+_KIND = {Block.TEXT: "text", Block.THINKING: "reasoning", Block.PROCESSING: "reasoning"}
+
+
+def _start(block: Block, block_id: str) -> bytes:
+    metadata = None if block is Block.TEXT else {"mobox": {"variant": block.value}}
+    return chunk(f"{_KIND[block]}-start", id=block_id, providerMetadata=metadata)

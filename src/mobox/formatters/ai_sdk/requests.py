@@ -1,0 +1,244 @@
+"""The bodies that `useChat` posts, each as one `Request`.
+
+Rule 1: of `messages` only the message that is acted on is read; the others are known by id and
+        role. `message` is the last one, alone or after `messages`.
+Rule 2: a new message, an edit and a continuation have one trigger. A `messageId` that names an
+        assistant's message continues it, also when it is not the last; else the last message
+        decides: an assistant's is continued, a user's is new, or an edit if there is a `messageId`.
+Rule 3: clients cut `messages` themselves before they regenerate: a `messageId` that is not among
+        them was an answer, and the last of them is what is answered anew.
+Rule 4: whatever is wrong raises `InvalidRequest`, which names the field.
+
+tests/formatters/bodies has what each version of the client really sends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mobox.errors import InvalidRequest
+from mobox.events import JSON
+from mobox.formatters.ai_sdk.request_wire import (
+    ANSWERS,
+    LASTING_ANSWERS,
+    PROMPT_PARTS,
+    Body,
+    Message,
+    StatedPart,
+    TypedPart,
+)
+from mobox.turn import (
+    Action,
+    Answer,
+    Cut,
+    Place,
+    PromptPart,
+    Request,
+    UserMessage,
+    submission_key,
+)
+
+__all__ = ["read_request"]
+
+T = TypeVar("T")
+
+
+class _Located(NamedTuple):
+    """A message and its place in the body."""
+
+    path: str
+    message: Message
+
+
+_Messages = Sequence[_Located]
+
+
+def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
+    """What `body` asks for, a value as json_text decodes it; the key is from `Idempotency-Key`."""
+    _check_storable(body)
+    read = _convert("", body, Body)
+    reader = _TRIGGERS.get(read.trigger)
+    if reader is None:
+        raise InvalidRequest("trigger", _expected(_TRIGGERS, read.trigger))
+    request = reader(read)
+    extra = {name: body[name] for name in body if name not in Body.__struct_encode_fields__}
+    key = idempotency_key or submission_key(request)
+    return replace(request, agent=read.agent, extra=extra, idempotency_key=key)
+
+
+# What is asked for
+
+
+def _read_submission(body: Body) -> Request:
+    messages = _locate(body)
+    if not messages:
+        raise InvalidRequest("messages", "expected at least one message, got none")
+    named = _find(messages, body.message_id)
+    target = messages[-1] if named is None or _asks(messages[named]) else messages[named]
+    reader = _ROLES.get(target.message.role)
+    if reader is None:
+        raise InvalidRequest(f"{target.path}.role", _expected(_ROLES, target.message.role))
+    return reader(body, target)
+
+
+def _read_prompt(body: Body, prompt: _Located) -> Request:
+    edited = body.message_id
+    return Request(
+        chat_id=body.id,
+        action=Action.SUBMIT if edited is None else Action.EDIT,
+        message=_user_message(prompt),
+        cut=None if edited is None else Cut(Place.BEFORE, edited),
+    )
+
+
+def _read_continuation(body: Body, continued: _Located) -> Request:
+    return Request(
+        chat_id=body.id,
+        action=Action.CONTINUE,
+        run_id=continued.message.id,
+        answers=_answers(continued),
+    )
+
+
+def _read_regeneration(body: Body) -> Request:
+    cut, kept = _regeneration_cut(_locate(body), body.message_id)
+    return Request(
+        chat_id=body.id,
+        action=Action.REGENERATE,
+        message=_user_message(kept[-1]) if kept and _asks(kept[-1]) else None,
+        cut=cut,
+    )
+
+
+def _regeneration_cut(messages: _Messages, message_id: str | None) -> tuple[Cut, _Messages]:
+    """Where to cut, and what of `messages` stands before that."""
+    named = _find(messages, message_id)
+    if named is not None:
+        stays = _asks(messages[named])
+        return Cut(Place.AFTER if stays else Place.BEFORE, message_id), messages[: named + stays]
+    if not messages:
+        return Cut(Place.ANSWER, message_id), ()
+    if message_id is None:
+        return Cut(Place.AFTER, messages[-1].message.id), messages
+    return Cut(Place.BEFORE, message_id), messages
+
+
+def _locate(body: Body) -> _Messages:
+    numbered = enumerate(body.messages or ())
+    located = [_Located(f"messages[{index}]", message) for index, message in numbered]
+    return [*located, _Located("message", body.message)] if body.message else located
+
+
+def _find(messages: _Messages, message_id: str | None) -> int | None:
+    places = [index for index, (_, message) in enumerate(messages) if message.id == message_id]
+    return places[-1] if places else None
+
+
+def _asks(located: _Located) -> bool:
+    return located.message.role == "user"
+
+
+_TRIGGERS: Final[dict[str, Callable[[Body], Request]]] = {
+    "submit-message": _read_submission,
+    "regenerate-message": _read_regeneration,
+}
+_ROLES: Final[dict[str, Callable[[Body, _Located], Request]]] = {
+    "user": _read_prompt,
+    "assistant": _read_continuation,
+}
+
+
+# What is said
+
+
+class _Part(NamedTuple):
+    path: str
+    kind: str
+    value: JSON
+
+
+def _parts(located: _Located) -> list[_Part]:
+    numbered = enumerate(located.message.parts)
+    paths = [(f"{located.path}.parts[{index}]", part) for index, part in numbered]
+    return [_Part(path, _convert(path, part, TypedPart).type, part) for path, part in paths]
+
+
+def _user_message(located: _Located) -> UserMessage:
+    path, message = located
+    if not message.parts:
+        raise InvalidRequest(f"{path}.parts", "expected at least one part, got none")
+    parts = tuple(map(_prompt_part, _parts(located)))
+    return UserMessage(id=message.id, parts=parts, metadata=message.metadata)
+
+
+def _prompt_part(part: _Part) -> PromptPart:
+    wire = PROMPT_PARTS.get("data-" if part.kind.startswith("data-") else part.kind)
+    if wire is None:
+        raise InvalidRequest(f"{part.path}.type", _expected(PROMPT_PARTS, part.kind))
+    return _convert(part.path, part.value, wire).neutral()
+
+
+def _answers(located: _Located) -> tuple[Answer, ...]:
+    """The approvals of a message, and the outputs of its last step.
+
+    So far do clients look back when they decide whether to send by themselves. The outputs of the
+    agent's own tools look like those of the client's: the server knows which it has asked for.
+    """
+    parts = _parts(located)
+    steps = [index for index, part in enumerate(parts) if part.kind == "step-start"]
+    last_step = steps[-1] if steps else 0
+    answers = [
+        _answer(part, in_last_step=index >= last_step)
+        for index, part in enumerate(parts)
+        if part.kind == "dynamic-tool" or part.kind.startswith("tool-")
+    ]
+    return tuple(answer for answer in answers if answer is not None)
+
+
+def _answer(part: _Part, in_last_step: bool) -> Answer | None:
+    state = _convert(part.path, part.value, StatedPart).state
+    wire = (ANSWERS if in_last_step else LASTING_ANSWERS).get(state)
+    return None if wire is None else _convert(part.path, part.value, wire).answer()
+
+
+# What is wrong
+
+_MOST_SAID: Final = 200
+"""Characters of a hostile value that an error repeats."""
+
+_MISSING: Final = re.compile("Object missing required field `(.+)`")
+
+
+def _check_storable(body: JSON) -> None:
+    """Refuse what Python can hold and a log cannot, before it gets any further."""
+    for name, value in body.items() if isinstance(body, dict) else ():
+        try:
+            msgspec.json.encode({name: value})
+        except (RecursionError, ValueError) as error:
+            field = name.encode(errors="replace").decode()[:_MOST_SAID]
+            raise InvalidRequest(field, f"expected JSON that can be stored: {error}") from None
+
+
+def _convert(path: str, value: JSON, wire: type[T]) -> T:
+    try:
+        return msgspec.convert(value, wire)
+    except msgspec.ValidationError as error:
+        raise _invalid(path, str(error)) from None
+
+
+def _invalid(path: str, said: str) -> InvalidRequest:
+    """The error for what msgspec said about the value at `path`."""
+    problem, _, inner = said.partition(" - at `$")
+    field = path + inner.removesuffix("`")
+    if missing := _MISSING.fullmatch(problem):
+        field, problem = f"{field}.{missing[1]}", "expected a value, got none"
+    return InvalidRequest(field.removeprefix("."), problem[0].lower() + problem[1:])
+
+
+def _expected(known: Iterable[str], got: str) -> str:
+    return f"expected {' or '.join(known)}, got {got[:_MOST_SAID]!r}"

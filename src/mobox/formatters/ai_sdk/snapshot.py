@@ -1,0 +1,241 @@
+"""A stored message as the UIMessage that the client would have, had it read the whole stream.
+
+Rule 1: no shape of its own: what is one chunk live is that chunk at rest, and states are the
+        client's. So a page that was reloaded cannot be told from one that was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import msgspec
+
+from mobox.errors import UnknownProfile
+from mobox.events import JSON, ToolResult
+from mobox.formatters.ai_sdk import data_parts
+from mobox.formatters.ai_sdk.attachments import file, source
+from mobox.formatters.ai_sdk.chunks import harmless, known
+from mobox.formatters.ai_sdk.endings import message_metadata
+from mobox.formatters.ai_sdk.parts import vendors
+from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
+from mobox.formatters.ai_sdk.tools import INVALID_INPUT, error_text, tool_metadata
+from mobox.message import (
+    BlockPart,
+    CustomPart,
+    FilePart,
+    Message,
+    ProcessingPart,
+    RequestPart,
+    RetractPart,
+    SourcePart,
+    StepPart,
+    SubagentPart,
+    TextPart,
+    ThinkingPart,
+    TodosPart,
+    ToolPart,
+    TurnPart,
+    UsagePart,
+)
+
+__all__ = ["ui_message"]
+
+UIPart = dict[str, JSON]
+
+
+def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
+    """The message in the shape of `UIMessage`."""
+    if profile not in PROFILES:
+        raise UnknownProfile(profile, PROFILES)
+    parts = list(_Snapshot(message, PROFILES[profile]).parts()) or _from_columns(message)
+    ui: dict[str, JSON] = {"id": message.id, "role": message.role, "parts": parts}
+    if message.reason is not None:
+        ui["metadata"] = message_metadata(message.reason, message.usage, message.duration_ms)
+    told: dict[str, JSON] = harmless(ui)
+    return told
+
+
+def _from_columns(message: Message) -> list[UIPart]:
+    """A message that was stored without parts: Processing, Thinking, text, in that order."""
+    lines, thinking = message.metadata.get("processing"), message.metadata.get("thinking")
+    parts = []
+    if lines:
+        parts.append(_reasoning("\n".join(lines), {"variant": "processing"}))
+    if thinking:
+        parts.append(_reasoning(thinking, {"variant": "thinking"}))
+    if message.content:
+        parts.append({"type": "text", "text": message.content, "state": "done"})
+    return parts
+
+
+class _Snapshot:
+    """One message being told at rest."""
+
+    def __init__(self, message: Message, profile: Profile) -> None:
+        self._parts = message.parts
+        self._profile = profile
+        self._answers = {
+            part.request.tool_call_id: _approval(part)
+            for part in message.parts
+            if isinstance(part, RequestPart) and profile.answers and part.response is not None
+            if self._is_approval(part)
+        }
+        retracts = [part for part in message.parts if isinstance(part, RetractPart)]
+        self._reset = {block for part in retracts if self._resets(part) for block in part.blocks}
+        self._retracted = [
+            block for part in retracts if not self._resets(part) for block in part.blocks
+        ]
+        self._first_retract = next((p for p in retracts if not self._resets(p)), None)
+        self._sources = 0
+
+    def parts(self) -> Iterator[UIPart]:
+        for part in self._parts:
+            tell = self.TELLERS[type(part)]
+            if not (isinstance(part, _RESETTABLE) and part.id in self._reset):
+                yield from tell(self, part)
+
+    def _resets(self, part: RetractPart) -> bool:
+        return part.whole_turn and self._profile.resets
+
+    def _is_approval(self, part: RequestPart) -> bool:
+        return part.approval and self._profile.approvals
+
+    # Blocks and tools
+
+    def _text(self, part: TextPart) -> list[UIPart]:
+        if part.scope:
+            return self._thought(part, "thinking")
+        about = {"id": part.id, **({"variant": part.kind} if part.kind != "answer" else {})}
+        state = "done" if part.ended else "streaming"
+        metadata = {"mobox": about}
+        return [{"type": "text", "text": part.text, "state": state, "providerMetadata": metadata}]
+
+    def _thinking(self, part: ThinkingPart) -> list[UIPart]:
+        return self._thought(part, "thinking", part.provider)
+
+    def _processing(self, part: ProcessingPart) -> list[UIPart]:
+        return self._thought(part, "processing")
+
+    def _thought(
+        self, part: BlockPart, variant: str, provider: dict[str, JSON] | None = None
+    ) -> list[UIPart]:
+        about = {
+            "variant": variant,
+            "id": part.id,
+            "scope": list(part.scope) or None,
+            "durationMs": part.duration_ms,
+        }
+        state = "done" if part.ended else "streaming"
+        return [{"id": part.id, **_reasoning(part.text, known(about), provider, state)}]
+
+    def _tool(self, part: ToolPart) -> list[UIPart]:
+        ui = {
+            "type": "dynamic-tool",
+            "toolCallId": part.id,
+            "toolName": part.name,
+            "providerExecuted": part.server or None,
+        }
+        metadata = tool_metadata(part.kind, part.display, part.scope)
+        state, fields = self._tool_state(part)
+        if part.id in self._answers:
+            fields["approval"] = self._answers[part.id]
+        # The client files metadata that comes with a broken input under the call's result.
+        where = "resultProviderMetadata" if part.invalid else "callProviderMetadata"
+        if metadata is not None and (part.ended or self._profile.early_tool_metadata):
+            fields[where] = metadata
+        return [known(ui) | {"state": state} | fields]
+
+    def _tool_state(self, part: ToolPart) -> tuple[str, dict[str, JSON]]:
+        if not part.ended:
+            return "input-streaming", {"rawInput": part.input_text} if part.input_text else {}
+        value = part.input_text if part.invalid else part.input
+        if part.invalid and part.status in (None, "interrupted"):
+            return "output-error", {"input": value, "errorText": INVALID_INPUT}
+        if part.status is None:
+            answered = part.id in self._answers
+            return "approval-responded" if answered else "input-available", {"input": value}
+        result = ToolResult(output=part.output, status=part.status)
+        if part.status == "denied" and self._answers.get(part.id, {}).get("approved") is False:
+            return "output-denied", {"input": value}
+        if part.status in ("error", "denied", "interrupted"):
+            return "output-error", {"input": value, "errorText": error_text(result)}
+        told = {"input": value, "output": part.output}
+        return "output-available", told | ({"preliminary": True} if part.partial else {})
+
+    # What is one chunk live
+
+    def _source(self, part: SourcePart) -> list[UIPart]:
+        self._sources += 1
+        return [_at_rest(source(part.source, f"source_{self._sources}"))]
+
+    def _file(self, part: FilePart) -> list[UIPart]:
+        return [_at_rest(file(part.file, self._profile.file_metadata))]
+
+    def _todos(self, part: TodosPart) -> list[UIPart]:
+        return [_at_rest(data_parts.todos(part.items))]
+
+    def _usage(self, part: UsagePart) -> list[UIPart]:
+        return [_at_rest(data_parts.usage(part.totals))]
+
+    def _turn(self, _part: TurnPart) -> list[UIPart]:
+        return [{"type": "step-start"}]
+
+    def _step(self, part: StepPart) -> list[UIPart]:
+        return [_at_rest(data_parts.step(part.start, part.end))]
+
+    def _subagent(self, part: SubagentPart) -> list[UIPart]:
+        return [_at_rest(data_parts.subagent(part.start, part.end))]
+
+    def _request(self, part: RequestPart) -> list[UIPart]:
+        if self._is_approval(part):
+            return []
+        return [_at_rest(data_parts.request(part.request, part.response))]
+
+    def _retract(self, part: RetractPart) -> list[UIPart]:
+        if part is not self._first_retract:
+            return []
+        return [_at_rest(data_parts.retract(self._retracted))]
+
+    def _custom(self, part: CustomPart) -> list[UIPart]:
+        return [_at_rest(data_parts.custom(part.name, part.value, part.id))]
+
+    TELLERS: ClassVar[dict[type, Callable[[_Snapshot, Any], list[UIPart]]]] = {
+        TextPart: _text,
+        ThinkingPart: _thinking,
+        ProcessingPart: _processing,
+        ToolPart: _tool,
+        SourcePart: _source,
+        FilePart: _file,
+        TodosPart: _todos,
+        UsagePart: _usage,
+        TurnPart: _turn,
+        StepPart: _step,
+        SubagentPart: _subagent,
+        RequestPart: _request,
+        RetractPart: _retract,
+        CustomPart: _custom,
+    }
+
+
+_RESETTABLE = (TextPart, ThinkingPart, ToolPart)
+
+
+def _reasoning(
+    text: str,
+    about: dict[str, JSON],
+    provider: dict[str, JSON] | None = None,
+    state: str = "done",
+) -> UIPart:
+    metadata = {**vendors(provider), "mobox": about}
+    return {"type": "reasoning", "text": text, "state": state, "providerMetadata": metadata}
+
+
+def _approval(part: RequestPart) -> UIPart:
+    assert part.response is not None  # only answers are told
+    return {"id": part.request.id, "approved": part.response.decision == "approved"}
+
+
+def _at_rest(chunk: bytes) -> UIPart:
+    part: UIPart = msgspec.json.decode(chunk)
+    return part

@@ -1,0 +1,74 @@
+"""The step of a message that is open, and what a `reset-step` would take back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+from msgspec import Struct, field
+
+from mobox.formatters.ai_sdk.chunks import chunk
+
+__all__ = ["Steps"]
+
+Chunks = list[bytes]
+
+
+class _Chunk(Struct):
+    type: str
+    id: str | None = None
+    call: str | None = field(default=None, name="toolCallId")
+    transient: bool = False
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+_BLOCKS = {"text-start", "reasoning-start", "tool-input-start"}
+_OTHERS = {"source-url", "source-document", "file"}
+
+
+class Steps:
+    """Turns of the root agent, one open at a time."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self._added: set[str | None] = {None}  # before the first step nothing can be taken back
+        self._data: set[tuple[str, str]] = set()
+
+    def start(self) -> Chunks:
+        """Another turn begins; the one before it ends."""
+        chunks = [*self.finish(), chunk("start-step")]
+        self.open = True
+        self._added = set()
+        return chunks
+
+    def finish(self) -> Chunks:
+        """The turn ends, if one is open."""
+        if not self.open:
+            return []
+        self.open = False
+        return [chunk("finish-step")]
+
+    def reset(self) -> Chunks:
+        """Take back the parts of this step."""
+        self._added = set()
+        return [chunk("reset-step")]
+
+    def is_made_of(self, blocks: Collection[str]) -> bool:
+        """Whether these blocks are all that the step has added, so that it can be reset."""
+        return bool(self._added) and self._added <= set(blocks)
+
+    def saw(self, chunks: Chunks) -> None:
+        """Keep in mind the parts that these chunks add at the client: blocks by id."""
+        for added in map(_decode, chunks):
+            if added.type in _BLOCKS:
+                self._added.add(added.call or added.id)
+            elif added.type in _OTHERS or self._is_new_data(added):
+                self._added.add(None)
+
+    def _is_new_data(self, added: _Chunk) -> bool:
+        if not added.type.startswith("data-") or added.transient:
+            return False
+        key = (added.type, added.id or "")
+        is_new = added.id is None or key not in self._data
+        self._data.add(key)
+        return is_new

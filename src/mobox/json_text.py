@@ -1,0 +1,107 @@
+"""JSON text as values that can be stored and read back, whoever wrote it.
+
+Agents write JSON with more freedom than databases and browsers read it: what msgspec refuses is
+read again by the standard library and made harmless. Invalid UTF-8 and lone surrogates become
+U+FFFD; NaN, the infinities and numbers out of range become null; nesting past MAX_DEPTH is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Final
+
+import msgspec
+
+from mobox.errors import NotJson
+from mobox.events import JSON, Raw
+
+__all__ = ["MAX_DEPTH", "SHORT", "decode", "is_shallow", "kept"]
+
+MAX_DEPTH: Final = 200
+"""How deep objects and arrays may nest. Python stops at 1000 frames, of which recursive code may
+use two a level; the rest is for its callers and for the levels that the log wraps around it."""
+
+SHORT: Final = 2 * MAX_DEPTH
+"""No text up to this length can nest past MAX_DEPTH: every level takes two brackets."""
+
+TOO_DEEP: Final = "nested too deeply"
+_MAX_DIGITS: Final = 4300  # msgspec reads no longer integer, and CPython prints none
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def decode(text: bytes) -> JSON:
+    """The value that `text` is; raises `NotJson`, which says why, where it is none."""
+    try:
+        value = _STRICT.decode(text)
+    except (ValueError, RecursionError):
+        value = _decode_leniently(text)
+    if _is_deep(text, value):
+        raise NotJson(TOO_DEEP)
+    return value
+
+
+def is_shallow(text: bytes) -> bool:
+    """Whether `text` is too short or has too few brackets to nest too deeply. Cheap."""
+    return len(text) <= SHORT or text.count(b"[") + text.count(b"{") <= MAX_DEPTH
+
+
+def kept(text: bytes, why: str) -> Raw:
+    """The event that stands for text which is not JSON."""
+    return Raw(raw=text.decode(errors="backslashreplace"), source=why)
+
+
+def _decode_leniently(text: bytes) -> JSON:
+    try:
+        return _storable(_LENIENT.decode(text.decode(errors="replace")))
+    except RecursionError:
+        raise NotJson(TOO_DEEP) from None
+    except ValueError:
+        raise NotJson("not JSON") from None
+
+
+def _storable(value: JSON) -> JSON:
+    """`value` without surrogates; the decoder has already joined those that were pairs."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _is_deep(text: bytes, value: JSON) -> bool:
+    if is_shallow(text):
+        return False  # most texts: they are not walked
+    level, depth = [[value]], 0
+    while level and depth <= MAX_DEPTH:
+        level, depth = [inner for outer in level for inner in _containers(outer)], depth + 1
+    return bool(level)
+
+
+def _containers(outer: JSON) -> list[JSON]:
+    values = outer.values() if isinstance(outer, dict) else outer
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if len(text) <= _MAX_DIGITS else None
+
+
+def _null(_constant: str) -> None:
+    return None
+
+
+# msgspec reads almost everything. What it refuses is read again by the standard library, which
+# takes control characters inside strings, lone surrogates and NaN, but is slower.
+_STRICT: Final = msgspec.json.Decoder()
+_LENIENT: Final = json.JSONDecoder(
+    parse_float=_finite, parse_int=_integer, parse_constant=_null, strict=False
+)

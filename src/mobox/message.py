@@ -1,0 +1,199 @@
+"""A message at rest: what is stored of a run, reloaded into a page, and shown to agents again.
+
+Its parts say no more and no less than the events they are folded from (mobox.transcript); how a
+frontend wants to see them is the business of that protocol's snapshot.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from mobox.events import (
+    JSON,
+    DoneReason,
+    File,
+    InputRequest,
+    InputResponse,
+    Outcome,
+    Source,
+    StepEnd,
+    StepStart,
+    SubagentEnd,
+    SubagentStart,
+    TodoItem,
+)
+from mobox.usage import Totals
+
+
+def _tag(class_name: str) -> str:
+    return class_name.removesuffix("Part").lower()
+
+
+class Part(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag=_tag):
+    """One thing of a message that a reader sees."""
+
+
+class BlockPart(Part):
+    """Text that comes in pieces; `ended` once there are no more."""
+
+    id: str
+    text: str = ""
+    scope: tuple[str, ...] = ()
+    ended: bool = False
+    duration_ms: int | None = None
+
+
+class TextPart(BlockPart):
+    """What the agent answered."""
+
+    kind: str = "answer"
+
+
+class ThinkingPart(BlockPart):
+    """What the agent thought, and how its subagents came and went."""
+
+    source: str = "model"
+    redacted: bool = False
+    provider: dict[str, JSON] | None = None
+
+
+class ProcessingPart(BlockPart):
+    """What the agent was busy with, a line each."""
+
+
+class ToolPart(Part):
+    """A tool call, from its first word to its result."""
+
+    id: str
+    name: str
+    kind: str = "function"
+    server: bool = False
+    display: str | None = None
+    scope: tuple[str, ...] = ()
+    input: JSON = None
+    input_text: str = ""
+    """The input as far as it has come; the whole of it where it is not JSON."""
+    ended: bool = False
+    """The input is complete."""
+    invalid: bool = False
+    status: Outcome | None = None
+    partial: bool = False
+    output: JSON = None
+    structured: JSON = None
+
+
+class SourcePart(Part):
+    """A page or a document."""
+
+    source: Source
+
+
+class FilePart(Part):
+    """An image, a sound, an artifact."""
+
+    file: File
+
+
+class TodosPart(Part):
+    """The plan as it is now."""
+
+    items: tuple[TodoItem, ...] = ()
+
+
+class UsagePart(Part):
+    """What the run has used."""
+
+    totals: Totals
+
+
+class TurnPart(Part):
+    """A turn of the loop begins here."""
+
+
+class StepPart(Part):
+    """A task or a compaction."""
+
+    start: StepStart
+    end: StepEnd | None = None
+
+
+class SubagentPart(Part):
+    """A spawned agent."""
+
+    start: SubagentStart
+    end: SubagentEnd | None = None
+
+
+class RequestPart(Part):
+    """What a person is asked, and what they said."""
+
+    request: InputRequest
+    response: InputResponse | None = None
+    approval: bool = False
+    """It asks whether a call that waits may run."""
+
+
+class RetractPart(Part):
+    """Blocks that are sent again after this, and are not to be shown."""
+
+    blocks: tuple[str, ...] = ()
+    whole_turn: bool = False
+    """They were all that the turn had said."""
+
+
+class CustomPart(Part):
+    """An application's own."""
+
+    name: str
+    id: str | None = None
+    value: JSON = None
+
+
+AnyPart = (
+    TextPart
+    | ThinkingPart
+    | ProcessingPart
+    | ToolPart
+    | SourcePart
+    | FilePart
+    | TodosPart
+    | UsagePart
+    | TurnPart
+    | StepPart
+    | SubagentPart
+    | RequestPart
+    | RetractPart
+    | CustomPart
+)
+
+
+class Message(Struct, kw_only=True, omit_defaults=True):
+    """One message of a chat; an assistant's is one run."""
+
+    id: str
+    role: str = "assistant"
+    parts: list[AnyPart]
+    content: str = ""
+    """The answer alone."""
+    metadata: dict[str, JSON] = {}
+    """`processing`, a list of lines, and `thinking`, a text: what older readers look for."""
+    usage: Totals | None = None
+    reason: DoneReason | None = None
+    """Why the run ended; `None` while it has not."""
+    error: str | None = None
+    duration_ms: int | None = None
+
+
+_encode_parts = msgspec.json.Encoder().encode
+_decode_parts = msgspec.json.Decoder(list[AnyPart]).decode
+
+
+def encode_parts(parts: list[AnyPart]) -> bytes:
+    """Parts as JSON, for a database or an agent."""
+    return _encode_parts(parts)
+
+
+def decode_parts(data: bytes) -> list[AnyPart]:
+    """What `encode_parts` made."""
+    return _decode_parts(data)

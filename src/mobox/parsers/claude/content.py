@@ -1,0 +1,333 @@
+"""Content blocks: what Claude's messages are made of, each with start, deltas and stop.
+
+Rule 1: a tool's blocks are keyed by its own id; others have only an index, which starts again with
+        every message: their id is `<message>:<index>`.
+Rule 2: a tool's result may come in a later message than its call.
+Rule 3: an unknown kind of block is not understood, nor are its deltas and its stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from msgspec import convert
+
+from mobox import json_text
+from mobox.errors import NotJson, NotUnderstood
+from mobox.events import (
+    JSON,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.parsers.claude import wire
+from mobox.parsers.claude.findings import VENDOR, cite, found, is_error, uploaded, without_secrets
+from mobox.parsers.claude.tools import display_of, kind_of
+
+__all__ = ["Content"]
+
+Events = list[StreamEvent]
+Opener = Callable[["Content", wire.ContentBlockStart, str], Events]
+
+IMPLIED: dict[type[wire.Delta], str] = {
+    wire.ThinkingDelta: "thinking",
+    wire.SignatureDelta: "thinking",
+    wire.InputJsonDelta: "tool",
+    wire.CompactionDelta: "compaction",
+}
+"""The kind of a block whose start we did not see; text otherwise."""
+
+
+SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
+    "text": (wire.TextDelta, TextDelta),
+    "thinking": (wire.ThinkingDelta, ThinkingDelta),
+    "tool": (wire.InputJsonDelta, ToolUseDelta),
+}
+"""The deltas that most of a stream is made of: what a block hears of them, and what it tells."""
+
+
+class _Block:
+    """A content block that has not stopped."""
+
+    __slots__ = ("hears", "hoards", "id", "kind", "parts", "provider", "tells", "whole")
+
+    def __init__(self, name: str, kind: str, whole: JSON = None) -> None:
+        self.id = name
+        self.kind = kind
+        self.hears: Any
+        self.tells: Any
+        self.hears, self.tells = SPEECH.get(kind, (None, None))
+        self.hoards = kind == "tool"  # its pieces are one value in the end
+        self.whole = whole  # what the start said the block will be
+        self.parts: list[str] = []
+        self.provider: dict[str, JSON] = {}
+
+
+class Content:
+    """The content of one agent's messages, one after the other."""
+
+    def __init__(self, message: str, scope: tuple[str, ...] = ()) -> None:
+        self.told: list[str] = []
+        """The ids of the blocks of this message, in order."""
+        self._message = message
+        self._scope = scope
+        self._blocks: dict[int, _Block] = {}
+        self.open_at = self._blocks.get
+        """The block that is open at an index; `None` if there is none."""
+        self._tools: set[str] = set()  # over all messages
+
+    def begin(self, message: str) -> None:
+        """Another message: its indexes start again."""
+        self._message = message
+        self._blocks.clear()
+        self.told = []
+
+    def complete(self, content: list[dict[str, JSON]]) -> Events:
+        """End the tool inputs among these blocks, whose stop has not come yet."""
+        tools = [block for block in content if isinstance(block.get("id"), str)]
+        whole = {block["id"]: block.get("input") for block in tools}
+        ends: Events = []
+        for block in self._blocks.values():
+            if block.kind == "tool" and block.id in whole:
+                block.kind = "told"
+                ends.append(ToolUseEnd(id=block.id, scope=self._scope, input=whole[block.id]))
+        return ends
+
+    def close(self) -> Events:
+        """The message ended: end the tool inputs that were still coming."""
+        tools = [block for block in self._blocks.values() if block.kind == "tool"]
+        self._blocks.clear()
+        return [self._end_of_input(block) for block in tools]
+
+    # Content blocks: start
+
+    def start(self, line: wire.ContentBlockStart) -> Events:
+        kind = convert(line.content_block, wire.Block).type
+        # Providers add server tools faster than names for what they have in common.
+        kind = "*_tool_result" if kind.endswith("_tool_result") else kind
+        opens = self.BLOCKS.get(kind, Content._unknown)
+        return opens(self, line, self._block_name(line.index))
+
+    def _open(self, index: int, name: str, kind: str, whole: JSON = None) -> _Block:
+        block = self._blocks[index] = _Block(name, kind, whole)
+        self.told.append(name)
+        return block
+
+    def _block_name(self, index: int) -> str:
+        return f"{self._message}:{index}"
+
+    def _unknown(self, line: wire.ContentBlockStart, name: str) -> Events:
+        self._open(line.index, name, "unknown")
+        raise NotUnderstood
+
+    def _text(self, line: wire.ContentBlockStart, name: str) -> Events:
+        text = convert(line.content_block, wire.Text)
+        self._open(line.index, name, "text")
+        cited = [cite(name, self._scope, citation) for citation in text.citations or ()]
+        return [Text(id=name, scope=self._scope, content=text.text), *cited]
+
+    def _thinking(self, line: wire.ContentBlockStart, name: str) -> Events:
+        thinking = convert(line.content_block, wire.Thinking)
+        block = self._open(line.index, name, "thinking")
+        if thinking.signature:
+            block.provider["signature"] = thinking.signature
+        return [Thinking(id=name, scope=self._scope, content=thinking.thinking)]
+
+    def _redacted_thinking(self, line: wire.ContentBlockStart, name: str) -> Events:
+        redacted = convert(line.content_block, wire.RedactedThinking)
+        block = self._open(line.index, name, "thinking")
+        block.provider["redacted_data"] = redacted.data
+        return [Thinking(id=name, scope=self._scope, redacted=True)]
+
+    def _tool_use(self, line: wire.ContentBlockStart, _name: str) -> Events:
+        tool = convert(line.content_block, wire.ToolUse)
+        self._open(line.index, tool.id, "tool", tool.input)
+        self._tools.add(tool.id)
+        about = {"server_name": tool.server_name, "toolset_name": tool.toolset_name}
+        if tool.caller != {"type": "direct"}:
+            about["caller"] = tool.caller
+        about = {name: value for name, value in about.items() if value is not None}
+        kind = kind_of("mcp" if tool.type == "mcp_tool_use" else tool.name)
+        return [
+            ToolUseStart(
+                id=tool.id,
+                scope=self._scope,
+                name=tool.name,
+                kind=kind,
+                server=tool.type != "tool_use",
+                display=display_of(tool.name),
+                provider={VENDOR: about} if about else None,
+            )
+        ]
+
+    def _tool_result(self, line: wire.ContentBlockStart, name: str) -> Events:
+        result = convert(line.content_block, wire.ToolResult)
+        self._open(line.index, name, "result")
+        output, secrets = without_secrets(result.content)
+        told = ToolResult(
+            id=result.tool_use_id,
+            scope=self._scope,
+            output=output,
+            status="error" if result.is_error or is_error(output) else "ok",
+            provider={VENDOR: secrets} if secrets else None,
+        )
+        return [
+            *self._call_before(result),
+            told,
+            *found(result.tool_use_id, self._scope, output),
+        ]
+
+    def _call_before(self, result: wire.ToolResult) -> Events:
+        """The call that a result answers, where it was told in a stream that we did not see."""
+        if result.tool_use_id in self._tools:
+            return []
+        self._tools.add(result.tool_use_id)
+        name = result.type.removesuffix("_tool_result") or result.type
+        return [
+            ToolUseStart(
+                id=result.tool_use_id,
+                scope=self._scope,
+                name=name,
+                kind=kind_of(name),
+                server=True,
+            ),
+            ToolUseEnd(id=result.tool_use_id, scope=self._scope, input={}),
+        ]
+
+    def _container_upload(self, line: wire.ContentBlockStart, name: str) -> Events:
+        upload = convert(line.content_block, wire.ContainerUpload)
+        self._open(line.index, name, "file")
+        return [uploaded(name, self._scope, upload.file_id)]
+
+    def _compaction(self, line: wire.ContentBlockStart, name: str) -> Events:
+        compaction = convert(line.content_block, wire.Compaction)
+        block = self._open(line.index, name, "compaction")
+        self._compact(block, compaction)
+        return [StepStart(id=name, scope=self._scope, kind="compaction")]
+
+    def _fallback(self, line: wire.ContentBlockStart, name: str) -> Events:
+        fallback = convert(line.content_block, wire.Fallback)
+        self._open(line.index, name, "fallback")
+        message = f"{fallback.from_.model} declined; {fallback.to.model} goes on"
+        provider = {VENDOR: {"fallback": line.content_block}}
+        return [Status(scope=self._scope, message=message, kind="fallback", provider=provider)]
+
+    def _mcp_tool_listing(self, line: wire.ContentBlockStart, name: str) -> Events:
+        listing = convert(line.content_block, wire.McpToolListing)
+        self._open(line.index, name, "listing")
+        message = f"{listing.mcp_server_name} offers {len(listing.tools)} tools"
+        provider = {VENDOR: {"mcp_tool_listing": line.content_block}}
+        return [Status(scope=self._scope, message=message, provider=provider)]
+
+    # Content blocks: deltas
+
+    def delta(self, line: wire.ContentBlockDelta) -> Events:
+        """More of a block."""
+        block = self._blocks.get(line.index)
+        if block is None:  # the stream was joined in the middle
+            kind = IMPLIED.get(type(line.delta), "text")
+            block = self._open(line.index, self._block_name(line.index), kind)
+        delta = line.delta
+        if block.kind == "unknown":
+            raise NotUnderstood
+        return self.DELTAS[type(delta)](self, block, delta)
+
+    def _text_delta(self, block: _Block, delta: wire.TextDelta) -> Events:
+        return [TextDelta(id=block.id, scope=self._scope, delta=delta.said)]
+
+    def _thinking_delta(self, block: _Block, delta: wire.ThinkingDelta) -> Events:
+        return [ThinkingDelta(id=block.id, scope=self._scope, delta=delta.said)]
+
+    def _input_json_delta(self, block: _Block, delta: wire.InputJsonDelta) -> Events:
+        if not delta.said:  # the first one always is empty
+            return []
+        block.parts.append(delta.said)
+        return [ToolUseDelta(id=block.id, scope=self._scope, delta=delta.said)]
+
+    def _signature_delta(self, block: _Block, delta: wire.SignatureDelta) -> Events:
+        block.provider["signature"] = block.provider.get("signature", "") + delta.signature
+        return []
+
+    def _citations_delta(self, block: _Block, delta: wire.CitationsDelta) -> Events:
+        return [cite(block.id, self._scope, delta.citation)]
+
+    def _compaction_delta(self, block: _Block, delta: wire.CompactionDelta) -> Events:
+        self._compact(block, delta)
+        return []
+
+    def _compact(self, block: _Block, more: wire.Compaction | wire.CompactionDelta) -> None:
+        if more.content:
+            block.parts.append(more.content)
+        if more.encrypted_content:
+            block.provider["encrypted_content"] = more.encrypted_content
+
+    # Content blocks: stop
+
+    def stop(self, line: wire.ContentBlockStop) -> Events:
+        block = self._blocks.pop(line.index, None)
+        if block is None or block.kind == "unknown":
+            raise NotUnderstood
+        end = self.STOPS.get(block.kind)
+        return [end(self, block)] if end is not None else []
+
+    def _end_of_text(self, block: _Block) -> StreamEvent:
+        return TextEnd(id=block.id, scope=self._scope)
+
+    def _end_of_thinking(self, block: _Block) -> StreamEvent:
+        provider = {VENDOR: block.provider} if block.provider else None
+        return ThinkingEnd(id=block.id, scope=self._scope, provider=provider)
+
+    def _end_of_input(self, block: _Block) -> StreamEvent:
+        text = "".join(block.parts)
+        if not text:
+            whole = {} if block.whole is None else block.whole
+            return ToolUseEnd(id=block.id, scope=self._scope, input=whole)
+        try:
+            value = json_text.decode(text.encode())
+            return ToolUseEnd(id=block.id, scope=self._scope, input=value)
+        except NotJson:
+            return ToolUseEnd(id=block.id, scope=self._scope, invalid=text)
+
+    def _end_of_compaction(self, block: _Block) -> StreamEvent:
+        summary = {"content": "".join(block.parts), **block.provider}
+        return StepEnd(id=block.id, scope=self._scope, provider={VENDOR: summary})
+
+    BLOCKS: ClassVar[dict[str, Opener]] = {
+        "text": _text,
+        "thinking": _thinking,
+        "redacted_thinking": _redacted_thinking,
+        "tool_use": _tool_use,
+        "server_tool_use": _tool_use,
+        "mcp_tool_use": _tool_use,
+        "*_tool_result": _tool_result,
+        "container_upload": _container_upload,
+        "compaction": _compaction,
+        "fallback": _fallback,
+        "mcp_tool_listing": _mcp_tool_listing,
+    }
+    DELTAS: ClassVar[dict[type[wire.Delta], Callable[[Content, _Block, Any], Events]]] = {
+        wire.TextDelta: _text_delta,
+        wire.ThinkingDelta: _thinking_delta,
+        wire.InputJsonDelta: _input_json_delta,
+        wire.SignatureDelta: _signature_delta,
+        wire.CitationsDelta: _citations_delta,
+        wire.CompactionDelta: _compaction_delta,
+    }
+    STOPS: ClassVar[dict[str, Callable[[Content, _Block], StreamEvent]]] = {
+        "text": _end_of_text,
+        "thinking": _end_of_thinking,
+        "tool": _end_of_input,
+        "compaction": _end_of_compaction,
+    }

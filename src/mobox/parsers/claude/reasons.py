@@ -1,0 +1,50 @@
+"""Why a run of Claude ended, in our words."""
+
+from __future__ import annotations
+
+from mobox.events import Done, DoneReason
+from mobox.parsers.claude import session_wire as lines
+
+__all__ = ["reason_of_message", "reason_of_result"]
+
+_STOPS: dict[str, DoneReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "compaction": "stop",
+    "tool_use": "tool",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+"""The API's stop reasons; an unknown one is its own word for stopping."""
+
+_FAILURES: dict[str, DoneReason] = {
+    "error_max_turns": "max_turns",
+    "max_turns": "max_turns",
+    "max_output_tokens": "length",
+    "aborted_streaming": "interrupted",
+    "aborted_tools": "interrupted",
+    "refusal": "refusal",
+}
+"""What a result with `is_error` says, in any of its fields; an error otherwise."""
+
+
+def reason_of_message(stop_reason: str) -> Done:
+    """The end of a run that is a stream of the Messages API."""
+    return Done(reason=_STOPS.get(stop_reason, "stop"), native=stop_reason)
+
+
+def reason_of_result(result: lines.Result, error: str | None) -> Done:
+    """The end of a session; `error` is the code of the last error that it told.
+
+    A result may call itself a success and be an error: only `is_error` can be trusted.
+    """
+    if not result.is_error:
+        done = reason_of_message(result.stop_reason or "end_turn")
+        # The session has run its tools: it never ends by handing one over.
+        return Done(reason="stop", native=done.native) if done.reason == "tool" else done
+    for said in (result.subtype, result.terminal_reason, result.stop_reason, error):
+        if said in _FAILURES:
+            return Done(reason=_FAILURES[said], native=said)
+    return Done(reason="error", native=result.terminal_reason or result.subtype)

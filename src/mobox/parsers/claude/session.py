@@ -1,0 +1,349 @@
+"""Claude Code's stream-json lines: what the Agent SDK reads from its command line program.
+
+Rule 1: with partial messages on, every block comes twice, streamed and then whole, before it stops:
+        a message that was streamed is not read again, but the inputs of its tools are complete.
+Rule 2: `result` ends a turn of the session, not the run: background tasks start further turns.
+Rule 3: a subagent's lines name the tool call that spawned it; that call is its `scope`.
+Rule 4: a request for permission is told after its tool's input is, and the run waits (PAUSED) when
+        the message being streamed has stopped.
+Rule 5: what the program tells the model on its own (user lines without a result) is RAW.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from msgspec import convert
+
+from mobox.events import (
+    JSON,
+    Done,
+    Error,
+    InputRequest,
+    Paused,
+    Raw,
+    Result,
+    Start,
+    Status,
+    StreamEvent,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.parsers.claude import session_wire as lines
+from mobox.parsers.claude import wire
+from mobox.parsers.claude.messages import Messages
+from mobox.parsers.claude.reasons import reason_of_result
+from mobox.parsers.claude.results import read_results
+from mobox.parsers.claude.tasks import Tasks
+from mobox.parsers.claude.todos import Todos
+
+__all__ = ["Session"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+Handler = Callable[["Session", Any], Events]
+
+SYNTHETIC = "<synthetic>"
+"""The model of messages that the program made up itself, to tell of an error."""
+
+_STATUSES = {"requesting": "Waiting for the model"}
+
+
+class Session:
+    """One session, from its first line to its last."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.begun = False
+        """A line of a session was read."""
+        self._prefix = prefix
+        self._messages: dict[Scope, Messages] = {(): Messages(prefix)}
+        self._streamed: set[str | None] = set()
+        self._calls: dict[str, ToolUseStart] = {}
+        self._inputs: dict[str | None, JSON] = {}
+        self._tasks = Tasks(prefix)
+        self._todos = Todos()
+        self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
+        self._held: list[InputRequest] = []  # asked before the tool's input was told
+        self._started = False
+        self._done: Done | None = None
+        self._error: str | None = None
+
+    def knows(self, kind: str) -> bool:
+        """Whether a line of this type is one of a session."""
+        return kind in self.LINES
+
+    def read_stream_event(self, line: lines.StreamEvent) -> Events:
+        """`read` for the lines that stream, which are decoded already."""
+        self.begun = True
+        events = self._stream_event(line)
+        return events if type(line.event) is wire.ContentBlockDelta else self._watch(events)
+
+    def read(self, kind: str, raw: dict[str, JSON]) -> Events:
+        """What one line means."""
+        shape, handler = self.LINES[kind]
+        self.begun = True
+        return self._watch(handler(self, raw if shape is None else convert(raw, shape)))
+
+    def close(self) -> Events:
+        """The session ended: tell what was held back, and propose its own end."""
+        held, self._held = self._held, []
+        events: Events = [*held, *self._messages[()].close(), *self._tasks.close()]
+        if held:
+            events.append(self._pause())
+        waits = bool(self._waiting)
+        return events if waits or self._done is None else [*events, self._done]
+
+    # Messages
+
+    def _stream_event(self, line: lines.StreamEvent) -> Events:
+        if isinstance(line.event, wire.MessageStart):
+            self._streamed.add(line.event.message.id)
+        scope = self._scope(line.parent_tool_use_id)
+        events = self._of(scope).read(line.event)
+        if isinstance(line.event, wire.MessageStop) and not scope and self._waiting:
+            events.append(self._pause())
+        return events
+
+    def _assistant(self, line: lines.Assistant) -> Events:
+        if line.message.model == SYNTHETIC:
+            return self._synthetic(line)
+        parent = line.parent_tool_use_id
+        messages = self._of(self._scope(parent))
+        if line.message.id in self._streamed:
+            return messages.complete(line.message)
+        return [*self._spawned(parent), *messages.whole(line.message)]
+
+    def _synthetic(self, line: lines.Assistant) -> Events:
+        texts = [block.get("text") for block in line.message.content]
+        message = "\n".join(text for text in texts if isinstance(text, str))
+        self._error = line.error
+        scope = self._scope(line.parent_tool_use_id)
+        return [Error(scope=scope, message=message or "The model failed.", code=line.error)]
+
+    def _user(self, raw: dict[str, JSON]) -> Events:
+        line = convert(raw, lines.User)
+        scope = self._scope(line.parent_tool_use_id)
+        results = read_results(line, scope)
+        if not results:
+            return [*self._spawned(line.parent_tool_use_id), Raw(scope=scope, raw=raw)]
+        events: Events = []
+        for result in results:
+            events += result.events
+            self._answered(result.tool_id)
+            if result.ok:
+                events += self._planned(result.tool_id, result.outcome)
+        return events
+
+    def _planned(self, tool_id: str, outcome: JSON) -> Events:
+        call = self._calls.get(tool_id)
+        if call is None:
+            return []
+        return self._todos.after(call.name, self._inputs.get(tool_id), outcome)
+
+    def _of(self, scope: Scope) -> Messages:
+        if scope not in self._messages:
+            self._messages[scope] = Messages(self._prefix, scope)
+        return self._messages[scope]
+
+    def _scope(self, parent: str | None) -> Scope:
+        if parent is None:
+            return ()
+        call = self._calls.get(parent)
+        return (*(call.scope if call is not None else ()), parent)
+
+    def _spawned(self, parent: str | None) -> Events:
+        """A subagent that speaks before anybody told of it."""
+        call = self._calls.get(parent or "")
+        if parent is None or call is None:
+            return []
+        return self._tasks.spoke(parent, call.scope, self._inputs.get(parent))
+
+    def _watch(self, events: Events) -> Events:
+        """Remember the calls, and let requests follow the end of their call's input."""
+        watched: Events = []
+        for event in events:
+            watched.append(event)
+            if isinstance(event, ToolUseStart) and event.id is not None:
+                self._calls[event.id] = event
+            elif isinstance(event, ToolUseEnd):
+                self._inputs[event.id] = event.input
+                watched += [held for held in self._held if held.tool_call_id == event.id]
+                self._held = [held for held in self._held if held.tool_call_id != event.id]
+        return watched
+
+    # Permissions and questions
+
+    def _control_request(self, raw: dict[str, JSON]) -> Events:
+        line = convert(raw, lines.ControlRequest)
+        if line.request.get("subtype") != "can_use_tool":
+            return [Raw(raw=raw)]
+        asked = convert(line.request, lines.CanUseTool)
+        is_question = asked.tool_name == "AskUserQuestion"
+        call = self._calls.get(asked.tool_use_id or "")
+        request = InputRequest(
+            id=line.request_id,
+            scope=call.scope if call is not None else (),
+            kind="question" if is_question else "approval",
+            tool_call_id=asked.tool_use_id,
+            prompt=asked.description,
+            options=asked.input if is_question else asked.permission_suggestions,
+        )
+        self._waiting[line.request_id] = request
+        if call is not None and asked.tool_use_id not in self._inputs:
+            self._held.append(request)
+            return []
+        return [request] if self._messages[()].streaming else [request, self._pause()]
+
+    def _control_cancel(self, line: lines.ControlCancel) -> Events:
+        self._waiting.pop(line.request_id, None)
+        return []
+
+    def _answered(self, tool_id: str) -> None:
+        for request_id, request in list(self._waiting.items()):
+            if request.tool_call_id == tool_id:
+                del self._waiting[request_id]
+
+    def _pause(self) -> Paused:
+        return Paused(request_ids=tuple(self._waiting))
+
+    # The session itself
+
+    def _system(self, raw: dict[str, JSON]) -> Events:
+        subtype = convert(raw, lines.System).subtype
+        if subtype not in self.SUBTYPES:
+            return [Raw(raw=raw)]
+        shape, handler = self.SUBTYPES[subtype]
+        return handler(self, convert(raw, shape))
+
+    def _init(self, init: lines.Init) -> Events:
+        if self._started:
+            return [Status(message="The session goes on")]
+        self._started = True
+        return [Start(framework="claude", model=init.model, session_id=init.session_id)]
+
+    def _status(self, status: lines.Status) -> Events:
+        if status.status == "compacting":
+            return self._tasks.compact()
+        if status.compact_result not in (None, "success"):
+            return self._tasks.compacted({"result": status.compact_result}, "error")
+        if status.status is None:
+            return []
+        return [Status(message=_STATUSES.get(status.status, status.status), kind="progress")]
+
+    def _compact_boundary(self, boundary: lines.CompactBoundary) -> Events:
+        return self._tasks.compacted(boundary.compact_metadata or {}, "ok")
+
+    def _thinking_tokens(self, thinking: lines.ThinkingTokens) -> Events:
+        return [Status(message=f"{thinking.estimated_tokens} tokens thought", kind="progress")]
+
+    def _api_retry(self, retry: lines.ApiRetry) -> Events:
+        of = f" of {retry.max_retries}" if retry.max_retries is not None else ""
+        why = f": {retry.error}" if retry.error else ""
+        return [Status(message=f"Retrying, attempt {retry.attempt}{of}{why}", kind="retry")]
+
+    def _informational(self, told: lines.Informational) -> Events:
+        return [Status(message=told.content, kind="notice")]
+
+    def _refused(self, refusal: lines.Refusal) -> Events:
+        why = f": {refusal.api_refusal_explanation}" if refusal.api_refusal_explanation else ""
+        who = refusal.original_model or "The model"
+        return [Status(message=f"{who} refused{why}", kind="notice")]
+
+    def _session_state(self, session: lines.SessionState) -> Events:
+        return [self._done] if session.state == "idle" and self._done is not None else []
+
+    def _background_tasks(self, background: lines.BackgroundTasks) -> Events:
+        count = len(background.tasks)
+        return [Status(message=f"{count} tasks in the background", kind="progress")]
+
+    def _task_started(self, task: lines.TaskStarted) -> Events:
+        call = self._calls.get(task.tool_use_id or "")
+        return self._tasks.started(task, call.scope if call is not None else ())
+
+    def _task_progress(self, task: lines.TaskProgress) -> Events:
+        scope = self._tasks.scope_of(task.task_id)
+        return [Status(scope=scope, message=task.description, kind="progress")]
+
+    def _task_updated(self, task: lines.TaskUpdated) -> Events:
+        self._tasks.updated(task)
+        return []
+
+    def _task_notification(self, task: lines.TaskNotification) -> Events:
+        scope = self._tasks.scope_of(task.task_id)
+        last_turn = self._messages[scope].settle() if scope in self._messages and scope else []
+        return [*last_turn, *self._tasks.ended(task)]
+
+    def _rate_limit(self, line: lines.RateLimit) -> Events:
+        info = line.rate_limit_info
+        status = info.get("status") if isinstance(info, dict) else None
+        return [Status(message=f"Rate limit: {status or 'reported'}", kind="notice")]
+
+    def _conversation_reset(self, _raw: dict[str, JSON]) -> Events:
+        return [Status(message="The conversation was reset", kind="notice")]
+
+    def _result(self, line: lines.Result) -> Events:
+        events = self._messages[()].settle()
+        self._waiting.clear()
+        if line.model_usage:
+            events.append(_total(line.model_usage, line.total_cost_usd))
+        events.append(
+            Result(
+                text=line.result,
+                duration_ms=line.duration_ms,
+                num_turns=line.num_turns,
+                session_id=line.session_id,
+                cost_usd=line.total_cost_usd,
+                is_error=line.is_error,
+            )
+        )
+        self._done = reason_of_result(line, self._error)
+        if self._done.reason == "error" and self._error is None:
+            why = line.errors or [line.result or line.subtype or "The session failed."]
+            events.append(Error(message="\n".join(why), code=line.subtype or None))
+        return events
+
+    LINES: ClassVar[dict[str, tuple[type[lines.Line] | None, Handler]]] = {
+        "stream_event": (lines.StreamEvent, _stream_event),
+        "assistant": (lines.Assistant, _assistant),
+        "user": (None, _user),
+        "system": (None, _system),
+        "result": (lines.Result, _result),
+        "control_request": (None, _control_request),
+        "control_cancel_request": (lines.ControlCancel, _control_cancel),
+        "rate_limit_event": (lines.RateLimit, _rate_limit),
+        "conversation_reset": (None, _conversation_reset),
+    }
+    SUBTYPES: ClassVar[dict[str, tuple[type, Handler]]] = {
+        "init": (lines.Init, _init),
+        "status": (lines.Status, _status),
+        "compact_boundary": (lines.CompactBoundary, _compact_boundary),
+        "thinking_tokens": (lines.ThinkingTokens, _thinking_tokens),
+        "api_retry": (lines.ApiRetry, _api_retry),
+        "informational": (lines.Informational, _informational),
+        "model_refusal_no_fallback": (lines.Refusal, _refused),
+        "session_state_changed": (lines.SessionState, _session_state),
+        "background_tasks_changed": (lines.BackgroundTasks, _background_tasks),
+        "task_started": (lines.TaskStarted, _task_started),
+        "task_progress": (lines.TaskProgress, _task_progress),
+        "task_updated": (lines.TaskUpdated, _task_updated),
+        "task_notification": (lines.TaskNotification, _task_notification),
+    }
+
+
+def _total(models: dict[str, lines.ModelUsage], cost: float | None) -> Usage:
+    """The session's use so far, over all its models and subagents."""
+    read = sum(use.cache_read_input_tokens for use in models.values())
+    written = sum(use.cache_creation_input_tokens for use in models.values())
+    thought = [use.thinking_tokens for use in models.values() if use.thinking_tokens is not None]
+    return Usage(
+        per="run",
+        input=sum(use.input_tokens for use in models.values()) + read + written,
+        output=sum(use.output_tokens for use in models.values()),
+        cache_read=read,
+        cache_write=written,
+        reasoning=sum(thought) if thought else None,
+        cost_usd=cost,
+        model=next(iter(models)) if len(models) == 1 else None,
+    )

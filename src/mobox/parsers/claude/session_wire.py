@@ -1,0 +1,174 @@
+"""The shapes of Claude Code's stream-json lines, as far as the parser reads them.
+
+These are the lines between the Agent SDK and its command line program (`claude -p
+--output-format stream-json`). Keys that are not listed are ignored here.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from mobox.events import JSON
+from mobox.parsers.claude import wire
+
+
+class Line(Struct, gc=False):
+    """One line; `type` has chosen its class."""
+
+
+class StreamEvent(Line, tag_field="type", tag="stream_event"):
+    event: wire.AnyLine
+    parent_tool_use_id: str | None = None
+
+
+class Assistant(Line):
+    message: wire.WholeMessage
+    parent_tool_use_id: str | None = None
+    error: str | None = None
+
+
+class UserMessage(Struct):
+    content: str | list[dict[str, JSON]]
+
+
+class Decision(Struct):
+    decision: str | None = None
+
+
+class ResultMeta(Struct):
+    id: str
+    permission_decision: Decision | None = None
+
+
+class User(Line):
+    message: UserMessage
+    parent_tool_use_id: str | None = None
+    tool_use_result: JSON = None
+    tool_result_meta: list[ResultMeta] | None = None
+
+
+class ToolResult(Struct):
+    tool_use_id: str
+    content: JSON = None
+    is_error: bool | None = None
+
+
+class ModelUsage(Struct, rename="camel"):
+    input_tokens: wire.Count = 0
+    output_tokens: wire.Count = 0
+    cache_read_input_tokens: wire.Count = 0
+    cache_creation_input_tokens: wire.Count = 0
+    thinking_tokens: wire.Count | None = None
+
+
+class Result(Line):
+    subtype: str = ""
+    is_error: bool = False
+    result: str | None = None
+    stop_reason: str | None = None
+    terminal_reason: str | None = None
+    duration_ms: int | float | None = None
+    num_turns: int | None = None
+    session_id: str | None = None
+    total_cost_usd: int | float | None = None
+    errors: list[str] | None = None
+    model_usage: dict[str, ModelUsage] | None = field(default=None, name="modelUsage")
+
+
+class ControlRequest(Line):
+    request_id: str
+    request: dict[str, JSON]
+
+
+class ControlCancel(Line):
+    request_id: str
+
+
+class CanUseTool(Struct):
+    tool_name: str
+    tool_use_id: str | None = None
+    input: JSON = None
+    description: str | None = None
+    permission_suggestions: JSON = None
+
+
+class RateLimit(Line):
+    rate_limit_info: JSON = None
+
+
+# `system` lines, by their `subtype`
+
+
+class System(Struct):
+    subtype: str
+
+
+class Init(Struct):
+    model: str | None = None
+    session_id: str | None = None
+
+
+class Status(Struct):
+    status: str | None = None
+    compact_result: str | None = None
+
+
+class ThinkingTokens(Struct):
+    estimated_tokens: int
+
+
+class ApiRetry(Struct):
+    attempt: int
+    max_retries: int | None = None
+    error: str | None = None
+
+
+class Informational(Struct):
+    content: str
+
+
+class Refusal(Struct):
+    original_model: str | None = None
+    api_refusal_explanation: str | None = None
+
+
+class SessionState(Struct):
+    state: str
+
+
+class CompactBoundary(Struct):
+    compact_metadata: dict[str, JSON] | None = None
+
+
+class TaskStarted(Struct):
+    task_id: str
+    tool_use_id: str | None = None
+    task_type: str | None = None
+    subagent_type: str | None = None
+    description: str | None = None
+    prompt: str | None = None
+    is_backgrounded: bool | None = None
+
+
+class TaskProgress(Struct):
+    task_id: str
+    description: str
+
+
+class TaskPatch(Struct):
+    status: str | None = None
+
+
+class TaskUpdated(Struct):
+    task_id: str
+    patch: TaskPatch
+
+
+class TaskNotification(Struct):
+    task_id: str
+    status: str | None = None
+    summary: str | None = None
+
+
+class BackgroundTasks(Struct):
+    tasks: list[JSON]

@@ -1,0 +1,134 @@
+"""What a session runs beside its conversation: subagents, background commands, compactions."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from mobox.events import (
+    JSON,
+    Outcome,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+)
+from mobox.parsers.claude import session_wire as lines
+
+__all__ = ["Tasks"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+
+_OUTCOMES: dict[str | None, Outcome] = {
+    "completed": "ok",
+    "failed": "error",
+    "killed": "interrupted",
+    "stopped": "interrupted",
+    "cancelled": "interrupted",
+}
+
+
+class _Task(Struct):
+    id: str
+    """A subagent's is the tool call that spawned it."""
+    agent: str | None
+    """`None` for a background command."""
+    scope: Scope
+    status: str | None = None
+
+
+class Tasks:
+    """The owner of what is running."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._running: dict[str, _Task] = {}  # by task id
+        self._agents: set[str] = set()  # calls whose subagent was told of
+        self._compactions = 0
+        self._compacting: str | None = None
+
+    def started(self, task: lines.TaskStarted, scope: Scope) -> Events:
+        """A task began; `scope` is that of the call which spawned it."""
+        is_agent = task.task_type == "local_agent" or task.subagent_type is not None
+        if not is_agent or task.tool_use_id is None:
+            self._running[task.task_id] = _Task(task.task_id, None, scope)
+            return [StepStart(id=task.task_id, scope=scope, kind="task", name=task.description)]
+        agent = task.subagent_type or "agent"
+        self._running[task.task_id] = _Task(task.tool_use_id, agent, scope)
+        if task.tool_use_id in self._agents:
+            return []
+        self._agents.add(task.tool_use_id)
+        return [
+            SubagentStart(
+                id=task.tool_use_id,
+                scope=scope,
+                agent=agent,
+                task=task.prompt or task.description,
+                background=bool(task.is_backgrounded),
+            )
+        ]
+
+    def spoke(self, tool_id: str, scope: Scope, arguments: JSON) -> Events:
+        """A subagent speaks; tell of it where nobody has."""
+        if tool_id in self._agents:
+            return []
+        self._agents.add(tool_id)
+        told = arguments if isinstance(arguments, dict) else {}
+        agent, task = told.get("subagent_type"), told.get("prompt")
+        return [
+            SubagentStart(
+                id=tool_id,
+                scope=scope,
+                agent=agent if isinstance(agent, str) else "agent",
+                task=task if isinstance(task, str) else None,
+            )
+        ]
+
+    def scope_of(self, task_id: str) -> Scope:
+        """The scope in which a task speaks."""
+        task = self._running.get(task_id)
+        if task is None:
+            return ()
+        return (*task.scope, task.id) if task.agent is not None else task.scope
+
+    def updated(self, task: lines.TaskUpdated) -> None:
+        """A task changed; its notification usually follows, with a summary."""
+        running = self._running.get(task.task_id)
+        if running is not None and task.patch.status in _OUTCOMES:
+            running.status = task.patch.status
+
+    def ended(self, task: lines.TaskNotification) -> Events:
+        """A task ended."""
+        running = self._running.pop(task.task_id, None)
+        return [] if running is None else [_end(running, task.status, task.summary)]
+
+    def close(self) -> Events:
+        """The ends of tasks that ended without a notification."""
+        ended = [task for task in self._running.values() if task.status is not None]
+        self._running = {k: task for k, task in self._running.items() if task.status is None}
+        return [_end(task, task.status, None) for task in ended]
+
+    def compact(self) -> Events:
+        """The conversation is being shortened."""
+        self._compactions += 1
+        self._compacting = f"{self._prefix}compaction_{self._compactions}"
+        return [StepStart(id=self._compacting, kind="compaction")]
+
+    def compacted(self, about: dict[str, JSON], status: Outcome) -> Events:
+        """The conversation was shortened."""
+        begin = [] if self._compacting is not None else self.compact()
+        end = StepEnd(
+            id=self._compacting, status=status, provider={"anthropic": {"compaction": about}}
+        )
+        self._compacting = None
+        return [*begin, end]
+
+
+def _end(task: _Task, status: str | None, summary: str | None) -> StreamEvent:
+    outcome = _OUTCOMES.get(status, "unknown")
+    if task.agent is None:
+        return StepEnd(id=task.id, scope=task.scope, status=outcome, reason=summary)
+    return SubagentEnd(
+        id=task.id, scope=task.scope, agent=task.agent, status=outcome, summary=summary
+    )

@@ -1,0 +1,125 @@
+"""The plan of a Claude Code session, from the tools that keep it.
+
+TodoWrite hands over the whole list; TaskCreate and TaskUpdate change one item of a list that only
+their results number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct, convert, field
+from msgspec.structs import replace
+
+from mobox.events import JSON, StreamEvent, TodoItem
+from mobox.parsers.plans import change
+
+__all__ = ["Todos"]
+
+
+class _Todo(Struct, rename="camel"):
+    content: str
+    status: str = "pending"
+    active_form: str | None = None
+
+
+class _TodoWrite(Struct):
+    todos: list[_Todo] = []
+    new_todos: list[_Todo] | None = field(default=None, name="newTodos")
+
+
+class _Created(Struct):
+    id: str
+    subject: str
+
+
+class _TaskCreate(Struct, rename="camel"):
+    task: _Created
+    active_form: str | None = None
+
+
+class _TaskUpdate(Struct, rename="camel"):
+    task_id: str
+    status: str | None = None
+    subject: str | None = None
+    active_form: str | None = None
+
+
+class _Listed(Struct):
+    id: str
+    subject: str
+    status: str = "pending"
+
+
+class _TaskList(Struct):
+    tasks: list[_Listed]
+
+
+class Todos:
+    """The list so far; whoever changed it last."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, TodoItem] = {}
+
+    def after(self, tool: str, arguments: JSON, outcome: JSON) -> list[StreamEvent]:
+        """What a finished call of `tool` did to the list: one event or none."""
+        keep = self.KEEPERS.get(tool)
+        if keep is None:
+            return []
+        told = {**_object(arguments), **_object(outcome)}
+        before = tuple(self._items.values())
+        try:
+            keep(self, told)
+        except msgspec.ValidationError:
+            return []  # the call itself is in the log; only its meaning is not known
+        return change(before, tuple(self._items.values()))
+
+    def _write(self, told: dict[str, JSON]) -> None:
+        write = convert(told, _TodoWrite)
+        todos = write.todos if write.new_todos is None else write.new_todos
+        self._items = {
+            str(n): _item(todo.content, todo.status, todo.active_form)
+            for n, todo in enumerate(todos)
+        }
+
+    def _create(self, told: dict[str, JSON]) -> None:
+        created = convert(told, _TaskCreate)
+        item = TodoItem(content=created.task.subject, active_form=created.active_form)
+        self._items[created.task.id] = item
+
+    def _update(self, told: dict[str, JSON]) -> None:
+        update = convert(told, _TaskUpdate)
+        item = self._items.get(update.task_id)
+        if item is None:
+            return
+        if update.status == "deleted":
+            del self._items[update.task_id]
+            return
+        self._items[update.task_id] = _item(
+            update.subject or item.content,
+            update.status or item.status,
+            update.active_form or item.active_form,
+        )
+
+    def _list(self, told: dict[str, JSON]) -> None:
+        """A list may be older than an update that was made beside it: it only adds."""
+        for listed in convert(told, _TaskList).tasks:
+            self._items.setdefault(listed.id, _item(listed.subject, listed.status, None))
+
+    KEEPERS: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
+        "TodoWrite": _write,
+        "TaskCreate": _create,
+        "TaskUpdate": _update,
+        "TaskList": _list,
+    }
+
+
+def _item(content: str, status: str, active_form: str | None) -> TodoItem:
+    item = TodoItem(content=content, active_form=active_form)
+    return replace(item, status=status) if status in ("in_progress", "completed") else item
+
+
+def _object(value: JSON) -> dict[str, JSON]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,51 @@
+"""Claude's own tools by name: what kind they are, and what they show up as elsewhere."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mobox.events import ToolKind
+
+__all__ = ["display_of", "kind_of"]
+
+_KINDS: dict[str, ToolKind] = {
+    "web_search": "search",
+    "web_fetch": "search",
+    "tool_search_tool_regex": "search",
+    "tool_search_tool_bm25": "search",
+    "code_execution": "code",
+    "text_editor_code_execution": "code",
+    "bash_code_execution": "shell",
+    "mcp": "mcp",
+    "Agent": "agent",
+    "Task": "agent",
+    "Bash": "shell",
+    "BashOutput": "shell",
+    "KillShell": "shell",
+    "NotebookEdit": "code",
+    "Glob": "search",
+    "Grep": "search",
+    "ToolSearch": "search",
+    "WebFetch": "search",
+    "WebSearch": "search",
+}
+
+_DISPLAYS: dict[str, Literal["todos", "think", "agent"]] = {
+    "Agent": "agent",
+    "Task": "agent",
+    "TaskCreate": "todos",
+    "TaskGet": "todos",
+    "TaskList": "todos",
+    "TaskUpdate": "todos",
+    "TodoWrite": "todos",
+}
+
+
+def kind_of(name: str) -> ToolKind:
+    """What a tool does; one of the caller's own is a function."""
+    return "mcp" if name.startswith("mcp__") else _KINDS.get(name, "function")
+
+
+def display_of(name: str) -> Literal["todos", "think", "agent"] | None:
+    """The part of a screen that already shows what this tool does."""
+    return _DISPLAYS.get(name)

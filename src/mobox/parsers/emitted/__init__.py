@@ -1,0 +1,16 @@
+"""The lines of `mobox.emitter`, `{"type": …, "data": {…}}`, which any framework's agents may print.
+
+Rule 1: LINES holds the lines of the event-mapping document; a line of exactly `type` and `data`
+        whose type is an EventType tells that event itself.
+Rule 2: a line of LINES is read by a Form: other names for a field are a row of its `names`, the
+        first that is there wins, null is the same as absent.
+Rule 3: what a form does not ask for, and a word that is not in our vocabulary, is kept in
+        `provider["emitted"]` of the first event made: nothing of a known line is lost.
+Rule 4: a value of the wrong type raises `msgspec.ValidationError` before any state has changed.
+Rule 5: lines have few ids. Missing ones are counted; a result or an end without one belongs to the
+        oldest that is open. A thought has none even if its line does, since thoughts share a block.
+"""
+
+from mobox.parsers.emitted.reader import EmittedLines
+
+__all__ = ["EmittedLines"]

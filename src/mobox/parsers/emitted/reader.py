@@ -1,0 +1,324 @@
+"""What each emitted line means: the events it makes, given the lines before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from mobox.events import (
+    CLASSES,
+    JSON,
+    Source,
+    Start,
+    Status,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    TodoCreate,
+    TodoDone,
+    TodoItem,
+    TodoUpdate,
+    ToolResult,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.parsers.emitted.forms import Data
+from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
+from mobox.parsers.emitted.plan import (
+    FinishedLine,
+    PlanLine,
+    finish,
+    read_item,
+    read_items,
+    which,
+)
+
+__all__ = ["EmittedLines"]
+
+Events = list[StreamEvent]
+Teller = Callable[["EmittedLines", Any], Events]
+Note = Callable[["EmittedLines", Any], None]
+
+_DISPLAYS: Final[dict[str, Literal["todos", "think", "agent"]]] = {
+    "TodoWrite": "todos",
+    "TaskCreate": "todos",
+    "TaskUpdate": "todos",
+    "write_todos": "todos",
+    "think_tool": "think",
+    "Agent": "agent",
+    "Task": "agent",
+    "task": "agent",
+}
+"""Tools whose calls other lines tell too, and as what."""
+
+_SEARCH: Final = "internet_search"
+_SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
+_USAGE_WITHIN: Final = ("done", "result")
+
+
+class EmittedLines:
+    """The emitted lines of one run."""
+
+    def __init__(self, prefix: str = "", framework: str = "emitted") -> None:
+        self._prefix = prefix
+        self._framework = framework
+        self._count: Counter[str] = Counter()
+        self._calls: dict[str | None, ToolUseStart] = {}  # without their result, oldest first
+        self._ended: set[str | None] = set()  # those of them whose input is known
+        self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
+        self._plan: tuple[TodoItem, ...] = ()
+
+    def knows(self, line: dict[str, JSON]) -> bool:
+        """Whether this is an emitted line.
+
+        Vendors use our words too (LangGraph's parts have type, ns, data), so only a line that is
+        nothing but type and data may tell an event that the documents do not name.
+        """
+        kind = line.get("type")
+        if type(kind) is not str or type(line.get("data")) is not dict:
+            return False
+        return kind in LINES or (kind in CLASSES and len(line) == 2)
+
+    def read(self, line: dict[str, JSON]) -> Events:
+        """What a line that `knows` knows means; may raise `msgspec.ValidationError`."""
+        kind, data = line["type"], line["data"]
+        if kind in _USAGE_WITHIN and type(data.get("usage")) is dict:
+            data = {name: value for name, value in data.items() if name != "usage"}
+            events = [*self._read("usage_total", line["data"]["usage"]), *self._read(kind, data)]
+        else:
+            events = self._read(kind, data)
+        for event in events:
+            self._note(event)
+        if len(line) > 2:
+            outside = {name: line[name] for name in line if name not in ("type", "data")}
+            events[0] = _keep(events[0], outside, under="emitted_line")
+        return events
+
+    def _read(self, kind: str, data: Data) -> Events:
+        form = LINES.get(kind)
+        if form is None:
+            return [_itself(kind, data)]
+        line, rest = form.read(data)
+        tell = self.TELLERS.get(kind)
+        first, *others = [line] if tell is None else tell(self, line)
+        return [_keep(first, rest), *others]
+
+    def _note(self, event: StreamEvent) -> None:
+        note = self.NOTES.get(type(event))
+        if note is not None:
+            note(self, event)
+
+    def _next(self, kind: str) -> str:
+        while True:
+            self._count[kind] += 1
+            name = f"{self._prefix}{kind}_{self._count[kind]}"
+            if name not in self._calls and name not in self._agents:
+                return name
+
+    # The run
+
+    def _start(self, start: Start) -> Events:
+        return [replace(start, framework=start.framework or self._framework)]
+
+    def _usage(self, usage: Usage) -> Events:
+        if usage.per == "call" and usage.id is None:
+            usage = replace(usage, id=self._next("usage"))
+        return [usage]
+
+    # Tool calls
+
+    def _tool_call_start(self, start: ToolUseStart) -> Events:
+        return [self._named(start)]
+
+    def _tool_use(self, use: ToolUseStart) -> Events:
+        begun = self._begun(use)
+        if begun is None:
+            start = self._named(use)
+            return [replace(start, input=None), _input_of(start, use.input)]
+        news = {
+            field: getattr(use, field)
+            for field in ("name", "kind")
+            if getattr(use, field) != getattr(begun, field)
+        }
+        given = begun.input if use.input is None else use.input
+        return [_keep(_input_of(begun, given), news)]
+
+    def _begun(self, use: ToolUseStart) -> ToolUseStart | None:
+        """The call that a `tool_call_start` told of and whose input this line brings."""
+        for start in self._calls.values():
+            same = start.id == use.id if use.id else start.name == use.name
+            if same and start.id not in self._ended:
+                return start
+        return None
+
+    def _named(self, start: ToolUseStart) -> ToolUseStart:
+        display = start.display or _DISPLAYS.get(start.name)
+        return replace(start, id=start.id or self._next("call"), display=display)
+
+    def _tool_result(self, result: ToolResult) -> Events:
+        # What we do not find is the lifecycle's to find: the call may be one of the framework's.
+        name = result.id or self._oldest(search=False) or self._oldest(search=True)
+        return [replace(result, id=name)]
+
+    def _search(self, search: SearchLine) -> Events:
+        start = ToolUseStart(
+            id=search.id or self._next("call"), scope=search.scope, name=_SEARCH, kind="search"
+        )
+        topic = {} if search.topic is None else {"topic": search.topic}
+        return [start, _input_of(start, {"query": search.query, **topic})]
+
+    def _search_result(self, found: FoundLine) -> Events:
+        name = found.id or self._oldest(search=True) or self._next("call")
+        result = ToolResult(
+            id=name, scope=found.scope, output={"results": found.results}, status=found.status
+        )
+        sources = (_source_of(each) for each in _objects(found.results))
+        return [
+            result,
+            *(Source(id=name, scope=found.scope, **fields) for fields in sources if fields),
+        ]
+
+    def _oldest(self, *, search: bool) -> str | None:
+        """The oldest call without a result, among the searches or among the others."""
+        names = (name for name, call in self._calls.items() if (call.name == _SEARCH) is search)
+        return next(names, None)
+
+    def _note_call(self, start: ToolUseStart) -> None:
+        self._calls[start.id] = start
+        self._ended.discard(start.id)
+
+    def _note_input(self, end: ToolUseEnd) -> None:
+        if end.id in self._calls:
+            self._ended.add(end.id)
+
+    def _note_result(self, result: ToolResult) -> None:
+        if not result.partial:
+            self._calls.pop(result.id, None)
+            self._ended.discard(result.id)
+
+    # Subagents
+
+    def _subagent_spawn(self, spawn: SpawnLine) -> Events:
+        about = {"agent": spawn.agent, "task": spawn.task}
+        named = ": ".join(text for text in (spawn.agent or "subagent", spawn.task) if text)
+        status = Status(scope=spawn.scope, message=spawn.message or f"Spawning {named}")
+        return [_keep(status, {name: text for name, text in about.items() if text is not None})]
+
+    def _subagent_start(self, start: SubagentStart) -> Events:
+        return [replace(start, id=start.id or self._next("subagent"))]
+
+    def _subagent_complete(self, end: SubagentEnd) -> Events:
+        name = end.id or self._oldest_agent(end.agent)
+        if name is not None:
+            return [replace(end, id=name, agent=end.agent or self._agents.get(name))]
+        name = self._next("subagent")  # nobody told of its start, yet its summary is to be seen
+        start = SubagentStart(id=name, scope=end.scope, agent=end.agent or "subagent")
+        return [start, replace(end, id=name)]
+
+    def _oldest_agent(self, agent: str | None) -> str | None:
+        names = (name for name, known in self._agents.items() if agent in (None, known))
+        return next(names, None)
+
+    def _note_agent(self, start: SubagentStart) -> None:
+        self._agents[start.id] = start.agent
+
+    def _note_agent_end(self, end: SubagentEnd) -> None:
+        self._agents.pop(end.id, None)
+
+    # The plan
+
+    def _todo_create(self, plan: PlanLine) -> Events:
+        items, kept = read_items(plan, self._plan)
+        return [_keep(TodoCreate(scope=plan.scope, items=items), kept)]
+
+    def _todo_update(self, plan: PlanLine) -> Events:
+        items, kept = read_items(plan, self._plan)
+        return [_keep(TodoUpdate(scope=plan.scope, items=items), kept)]
+
+    def _todo_done(self, done: FinishedLine) -> Events:
+        items, kept = read_items(done, self._plan)
+        item = None if done.item is None else read_item(done.item)[0].content
+        position = which(items, item, done.index)
+        if done.items is None:
+            items = finish(items, item, position)
+        if item is None and position is not None:
+            item = items[position].content
+        if type(done.item) is dict:
+            kept["item"] = done.item
+        event = TodoDone(scope=done.scope, items=items, item=item, index=done.index)
+        return [_keep(event, kept)]
+
+    def _note_plan(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
+        self._plan = event.items
+
+    TELLERS: ClassVar[dict[str, Teller]] = {
+        "start": _start,
+        "tool_use": _tool_use,
+        "tool_call_start": _tool_call_start,
+        "tool_result": _tool_result,
+        "search": _search,
+        "search_result": _search_result,
+        "subagent_spawn": _subagent_spawn,
+        "subagent_start": _subagent_start,
+        "subagent_complete": _subagent_complete,
+        "todos": _todo_create,
+        "todo_create": _todo_create,
+        "todo_update": _todo_update,
+        "todo_done": _todo_done,
+        "usage": _usage,
+        "usage_total": _usage,
+    }
+    """The lines that need more than their form, which makes the event of the others."""
+
+    NOTES: ClassVar[dict[type[StreamEvent], Note]] = {
+        ToolUseStart: _note_call,
+        ToolUseEnd: _note_input,
+        ToolResult: _note_result,
+        SubagentStart: _note_agent,
+        SubagentEnd: _note_agent_end,
+        TodoCreate: _note_plan,
+        TodoUpdate: _note_plan,
+        TodoDone: _note_plan,
+    }
+    """What is remembered of the events made, for the lines that leave it out."""
+
+
+def _itself(kind: str, data: Data) -> StreamEvent:
+    """The event that a line of its own type tells, as strictly as `StreamEvent.of`."""
+    event_class = CLASSES[kind]
+    known = {name: data[name] for name in data if name in event_class.__struct_fields__}
+    rest = {name: data[name] for name in data if name not in known}
+    event = msgspec.convert({**known, "type": kind}, event_class)
+    if rest and "emitted" in (event.provider or {}):
+        raise msgspec.ValidationError("unknown fields, and provider.emitted is taken")
+    return _keep(event, rest)
+
+
+def _keep(event: StreamEvent, rest: Data, under: str = "emitted") -> StreamEvent:
+    if not rest:
+        return event
+    bag = event.provider or {}
+    return replace(event, provider={**bag, under: {**bag.get(under, {}), **rest}})
+
+
+def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
+    return ToolUseEnd(id=start.id, scope=start.scope, input=value)
+
+
+def _objects(value: JSON) -> list[Data]:
+    return [each for each in value if type(each) is dict] if type(value) is list else []
+
+
+def _source_of(result: Data) -> Data:
+    """The fields of a SOURCE, if it is one; what does not fit is still in the call's output."""
+    fields = {
+        name: result[name]
+        for name, types in _SOURCE_FIELDS.items()
+        if type(result.get(name)) in types
+    }
+    return fields if "url" in fields else {}

@@ -1,0 +1,31 @@
+"""What changed between two states of a plan, for frameworks that only hand over the list."""
+
+from __future__ import annotations
+
+from mobox.events import StreamEvent, TodoCreate, TodoDone, TodoItem, TodoUpdate
+
+__all__ = ["change"]
+
+Items = tuple[TodoItem, ...]
+
+
+def change(before: Items, after: Items) -> list[StreamEvent]:
+    """The event that tells the step from one list to the next; none where nothing changed."""
+    if before == after:
+        return []
+    if not before:
+        return [TodoCreate(items=after)]
+    finished = _newly_finished(before, after)
+    if len(finished) == 1:
+        index = finished[0]
+        return [TodoDone(items=after, item=after[index].content, index=index)]
+    return [TodoUpdate(items=after)]
+
+
+def _newly_finished(before: Items, after: Items) -> list[int]:
+    done = {item.content for item in before if item.status == "completed"}
+    return [
+        index
+        for index, item in enumerate(after)
+        if item.status == "completed" and item.content not in done
+    ]

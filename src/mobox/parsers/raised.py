@@ -1,0 +1,44 @@
+"""What an SDK raised, as a recording of it says: `{"_exception": class name, "str": message}`."""
+
+from __future__ import annotations
+
+from msgspec import Struct, convert, field
+
+from mobox.events import JSON, Error
+
+__all__ = ["is_raised", "raised"]
+
+
+class _Body(Struct):
+    message: str | None = None
+    type: str | None = None
+
+
+class _Response(Struct):
+    error: _Body | None = None
+
+
+class _Raised(Struct):
+    name: str | None = field(default=None, name="_exception")
+    text: str | None = field(default=None, name="str")
+    long_name: str | None = field(default=None, name="__exception__")
+    message: str | None = None
+    body: JSON = None
+
+
+def is_raised(raw: dict[str, JSON]) -> bool:
+    """Whether this line tells of an exception."""
+    return "_exception" in raw or "__exception__" in raw
+
+
+def raised(raw: dict[str, JSON]) -> Error:
+    """The error that ended the SDK's stream; the API's own words for it where it has some."""
+    told = convert(raw, _Raised)
+    api = convert(told.body, _Response).error if isinstance(told.body, dict) else None
+    name = told.name or told.long_name
+    message = (api.message if api is not None else None) or told.text or told.message
+    return Error(
+        message=message or name or "The agent raised an exception.",
+        code=(api.type if api is not None else None) or name,
+        provider={"exception": raw},
+    )

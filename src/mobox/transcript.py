@@ -1,0 +1,388 @@
+"""The fold of a run's events into its message.
+
+Rule 1: parts stand in the order in which they were begun; an event adds one, changes one, or both.
+Rule 2: what a formatter tells a client live, the transcript says at rest: for every protocol and
+        every prefix of a log, `client(format(log[:k])) == snapshot(fold(log[:k]))`.
+Rule 3: the log is the truth: a transcript can be thrown away and made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeGuard
+
+from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, line_of
+from mobox.events import (
+    Custom,
+    Done,
+    Error,
+    EventType,
+    File,
+    InputRequest,
+    InputResponse,
+    LogEntry,
+    Result,
+    Retract,
+    Source,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    TodoCreate,
+    TodoDone,
+    TodoUpdate,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.message import (
+    AnyPart,
+    BlockPart,
+    CustomPart,
+    FilePart,
+    Message,
+    ProcessingPart,
+    RequestPart,
+    RetractPart,
+    SourcePart,
+    StepPart,
+    SubagentPart,
+    TextPart,
+    ThinkingPart,
+    TodosPart,
+    ToolPart,
+    TurnPart,
+    UsagePart,
+)
+from mobox.usage import UsageTotal
+
+__all__ = ["Transcript", "fold"]
+
+Adder = Callable[["Transcript", Any], None]
+
+
+def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
+    """The message that a log, or the beginning of one, tells."""
+    transcript = Transcript()
+    for entry in entries:
+        transcript.add(entry)
+    return transcript.message(message_id)
+
+
+class Transcript:
+    """One run's message as far as it has come."""
+
+    def __init__(self) -> None:
+        self._parts: list[AnyPart] = []
+        self._blocks = Blocks()
+        self._open: dict[str | None, BlockPart] = {}
+        self._begun: dict[str | None, int] = {}  # when the open ones were
+        self._pieces: dict[str | None, list[str]] = {}  # of the open ones' text
+        self._tools: dict[str | None, ToolPart] = {}
+        self._inputs: dict[str | None, list[str]] = {}  # of the tools whose input still comes
+        self._steps: dict[str | None, StepPart] = {}
+        self._subagents: dict[str | None, SubagentPart] = {}
+        self._requests: dict[str | None, RequestPart] = {}
+        self._todos: TodosPart | None = None
+        self._used: UsagePart | None = None
+        self._hidden: set[str] = set()
+        self._customs: dict[tuple[str, str], CustomPart] = {}
+        self._usage = UsageTotal()
+        self._processing: list[str] = []
+        self._errors: list[Error] = []
+        self._done: Done | None = None
+        self._fatal: str | None = None
+        self._ts: int | None = None
+        self._began: int | None = None
+
+    def add(self, entry: LogEntry) -> None:
+        """Take the next entry of the log."""
+        event = entry.event
+        pieces = self._pieces.get(event.id)
+        if pieces is not None and type(event) in _DELTAS:  # nine of ten events
+            pieces.append(event.delta)  # type: ignore[attr-defined]
+            return
+        self._ts = entry.ts
+        self._turn_to(event)
+        adder = self.ADDERS.get(event.type)
+        if adder is not None:
+            adder(self, event)
+
+    def message(self, message_id: str) -> Message:
+        """All of it, as it stands."""
+        self._join_pieces()
+        answer = [p.text for p in self._parts if _is_answer(p) and p.id not in self._hidden]
+        thoughts = [p.text for p in self._parts if isinstance(p, ThinkingPart) and p.text]
+        about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
+        return Message(
+            id=message_id,
+            parts=list(self._parts),
+            content="".join(answer),
+            metadata={name: value for name, value in about.items() if value},
+            usage=self._usage.totals,
+            reason=self._done.reason if self._done is not None else None,
+            error=self._fatal,
+            duration_ms=self._since(self._began) if self._done is not None else None,
+        )
+
+    def _join_pieces(self) -> None:
+        for name, pieces in self._pieces.items():
+            self._open[name].text = "".join(pieces)
+            pieces[:] = [self._open[name].text]
+        for name, pieces in self._inputs.items():
+            self._tools[name].input_text = "".join(pieces)
+            pieces[:] = [self._tools[name].input_text]
+
+    def _since(self, ts: int | None) -> int | None:
+        return self._ts - ts if self._ts is not None and ts is not None else None
+
+    # The run
+
+    def _start(self, _event: Start) -> None:
+        self._began = self._ts
+
+    def _end(self, event: Done) -> None:
+        if event.reason in ("error", "lost") and self._errors:
+            self._fatal = self._errors.pop().message
+        for error in self._errors:
+            notice = Status(message=error.message, kind="notice")
+            self._turn_to(notice)
+            self._status(notice)
+        for name in list(self._open):
+            self._close(name)
+        self._done = event
+
+    def _error(self, event: Error) -> None:
+        self._errors.append(event)
+
+    def _start_step(self, event: StepStart) -> None:
+        if event.kind in ("task", "compaction"):
+            self._steps[event.id] = part = StepPart(start=event)
+            self._parts.append(part)
+        elif event.kind == "turn" and not (event.scope or self._open or self._inputs):
+            self._parts.append(TurnPart())
+
+    def _end_step(self, event: StepEnd) -> None:
+        if event.id in self._steps:
+            self._steps.pop(event.id).end = event
+
+    # Blocks
+
+    def _turn_to(self, event: StreamEvent) -> None:
+        turn = self._blocks.turn_to(event)
+        if turn.closed is not None and turn.closed.id in self._open and event.type not in _ENDS:
+            self._close(turn.closed.id)
+        if turn.opened is not None and event.type not in _SAY_IT_THEMSELVES:
+            kind = ThinkingPart if turn.opened.block is Block.THINKING else ProcessingPart
+            self._begin(kind(id=turn.opened.id))
+
+    def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
+        self._parts.append(part)
+        self._open[part.id] = part
+        self._pieces[part.id] = []
+        if self._ts is not None:
+            self._begun[part.id] = self._ts
+
+    def _close(self, name: str | None) -> None:
+        part = self._open.pop(name)
+        part.text = "".join(self._pieces.pop(name))
+        part.ended = True
+        part.duration_ms = self._since(self._begun.pop(name, None))
+
+    def _write(self, name: str, text: str, between: str = "") -> None:
+        pieces = self._pieces[name]
+        if text:
+            pieces.append(between + text if any(pieces) else text)
+
+    def _line(self, event: StreamEvent) -> None:
+        assert self._blocks.open is not None  # BLOCK_OF has a row for whatever is told as a line
+        thought = self._blocks.open.block is Block.THINKING
+        self._write(self._blocks.open.id, line_of(event), BETWEEN_THOUGHTS if thought else "\n")
+
+    def _status(self, event: Status) -> None:
+        if event.kind == "progress":
+            return
+        self._processing.append(event.message)
+        self._line(event)
+
+    def _text(self, event: Text) -> None:
+        assert event.id is not None  # the lifecycle names every block
+        self._begin(TextPart(id=event.id, scope=event.scope, kind=event.kind))
+        self._write(event.id, event.content)
+
+    def _thinking(self, event: Thinking) -> None:
+        assert event.id is not None  # the lifecycle names every block
+        if event.id not in self._open:
+            self._begin(
+                ThinkingPart(
+                    id=event.id, scope=event.scope, source=event.source, redacted=event.redacted
+                )
+            )
+        self._write(event.id, event.content, BETWEEN_THOUGHTS)
+
+    def _end_block(self, event: TextEnd | ThinkingEnd) -> None:
+        part = self._open.get(event.id)
+        if part is None:
+            return
+        if isinstance(part, ThinkingPart):
+            part.provider = event.provider
+        self._close(event.id)
+
+    # Tool calls and requests
+
+    def _start_tool(self, event: ToolUseStart) -> None:
+        assert event.id is not None  # the lifecycle names every call
+        part = ToolPart(
+            id=event.id,
+            name=event.name,
+            kind=event.kind,
+            server=event.server,
+            display=event.display,
+            scope=event.scope,
+        )
+        self._tools[event.id] = part
+        self._inputs[event.id] = []
+        self._parts.append(part)
+
+    def _more_input(self, event: ToolUseDelta) -> None:
+        self._inputs[event.id].append(event.delta)
+
+    def _end_tool(self, event: ToolUseEnd) -> None:
+        part = self._tools[event.id]
+        part.input_text = event.invalid or ""
+        del self._inputs[event.id]
+        part.input = {} if event.input is None else event.input
+        part.ended, part.invalid = True, event.invalid is not None
+
+    def _result(self, event: ToolResult) -> None:
+        part = self._tools[event.id]
+        part.status, part.partial = event.status, event.partial
+        part.output, part.structured = event.output, event.structured
+
+    def _request(self, event: InputRequest) -> None:
+        call = self._tools.get(event.tool_call_id)
+        waits = call is not None and call.ended and not call.invalid and call.status is None
+        part = RequestPart(request=event, approval=waits and event.kind == "approval")
+        self._requests[event.id] = part
+        self._parts.append(part)
+
+    def _response(self, event: InputResponse) -> None:
+        if event.id in self._requests:
+            self._requests[event.id].response = event
+
+    # What a message carries besides
+
+    def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
+        self._processing.append(line_of(event))
+        self._line(event)
+        if self._todos is None:
+            self._todos = TodosPart()
+            self._parts.append(self._todos)
+        self._todos.items = event.items
+
+    def _start_subagent(self, event: SubagentStart) -> None:
+        self._line(event)
+        self._subagents[event.id] = part = SubagentPart(start=event)
+        self._parts.append(part)
+
+    def _end_subagent(self, event: SubagentEnd) -> None:
+        self._line(event)
+        if event.id in self._subagents:
+            self._subagents[event.id].end = event
+
+    def _source(self, event: Source) -> None:
+        self._parts.append(SourcePart(source=event))
+
+    def _file(self, event: File) -> None:
+        self._parts.append(FilePart(file=event))
+
+    def _use(self, event: Usage | Result) -> None:
+        self._usage.add(event)
+        totals = self._usage.totals
+        assert totals is not None  # something was just added
+        if self._used is None:
+            self._used = UsagePart(totals=totals)
+            self._parts.append(self._used)
+        self._used.totals = totals
+
+    def _retract(self, event: Retract) -> None:
+        self._hidden |= set(event.blocks)
+        said = {_block_id(part) for part in self._said_in_this_turn()}
+        whole = bool(said) and said <= set(event.blocks)
+        self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
+
+    def _said_in_this_turn(self) -> list[AnyPart]:
+        said: list[AnyPart] = []
+        for part in reversed(self._parts):
+            if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
+                return said
+            said.append(part)
+        return []
+
+    def _custom(self, event: Custom) -> None:
+        part = self._customs.get((event.name, event.id or ""))
+        if part is None or event.id is None:
+            part = CustomPart(name=event.name, id=event.id)
+            self._customs[event.name, event.id or ""] = part
+            self._parts.append(part)
+        part.value = event.value
+
+    ADDERS: ClassVar[dict[EventType, Adder]] = {
+        EventType.START: _start,
+        EventType.DONE: _end,
+        EventType.ERROR: _error,
+        EventType.STATUS: _status,
+        EventType.TEXT: _text,
+        EventType.TEXT_END: _end_block,
+        EventType.THINKING: _thinking,
+        EventType.THINKING_END: _end_block,
+        EventType.TOOL_USE_START: _start_tool,
+        EventType.TOOL_USE_DELTA: _more_input,
+        EventType.TOOL_USE_END: _end_tool,
+        EventType.TOOL_RESULT: _result,
+        EventType.STEP_START: _start_step,
+        EventType.STEP_END: _end_step,
+        EventType.SUBAGENT_START: _start_subagent,
+        EventType.SUBAGENT_END: _end_subagent,
+        EventType.TODO_CREATE: _todo,
+        EventType.TODO_UPDATE: _todo,
+        EventType.TODO_DONE: _todo,
+        EventType.SOURCE: _source,
+        EventType.FILE: _file,
+        EventType.INPUT_REQUEST: _request,
+        EventType.INPUT_RESPONSE: _response,
+        EventType.USAGE: _use,
+        EventType.RESULT: _use,
+        EventType.RETRACT: _retract,
+        EventType.CUSTOM: _custom,
+    }
+    """What changes the message; PAUSED, STATE and RAW do not."""
+
+
+_DELTAS = {TextDelta, ThinkingDelta}
+_ENDS = {EventType.TEXT_END, EventType.THINKING_END}
+_SAY_IT_THEMSELVES = {
+    EventType.TEXT,
+    EventType.TEXT_DELTA,
+    EventType.THINKING,
+    EventType.THINKING_DELTA,
+}
+
+
+def _is_answer(part: AnyPart) -> TypeGuard[TextPart]:
+    return isinstance(part, TextPart) and not part.scope
+
+
+def _block_id(part: AnyPart) -> str | None:
+    return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None

@@ -1,0 +1,79 @@
+"""What a run has used so far: the sum over its calls, until the run itself names its total."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from mobox.events import Result, Usage
+
+__all__ = ["Totals", "UsageTotal"]
+
+
+class Totals(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that is known; `None` for what is not."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    total: int | None = None
+    cost_usd: float | None = None
+    is_total: bool = False
+    """The run named these itself."""
+    duration_ms: int | float | None = None
+    num_turns: int | None = None
+
+
+_COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total", "cost_usd")
+
+
+class UsageTotal:
+    """Adds up USAGE and RESULT."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str | None, Usage] = {}
+        self._sums: dict[str, Any] = {}
+        self._run: Usage | None = None
+        self._result: Result | None = None
+
+    def add(self, event: Usage | Result) -> None:
+        """Usage is absolute per id: it replaces what was said under that id."""
+        if isinstance(event, Result):
+            self._result = event
+        elif event.per == "run":
+            self._run = event
+        else:
+            self._replace(self._calls.get(event.id), event)
+            self._calls[event.id] = event
+
+    @property
+    def totals(self) -> Totals | None:
+        """The sum; `None` when nothing was said."""
+        if self._run is None and self._result is None and not self._calls:
+            return None
+        sums = dict(self._sums) if self._run is None else _counts(self._run)
+        result = self._result or Result()
+        if result.cost_usd is not None:
+            sums["cost_usd"] = result.cost_usd
+        return Totals(
+            **sums,
+            is_total=self._run is not None,
+            duration_ms=result.duration_ms,
+            num_turns=result.num_turns,
+        )
+
+    def _replace(self, before: Usage | None, now: Usage) -> None:
+        """Keep the sums; a run may have thousands of calls, and tells its use after each."""
+        gone = _counts(before) if before is not None else {}
+        for name, count in _counts(now).items():
+            self._sums[name] = self._sums.get(name, 0) + count - gone.pop(name, 0)
+        for name, count in gone.items():
+            self._sums[name] -= count
+
+
+def _counts(usage: Usage) -> dict[str, Any]:
+    counts = {name: getattr(usage, name) for name in _COUNTS}
+    return {name: count for name, count in counts.items() if count is not None}

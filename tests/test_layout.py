@@ -1,0 +1,75 @@
+"""The rules of style that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mobox
+
+SRC = Path(mobox.__file__).parent
+MODULES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
+
+LINES_OF_A_MODULE = 400
+LINES_OF_A_FUNCTION = 40
+
+# A list of declarations, one per type of event: long, but nothing in it has to be kept in mind.
+LONG_LISTS = {"events.py"}
+NO_NAMES = {"utils", "util", "helpers", "helper", "common", "core", "base", "manager", "misc"}
+
+every_module = pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def test_there_is_something_to_check() -> None:
+    assert {"events.py", "lifecycle.py", "__init__.py"} <= MODULES.keys()
+
+
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - LONG_LISTS))
+def test_a_module_fits_in_the_head(name: str) -> None:
+    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= LINES_OF_A_MODULE
+
+
+def test_an_exception_from_the_rule_is_needed() -> None:
+    lengths = {name: len(MODULES[name].read_text().splitlines()) for name in LONG_LISTS}
+    assert all(lines > LINES_OF_A_MODULE for lines in lengths.values()), lengths
+
+
+@every_module
+def test_a_function_fits_on_a_screen(path: Path) -> None:
+    assert [f.name for f in functions(path) if length(f) > LINES_OF_A_FUNCTION] == []
+
+
+@every_module
+def test_a_module_is_called_after_something(path: Path) -> None:
+    assert not NO_NAMES & {path.stem, *path.relative_to(SRC).parts}
+
+
+@every_module
+def test_a_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(parsed(path))
+
+
+def test_the_public_names_are_sorted() -> None:
+    assert mobox.__all__ == sorted(mobox.__all__)
+
+
+@pytest.mark.parametrize("name", mobox.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert hasattr(mobox, name)
