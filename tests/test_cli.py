@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ HERE = Path(__file__).parent
 HELLO = HERE / "recordings/claude/hello.jsonl"
 WIRE = HERE / "recordings/claude/wire_everything.sse"
 TO_AI_SDK = ["convert", "--from", "claude", "--to", "ai-sdk"]
+PATIENCE = 4.0  # seconds; only a hang takes this long
 MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
 
 
@@ -36,9 +38,12 @@ def started(
     with subprocess.Popen(
         [*MOBOX, *arguments], stdin=pipe, stdout=stdout, stderr=pipe, env=environment
     ) as process:
+        timer = threading.Timer(PATIENCE, process.kill)
+        timer.start()
         try:
             yield process
         finally:
+            timer.cancel()
             process.kill()
 
 

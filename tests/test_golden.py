@@ -5,7 +5,9 @@
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +16,23 @@ from grammar import check_ai_sdk
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.delivery import sse
-from mobox.events import Done, Error, Text, TextDelta, decode_many, encode_many
+from mobox.events import Done, Error, Retract, Text, TextDelta, decode_many, encode_many
+from mobox.formatters import format_all
 from mobox.parsers import frameworks
 from mobox.parsers.emitted.lines import LINES
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
+HASHES = HERE / "golden-hashes.json"
+READERS = [
+    ("v5", "ai-v5-strict"),
+    ("v5", "ai-v5"),
+    ("v6", "ai-v6-strict"),
+    ("v6", "ai-v6"),
+    ("v6", "ai"),
+    ("v7", "ai"),
+]
+"""Which clients each profile is written for."""
 RECORDINGS = sorted(path for path in HERE.glob("recordings/*/*") if path.is_file())
 
 each_recording = pytest.mark.parametrize(
@@ -32,9 +45,9 @@ def log_of(recording: Path) -> list[LogEntry]:
     return recorder.read(recording.read_bytes()) + recorder.close()
 
 
-def ai_sdk_documents(log: list[LogEntry]) -> list[bytes]:
-    formatter = get_formatter("ai-sdk", "msg_1", "v6")
-    documents = [document for entry in log for document in formatter.format(entry)]
+def ai_sdk_documents(log: list[LogEntry], profile: str = "v6") -> list[bytes]:
+    formatter = get_formatter("ai-sdk", "msg_1", profile)
+    documents = format_all(formatter, log)
     return documents if isinstance(log[-1].event, Done) else [*documents, *formatter.pause()]
 
 
@@ -92,29 +105,61 @@ def test_every_kind_of_emitted_line_is_recorded() -> None:
     assert {json.loads(line)["type"] for line in lines} == set(LINES)
 
 
+def test_the_other_profiles_are_what_they_were(regold: bool) -> None:
+    made = {
+        f"{recording.parent.name}/{recording.stem} {profile}": sha256(
+            b"\n".join(ai_sdk_documents(log_of(recording), profile))
+        ).hexdigest()
+        for recording in RECORDINGS
+        for profile in ("v5", "v7", "document")
+    }
+    if regold:
+        HASHES.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
+    assert made == json.loads(HASHES.read_text("utf-8"))
+
+
 @each_recording
-@pytest.mark.parametrize("client", ["ai-v6", "ai"])
+def test_one_entry_at_a_time_gives_the_same_documents(recording: Path) -> None:
+    log, formatter = log_of(recording), get_formatter("ai-sdk", "msg_1")
+    one_by_one = [document for entry in log for document in formatter.format(entry)]
+    assert one_by_one == format_all(get_formatter("ai-sdk", "msg_1"), log)
+
+
+@each_recording
+@pytest.mark.parametrize(("profile", "client"), READERS)
 def test_the_real_client_reads_the_text_of_the_log(
-    ai_sdk: AiSdkClients, recording: Path, client: str
+    ai_sdk: AiSdkClients, recording: Path, profile: str, client: str
 ) -> None:
     log = log_of(recording)
-    reading = ai_sdk.read(client, sse.encode(ai_sdk_documents(log)))
+    reading = ai_sdk.read(client, sse.encode(ai_sdk_documents(log, profile)))
     assert reading.error is None
     assert reading.error_text == error_of(log)
     assert reading.message is not None
     assert reading.message["id"] == "msg_1"
     parts = reading.message["parts"]
-    assert "".join(part["text"] for part in parts if part["type"] == "text") == text_of(log)
+    assert shown_text(parts) == text_of(log)
     assert [part for part in parts if part.get("state") in ("streaming", "input-streaming")] == []
 
 
+def shown_text(parts: list[dict[str, Any]]) -> str:
+    """The answer as a page shows it: without the parts that were sent again."""
+    hidden = {
+        name for part in parts if part["type"] == "data-retract" for name in part["data"]["ids"]
+    }
+    texts = [part for part in parts if part["type"] == "text"]
+    return "".join(
+        part["text"] for part in texts if part["providerMetadata"]["mobox"]["id"] not in hidden
+    )
+
+
 def text_of(log: list[LogEntry]) -> str:
-    """What the root agent answered."""
+    """What the root agent answered, without what it took back."""
     events = [entry.event for entry in log if not entry.event.scope]
+    retracted = {name for event in events if isinstance(event, Retract) for name in event.blocks}
     return "".join(
         event.content if isinstance(event, Text) else event.delta
         for event in events
-        if isinstance(event, Text | TextDelta)
+        if isinstance(event, Text | TextDelta) and event.id not in retracted
     )
 
 

@@ -170,7 +170,13 @@ class Transcript:
         if event.kind in ("task", "compaction"):
             self._steps[event.id] = part = StepPart(start=event)
             self._parts.append(part)
-        elif event.kind == "turn" and not (event.scope or self._open or self._inputs):
+        elif event.kind == "turn" and not event.scope:
+            self._turn()
+
+    def _turn(self) -> None:
+        """A turn begins, unless something is open, or the one before has said nothing."""
+        is_amid = bool(self._open or self._inputs)
+        if not is_amid and not (self._parts and isinstance(self._parts[-1], TurnPart)):
             self._parts.append(TurnPart())
 
     def _end_step(self, event: StepEnd) -> None:
@@ -280,6 +286,7 @@ class Transcript:
     def _response(self, event: InputResponse) -> None:
         if event.id in self._requests:
             self._requests[event.id].response = event
+        self._turn()
 
     # What a message carries besides
 

@@ -373,8 +373,56 @@ STEPS: list[tuple[str, list[StreamEvent], list[str]]] = [
     ),
     (
         "a turn that nobody ended ends with the next",
-        [StepStart(id="t1"), StepStart(id="t2")],
-        ["start-step", "finish-step", "start-step", "finish-step"],
+        [StepStart(id="t1"), Custom(name="x"), StepStart(id="t2")],
+        ["start-step", "data-x", "finish-step", "start-step", "finish-step"],
+    ),
+    (
+        "a turn that said nothing goes on as the next",
+        [StepStart(id="t1"), StepEnd(id="t1"), StepStart(id="t2")],
+        ["start-step", "finish-step"],
+    ),
+    (
+        "the result of a call belongs to the step of the call, also when its turn has ended",
+        [
+            StepStart(id="t1"),
+            ToolUseStart(id="c", name="ls"),
+            ToolUseEnd(id="c", input={}),
+            StepEnd(id="t1"),
+            ToolResult(id="c", output=1),
+            StepStart(id="t2"),
+        ],
+        [
+            "start-step",
+            "tool-input-start",
+            "tool-input-available",
+            "tool-output-available",
+            "finish-step",
+            "start-step",
+            "finish-step",
+        ],
+    ),
+    (
+        "an answer begins a step",
+        [
+            StepStart(id="t1"),
+            ToolUseStart(id="c", name="ls"),
+            ToolUseEnd(id="c", input={}),
+            InputRequest(id="q", kind="tool", tool_call_id="c"),
+            Paused(request_ids=("q",)),
+            InputResponse(id="q", decision="answered", value=1),
+            ToolResult(id="c", output=1),
+        ],
+        [
+            "start-step",
+            "tool-input-start",
+            "tool-input-available",
+            "data-input",
+            "data-input",
+            "finish-step",
+            "start-step",
+            "tool-output-available",
+            "finish-step",
+        ],
     ),
     ("a turn of a subagent is none", [StepStart(id="t", scope=("c",)), StepEnd(id="t")], []),
     ("a node of a graph is none", [StepStart(id="n", kind="node"), StepEnd(id="n")], []),
@@ -402,7 +450,7 @@ STEPS: list[tuple[str, list[StreamEvent], list[str]]] = [
     (
         "an id may be that of a turn first and that of a task later",
         [StepStart(id="s"), StepEnd(id="s"), StepStart(id="s", kind="task"), StepEnd(id="s")],
-        ["start-step", "finish-step", "data-step", "data-step"],
+        ["start-step", "data-step", "data-step", "finish-step"],
     ),
 ]
 

@@ -4,9 +4,7 @@ Rule 1: `start` comes first and once, with the run's id, and `[DONE]` last.
 Rule 2: parts are opened once and closed before finish-step, finish, abort and error.
 Rule 3: an `error` chunk ends the turn at the client, so errors are held until the run's end.
 Rule 4: `providerMetadata.mobox` is whole wherever it stands: clients replace it, never merge.
-Rule 5: an approval is asked for where the response ends: asked earlier and never answered, as in a
-        recording, it would leave the client with a message that it cannot send back.
-Rule 6: only the root agent's text is text; what subagents say is reasoning with a `scope`.
+Rule 5: only the root agent's text is text; what subagents say is reasoning with a `scope`.
 
 docs/ai-sdk.md has the tables, and where the real clients differ from the documents.
 """
@@ -56,6 +54,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.formatters.ai_sdk import data_parts
+from mobox.formatters.ai_sdk.approvals import Approvals
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import DONE, chunk, encode, scope
 from mobox.formatters.ai_sdk.endings import END_TEXTS, message_metadata
@@ -95,13 +94,11 @@ class AISDKFormatter:
         self._tools = Tools(self._profile)
         self._usage = UsageTotal()
         self._steps = Steps()
-        self._turns: set[str | None] = set()
         self._errors: list[Error] = []
         self._sources = 0
         self._tasks: dict[str | None, StepStart] = {}
         self._subagents: dict[str | None, SubagentStart] = {}
-        self._requests: dict[str | None, InputRequest] = {}
-        self._approvals: dict[str | None, InputRequest] = {}  # asked, and not told yet
+        self._approvals = Approvals(self._profile, self._tools)
         self._retracted: list[str] = []
 
     def format(self, entry: LogEntry) -> Chunks:
@@ -113,7 +110,7 @@ class AISDKFormatter:
             return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
         self._ts = entry.ts
         chunks = self._turn_to(event) + self.WRITERS[event.type](self, event)
-        if self._profile.resets and event.type is not EventType.DONE:
+        if event.type is not EventType.DONE:
             self._steps.saw(chunks)
         return chunks
 
@@ -146,7 +143,7 @@ class AISDKFormatter:
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
-        chunks = [*self._open_approvals(), *self._close_parts(), *self._steps.finish()]
+        chunks = [*self._approvals.open(), *self._close_parts(), *self._steps.finish()]
         return [*chunks, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
@@ -205,7 +202,6 @@ class AISDKFormatter:
 
     def _start_step(self, event: StepStart) -> Chunks:
         if event.kind == "turn" and not event.scope:
-            self._turns.add(event.id)
             return [] if self._is_amid else self._steps.start()
         if event.kind in ("turn", "node"):  # the inner workings of a graph or a subagent
             return []
@@ -213,9 +209,7 @@ class AISDKFormatter:
         return [data_parts.step(event)]
 
     def _end_step(self, event: StepEnd) -> Chunks:
-        if event.id in self._turns:
-            self._turns.remove(event.id)
-            return [] if self._is_amid else self._steps.finish()
+        """A turn's step ends when the next one starts: results of its tools still belong to it."""
         task = self._tasks.pop(event.id, None)
         return [data_parts.step(task, event)] if task is not None else []
 
@@ -323,28 +317,12 @@ class AISDKFormatter:
         return self._tools.result(event)
 
     def _request(self, event: InputRequest) -> Chunks:
-        waits = event.kind == "approval" and self._tools.waits(event.tool_call_id)
-        if self._profile.approvals and waits:
-            self._approvals[event.id] = event  # told when the response ends, or with its answer
-            return []
-        self._requests[event.id] = event
-        return [data_parts.request(event)]
+        return self._approvals.ask(event)
 
     def _response(self, event: InputResponse) -> Chunks:
-        if event.id in self._requests:
-            return [data_parts.request(self._requests[event.id], event)]
-        asked = self._approvals.pop(event.id, None)
-        if asked is None or not self._profile.answers or not self._tools.waits(asked.tool_call_id):
-            return []
-        approved = event.decision == "approved"
-        if not approved:
-            self._tools.deny(asked.tool_call_id)
-        answer = chunk("tool-approval-response", approvalId=event.id, approved=approved)
-        return [_approval(asked), answer]
-
-    def _open_approvals(self) -> Chunks:
-        asked = self._approvals.values()
-        return [_approval(event) for event in asked if self._tools.waits(event.tool_call_id)]
+        """An answer begins a step: clients that send by themselves look for one, or never stop."""
+        step = [] if self._is_amid else self._steps.start()
+        return self._approvals.answer(event) + step
 
     # What a message carries besides
 
@@ -410,7 +388,3 @@ class AISDKFormatter:
         EventType.RAW: _nothing,
     }
     """Total over EventType. Deltas of open blocks never get here: see `format`."""
-
-
-def _approval(event: InputRequest) -> bytes:
-    return chunk("tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id)

@@ -90,10 +90,14 @@ class _Snapshot:
         self._sources = 0
 
     def parts(self) -> Iterator[UIPart]:
+        last: UIPart = {}
         for part in self._parts:
-            tell = self.TELLERS[type(part)]
-            if not (isinstance(part, _RESETTABLE) and part.id in self._reset):
-                yield from tell(self, part)
+            if isinstance(part, _RESETTABLE) and part.id in self._reset:
+                continue
+            for told in self.TELLERS[type(part)](self, part):
+                if told != _STEP or last != _STEP:  # a turn that showed nothing went on
+                    yield told
+                last = told
 
     def _resets(self, part: RetractPart) -> bool:
         return part.whole_turn and self._profile.resets
@@ -179,7 +183,7 @@ class _Snapshot:
         return [_at_rest(data_parts.usage(part.totals))]
 
     def _turn(self, _part: TurnPart) -> list[UIPart]:
-        return [{"type": "step-start"}]
+        return [_STEP]
 
     def _step(self, part: StepPart) -> list[UIPart]:
         return [_at_rest(data_parts.step(part.start, part.end))]
@@ -218,6 +222,7 @@ class _Snapshot:
     }
 
 
+_STEP: UIPart = {"type": "step-start"}
 _RESETTABLE = (TextPart, ThinkingPart, ToolPart)
 
 

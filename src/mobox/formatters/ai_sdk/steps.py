@@ -35,7 +35,9 @@ class Steps:
         self._data: set[tuple[str, str]] = set()
 
     def start(self) -> Chunks:
-        """Another turn begins; the one before it ends."""
+        """Another turn begins; the one before it ends. One that has said nothing goes on."""
+        if self.open and not self._added:
+            return []
         chunks = [*self.finish(), chunk("start-step")]
         self.open = True
         self._added = set()
