@@ -1,10 +1,16 @@
 """Fixtures and options that many tests share."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
+
+# No deadline, because the machine may be busy; and in CI the same examples every time.
+settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("mobox")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,8 +9,12 @@ from mobox.events import (
     Done,
     InputRequest,
     Paused,
+    Raw,
+    Result,
     Retract,
     Start,
+    State,
+    Status,
     StepEnd,
     StepStart,
     StreamEvent,
@@ -26,6 +30,7 @@ from mobox.events import (
     ToolUseDelta,
     ToolUseEnd,
     ToolUseStart,
+    Usage,
 )
 
 Rule = Callable[["Grammar", Any], None]
@@ -40,6 +45,9 @@ OPENED_BY: dict[type[StreamEvent], type[StreamEvent]] = {
 }
 
 
+_SAYS_NOTHING_NEW = (Raw, Result, State, Status, Usage)
+
+
 def legal_log(log: Sequence[StreamEvent]) -> None:
     """Fail unless `log` is that of a run which has ended, or waits for an answer."""
     assert log, "a log is never empty"
@@ -49,7 +57,8 @@ def legal_log(log: Sequence[StreamEvent]) -> None:
         assert not grammar.done, f"{event} after {grammar.done}"
         grammar.RULES.get(type(event), Grammar.anything)(grammar, event)
     assert grammar.started == 1
-    assert grammar.done or isinstance(log[-1], Paused), f"ends with {log[-1]}"
+    last_word = next(event for event in reversed(log) if not isinstance(event, _SAYS_NOTHING_NEW))
+    assert grammar.done or isinstance(last_word, Paused), f"ends with {log[-1]}"
 
 
 class Grammar:

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 HELLO = HERE / "recordings/claude/hello.jsonl"
 WIRE = HERE / "recordings/claude/wire_everything.sse"
 TO_AI_SDK = ["convert", "--from", "claude", "--to", "ai-sdk"]
-PATIENCE = 4.0  # seconds; only a hang takes this long
+PATIENCE = 60.0  # seconds; only a hang takes this long
 MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
 
 

@@ -230,7 +230,7 @@ LOGGED: dict[str, tuple[Events, Events]] = {
     ),
     "a thought takes the block that a note on a subagent opened": (
         [NOTE, Thinking(content="a"), SubagentEnd(id="c")],
-        [NOTE, THINK, SubagentEnd(id="c"), ThinkingEnd(id="thinking_1")],
+        [NOTE, THINK, SubagentEnd(id="c", agent="researcher"), ThinkingEnd(id="thinking_1")],
     ),
     "an end without a name ends the block without a name": (
         [Text(content="a"), TextEnd(), TextDelta(delta="b")],
@@ -300,11 +300,14 @@ LOGGED: dict[str, tuple[Events, Events]] = {
     ),
     "a subagent without a name gets one": (
         [SubagentStart(agent="r"), SubagentEnd()],
-        [SubagentStart(id="subagent_1", agent="r"), SubagentEnd(id="subagent_1")],
+        [
+            SubagentStart(id="subagent_1", agent="r"),
+            SubagentEnd(id="subagent_1", agent="r"),
+        ],
     ),
     "a step and a subagent of one name are two": (
         [StepStart(id="c"), NOTE, StepEnd(id="c"), SubagentEnd(id="c")],
-        [StepStart(id="c"), NOTE, StepEnd(id="c"), SubagentEnd(id="c")],
+        [StepStart(id="c"), NOTE, StepEnd(id="c"), SubagentEnd(id="c", agent="researcher")],
     ),
     "what is inside ends before what is around it": (
         [StepStart(id="s"), CALLED, NOTE, Text(id="m", scope=("c",))],
@@ -316,7 +319,7 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             TextEnd(id="m", scope=("c",)),
             ToolUseEnd(id="c"),
             ToolResult(id="c", status="interrupted"),
-            SubagentEnd(id="c", status="interrupted"),
+            SubagentEnd(id="c", agent="researcher", status="interrupted"),
             StepEnd(id="s", status="interrupted"),
         ],
     ),

@@ -104,6 +104,7 @@ class Blocks:
             return _NO_TURN  # what the rest would come to as well, and most events are these
         if event.type not in BLOCK_OF or self._leaves_alone(event):
             return _NO_TURN
+        self._keep_clear_of(event)
         return self._move(self._wanted(event))
 
     def name_for(self, event: StreamEvent) -> str:
@@ -141,6 +142,14 @@ class Blocks:
         if self.open is not None and self.open.block is block and self.open.scope == scope:
             return self.open
         return OpenBlock(block, f"{block}_{self._count[block] + 1}", scope)
+
+    def _keep_clear_of(self, event: StreamEvent) -> None:
+        """A framework may call a block as we call ours; ours are then counted on from there."""
+        if event.type not in _SAID_IN or event.id is None:
+            return
+        block = next((block for block in Block if not _is_foreign(event.id, block)), None)
+        if block is not None:
+            self._count[block] = max(_number(event.id), self._count[block])
 
     def _move(self, wanted: OpenBlock | None) -> Turn:
         if wanted == self.open:

@@ -12,6 +12,16 @@
   * ParseError            a raw event cannot be told in the way the caller asked for
   * ProtocolError         we were about to break a promise made to a frontend
   * CorruptLog            stored bytes are not a log entry
+  * NotFound              this owner has nothing under that id, whoever else may
+    * ChatNotFound        no such chat
+    * RunNotFound         no such run
+      * LogDeleted        there was one, and its owner deleted it
+  * RunActive             the chat has a run that is not over
+  * KeyReused             an idempotency key came again with another request
+  * BadCursor             a reader asks for what is not there yet, or names no place at all
+  * Fenced                a writer no longer owns its run, or the run is over: it must stop
+  * StorageError          the database cannot be used
+    * DatabaseTooNew      a later version of mobox has written it
 
 An agent that breaks its own format raises nothing: what is not understood travels on as RAW.
 """
@@ -85,3 +95,81 @@ class ProtocolError(MoboxError):
 
 class CorruptLog(MoboxError):
     """Bytes read back from a log are not an entry."""
+
+
+class NotFound(MoboxError):
+    """The owner has nothing under that id; what belongs to others is told in the same words."""
+
+    kind: ClassVar = "thing"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no {self.kind} {name!r}")
+
+
+class ChatNotFound(NotFound):
+    """The owner has no chat of that id."""
+
+    kind = "chat"
+
+
+class RunNotFound(NotFound):
+    """The owner has no run of that id."""
+
+    kind = "run"
+
+
+class LogDeleted(RunNotFound):
+    """The owner had a run of that id, and deleted its chat."""
+
+    kind = "log any more of the run"
+
+
+class RunActive(MoboxError):
+    """The chat has a run that is not over; `run_id` names it."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"the run {run_id!r} is not over")
+
+
+class KeyReused(MoboxError):
+    """The idempotency key stands for another request already."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"the idempotency key {key!r} came with another request before")
+
+
+class BadCursor(MoboxError):
+    """The cursor names no place; `tail` is the last place there is, where the places are a log's."""
+
+    def __init__(self, cursor: int | str, tail: int | None = None) -> None:
+        self.cursor = cursor
+        self.tail = tail
+        end = "" if tail is None else f"; the log ends at {tail}"
+        super().__init__(f"bad cursor {cursor!r}{end}")
+
+
+class Fenced(MoboxError):
+    """The writer's epoch is over, or its run is: nothing was appended, and its agent must die."""
+
+    def __init__(self, run_id: str, epoch: int) -> None:
+        self.run_id = run_id
+        self.epoch = epoch
+        super().__init__(f"epoch {epoch} of the run {run_id!r} is over")
+
+
+class StorageError(MoboxError):
+    """The database cannot be used; the message says why."""
+
+
+class DatabaseTooNew(StorageError):
+    """The database was written by a later version."""
+
+    def __init__(self, version: int, known: int) -> None:
+        self.version = version
+        self.known = known
+        super().__init__(
+            f"the database has version {version}, this mobox knows up to {known}: update mobox"
+        )

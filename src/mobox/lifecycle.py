@@ -259,8 +259,11 @@ class Lifecycle:
         opening = _OPENING_OF[type(event)]
         for kind, name in reversed(self._spans):
             if kind is opening and event.id in (None, name):
-                del self._spans[kind, name]
-                yield replace(event, id=name)
+                start = self._spans.pop((kind, name))
+                event = replace(event, id=name)
+                if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
+                    event = replace(event, agent=event.agent or start.agent)
+                yield event
                 return
 
     # The rest
@@ -322,7 +325,8 @@ def _paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:
 def _end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
     end: Any = _END_OF[type(opening)]
     how = _INTERRUPTED.get(end, {}) if interrupted else {}
-    event: StreamEvent = end(id=opening.id, scope=opening.scope, **how)
+    who = {"agent": opening.agent} if isinstance(opening, SubagentStart) else {}
+    event: StreamEvent = end(id=opening.id, scope=opening.scope, **who, **how)
     return event
 
 

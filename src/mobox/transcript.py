@@ -122,8 +122,9 @@ class Transcript:
     def message(self, message_id: str) -> Message:
         """All of it, as it stands."""
         self._join_pieces()
-        answer = [p.text for p in self._parts if _is_answer(p) and p.id not in self._hidden]
-        thoughts = [p.text for p in self._parts if isinstance(p, ThinkingPart) and p.text]
+        shown = [part for part in self._parts if _block_id(part) not in self._hidden]
+        answer = [part.text for part in shown if _is_answer(part)]
+        thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
         about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
         return Message(
             id=message_id,
@@ -317,7 +318,8 @@ class Transcript:
     def _use(self, event: Usage | Result) -> None:
         self._usage.add(event)
         totals = self._usage.totals
-        assert totals is not None  # something was just added
+        if totals is None:
+            return
         if self._used is None:
             self._used = UsagePart(totals=totals)
             self._parts.append(self._used)

@@ -51,19 +51,18 @@ class UsageTotal:
 
     @property
     def totals(self) -> Totals | None:
-        """The sum; `None` when nothing was said."""
-        if self._run is None and self._result is None and not self._calls:
-            return None
+        """The sum; `None` when there is nothing to tell."""
         sums = dict(self._sums) if self._run is None else _counts(self._run)
         result = self._result or Result()
         if result.cost_usd is not None:
             sums["cost_usd"] = result.cost_usd
-        return Totals(
+        totals = Totals(
             **sums,
             is_total=self._run is not None,
             duration_ms=result.duration_ms,
             num_turns=result.num_turns,
         )
+        return totals if totals != Totals() else None
 
     def _replace(self, before: Usage | None, now: Usage) -> None:
         """Keep the sums; a run may have thousands of calls, and tells its use after each."""

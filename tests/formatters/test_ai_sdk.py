@@ -561,7 +561,7 @@ TRANSITIONS: list[tuple[str, list[StreamEvent], str]] = [
             *(Text(id="processing_1", content="1"), S, TextDelta(id="processing_1", delta="2")),
             *(S, TextEnd(id="processing_1"), S),
         ],
-        "<processing_1 1 <processing_1~ status 2 ¶status processing_1> ¶status processing_1~>",
+        "<processing_1 1 <processing_2 status 2 ¶status processing_1> ¶status processing_2>",
     ),
     (
         "an empty block is still a part",
@@ -633,6 +633,14 @@ def test_a_signature_is_on_the_end_of_its_thought_and_nowhere_else(name: str | N
     assert end["providerMetadata"]["mobox"]["variant"] == "thinking"
     assert "odd" not in end["providerMetadata"]
     assert "c2ln" not in json.dumps(others)
+
+
+def test_a_signature_is_kept_where_a_thought_goes_on_in_the_block_of_a_note() -> None:
+    note, signed = SubagentStart(id="c", agent="bee"), {"anthropic": {"signature": "c2ln"}}
+    chunks = told(note, T, ThinkingEnd(provider=signed), SubagentEnd(id="c"))
+    first, second = of_type("reasoning-end", chunks)
+    assert first["providerMetadata"]["anthropic"] == {"signature": "c2ln"}
+    assert "anthropic" not in second["providerMetadata"]
 
 
 def test_a_vendor_cannot_take_our_name() -> None:

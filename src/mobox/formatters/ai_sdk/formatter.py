@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, Block, Blocks, OpenBlock, Turn, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, Block, Blocks, line_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
     JSON,
@@ -89,7 +89,6 @@ class AISDKFormatter:
         self._ts: int | None = None
         self._started: int | None = None
         self._blocks = Blocks()
-        self._lines: str | None = None  # the part opened last for a block without a name
         self._parts = Parts()
         self._tools = Tools(self._profile)
         self._usage = UsageTotal()
@@ -224,32 +223,20 @@ class AISDKFormatter:
         if event.type not in BLOCK_OF or event.type in _ENDS:
             return []
         turn = self._blocks.turn_to(event)
-        chunks = self._close_lines(turn)
+        chunks: Chunks = []
+        if turn.closed is not None and turn.closed.id in self._parts:
+            chunks += self._parts.close(turn.closed.id, self._ts)
         if turn.opened is not None and event.type in _LINES:
-            chunks += self._open_lines(turn.opened)
+            about = {"variant": turn.opened.block.value, "id": turn.opened.id}
+            chunks += self._parts.open("reasoning", ThinkingDelta, about, self._ts)
         return chunks
-
-    def _open_lines(self, opened: OpenBlock) -> Chunks:
-        part_id = opened.id
-        while part_id in self._parts:  # an agent may have given such a name to a block of its own
-            part_id += "~"
-        self._lines = part_id
-        about = {"variant": opened.block.value, "id": part_id}
-        return self._parts.open("reasoning", ThinkingDelta, about, self._ts)
-
-    def _close_lines(self, turn: Turn) -> Chunks:
-        if turn.closed is None:
-            return []
-        part_id, self._lines = self._lines, None
-        return self._parts.close(part_id, self._ts) if part_id in self._parts else []
 
     def _line(self, event: StreamEvent) -> Chunks:
         """One more line in the block that is open for it."""
         opened = self._blocks.open
         assert opened is not None  # BLOCK_OF has a row for whatever is told as a line
         between = BETWEEN_THOUGHTS if opened.block is Block.THINKING else "\n"
-        part_id = self._lines if self._lines in self._parts else opened.id
-        return self._parts.write(part_id, line_of(event), between)
+        return self._parts.write(opened.id, line_of(event), between)
 
     def _notice(self, message: str) -> Chunks:
         status = Status(message=message, kind="notice")
@@ -292,12 +279,11 @@ class AISDKFormatter:
         return self._parts.open("reasoning", told_by, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:
-        turn = self._blocks.turn_to(event)
-        chunks: Chunks = []
-        if event.id in self._parts:
-            provider = event.provider if isinstance(event, ThinkingEnd) else None
-            chunks += self._parts.close(event.id, self._ts, provider)
-        return chunks + self._close_lines(turn)
+        self._blocks.turn_to(event)
+        if event.id not in self._parts:
+            return []
+        provider = event.provider if isinstance(event, ThinkingEnd) else None
+        return self._parts.close(event.id, self._ts, provider)
 
     def _close_parts(self) -> Chunks:
         return self._parts.close_all(self._ts)

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mobox import json_text
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, Start, StreamEvent
+from mobox.events import JSON, Raw, Start, StreamEvent
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
@@ -41,6 +42,11 @@ def _typed(line: bytes) -> Any:
         return _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def _as_it_came(event: StreamEvent, raw: JSON) -> StreamEvent:
+    """RAW is the line as it was, not the one that an SDK's object was put back into."""
+    return replace(event, raw=raw) if isinstance(event, Raw) else event
 
 
 class ClaudeParser(EventParser):
@@ -84,8 +90,10 @@ class ClaudeParser(EventParser):
                 return self._session.read_stream_event(typed)
             if typed is not None:
                 return self._read_api(typed)
-        except (msgspec.ValidationError, NotUnderstood):
-            pass  # the long way tells what is wrong with it
+        except NotUnderstood:
+            return [Raw(raw=json_text.decode(line))]
+        except msgspec.ValidationError as error:
+            return [Raw(raw=json_text.decode(line), source=f"malformed: {error}")]
         return super().feed_line(line)
 
     def read(self, raw: JSON) -> Events:
@@ -94,7 +102,7 @@ class ClaudeParser(EventParser):
         line = as_line(raw) if "_class" in raw else raw
         kind = line.get("type")
         if isinstance(kind, str) and self._session.knows(kind):
-            return self._session.read(kind, line)
+            return [_as_it_came(event, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
         raise NotUnderstood

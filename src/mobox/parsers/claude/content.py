@@ -17,6 +17,7 @@ from mobox import json_text
 from mobox.errors import NotJson, NotUnderstood
 from mobox.events import (
     JSON,
+    File,
     Status,
     StepEnd,
     StepStart,
@@ -87,6 +88,7 @@ class Content:
         self.open_at = self._blocks.get
         """The block that is open at an index; `None` if there is none."""
         self._tools: set[str] = set()  # over all messages
+        self._files: set[str | None] = set()  # too
 
     def begin(self, message: str) -> None:
         """Another message: its indexes start again."""
@@ -104,6 +106,17 @@ class Content:
                 block.kind = "told"
                 ends.append(ToolUseEnd(id=block.id, scope=self._scope, input=whole[block.id]))
         return ends
+
+    def leave(self) -> Events:
+        """The message is left: end what it had open."""
+        spoken = [block for block in self._blocks.values() if block.kind in ("text", "thinking")]
+        ends: Events = [
+            TextEnd(id=block.id, scope=self._scope, interrupted=True)
+            if block.kind == "text"
+            else self._end_of_thinking(block)
+            for block in spoken
+        ]
+        return ends + self.close()
 
     def close(self) -> Events:
         """The message ended: end the tool inputs that were still coming."""
@@ -186,7 +199,7 @@ class Content:
         return [
             *self._call_before(result),
             told,
-            *found(result.tool_use_id, self._scope, output),
+            *self._new_files(found(result.tool_use_id, self._scope, output)),
         ]
 
     def _call_before(self, result: wire.ToolResult) -> Events:
@@ -206,10 +219,16 @@ class Content:
             ToolUseEnd(id=result.tool_use_id, scope=self._scope, input={}),
         ]
 
+    def _new_files(self, events: Events) -> Events:
+        """Without the files that were told of already: the API tells of some twice."""
+        new = [e for e in events if not (isinstance(e, File) and e.file_id in self._files)]
+        self._files |= {event.file_id for event in new if isinstance(event, File)}
+        return new
+
     def _container_upload(self, line: wire.ContentBlockStart, name: str) -> Events:
         upload = convert(line.content_block, wire.ContainerUpload)
         self._open(line.index, name, "file")
-        return [uploaded(name, self._scope, upload.file_id)]
+        return self._new_files([uploaded(name, self._scope, upload.file_id)])
 
     def _compaction(self, line: wire.ContentBlockStart, name: str) -> Events:
         compaction = convert(line.content_block, wire.Compaction)

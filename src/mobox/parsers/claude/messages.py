@@ -87,6 +87,8 @@ class Messages:
     # Messages
 
     def _message_start(self, line: wire.MessageStart) -> Events:
+        if line.message.usage is not None:
+            convert(line.message.usage, wire.Usage)  # a broken line must not begin a message
         before = self._leave_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True
@@ -99,7 +101,7 @@ class Messages:
         return [*before, step, *self._use(line.message.usage)]
 
     def _message_delta(self, line: wire.MessageDelta) -> Events:
-        change = line.delta
+        change, used = line.delta, self._use(line.usage)
         self.stop_reason = change.stop_reason or self.stop_reason
         about = {
             "stop_sequence": change.stop_sequence,
@@ -108,7 +110,7 @@ class Messages:
             "context_management": line.context_management,
         }
         self._ending |= {name: value for name, value in about.items() if value is not None}
-        return [*self._use(line.usage), *self._explain(change.stop_details)]
+        return [*used, *self._explain(change.stop_details)]
 
     def _message_stop(self, _line: wire.MessageStop) -> Events:
         if self.stop_reason is not None:
@@ -124,7 +126,7 @@ class Messages:
     def _leave_message(self, status: Any) -> Events:
         if self._message is None:
             return []
-        events = self.close()
+        events = self._content.leave()
         provider = {VENDOR: self._ending} if self._ending else None
         end = StepEnd(
             id=self._message,

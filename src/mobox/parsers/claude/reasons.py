@@ -47,4 +47,4 @@ def reason_of_result(result: lines.Result, error: str | None) -> Done:
     for said in (result.subtype, result.terminal_reason, result.stop_reason, error):
         if said in _FAILURES:
             return Done(reason=_FAILURES[said], native=said)
-    return Done(reason="error", native=result.terminal_reason or result.subtype)
+    return Done(reason="error", native=result.terminal_reason or result.subtype or None)

@@ -75,7 +75,7 @@ def _without_images(content: JSON) -> tuple[JSON, list[tuple[str, str]]]:
             kept.append(block)
         else:
             images.append((media_type, data))
-            kept.append({"type": "image", "media_type": media_type})
+            kept.append({"type": block.get("type"), "media_type": media_type})
     return kept, images
 
 

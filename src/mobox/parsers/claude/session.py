@@ -16,11 +16,13 @@ from typing import Any, ClassVar
 
 from msgspec import convert
 
+from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Done,
     Error,
     InputRequest,
+    InputResponse,
     Paused,
     Raw,
     Result,
@@ -66,9 +68,10 @@ class Session:
         self._todos = Todos()
         self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
         self._held: list[InputRequest] = []  # asked before the tool's input was told
+        self._paused = False  # the last that was told is that the run waits
         self._started = False
-        self._done: Done | None = None
-        self._error: str | None = None
+        self._done: Done | None = None  # how the last turn ended; `None` while one is under way
+        self._error: Error | None = None  # of this turn
 
     def knows(self, kind: str) -> bool:
         """Whether a line of this type is one of a session."""
@@ -87,19 +90,20 @@ class Session:
         return self._watch(handler(self, raw if shape is None else convert(raw, shape)))
 
     def close(self) -> Events:
-        """The session ended: tell what was held back, and propose its own end."""
+        """The session ended: tell what was held back, and that it waits or how it ended."""
+        ends = self._watch([*self._messages[()].close(), *self._tasks.close()])
         held, self._held = self._held, []
-        events: Events = [*held, *self._messages[()].close(), *self._tasks.close()]
-        if held:
-            events.append(self._pause())
-        waits = bool(self._waiting)
-        return events if waits or self._done is None else [*events, self._done]
+        events = [*ends, *held]
+        if self._waiting:
+            return events if self._paused and not held else [*events, self._pause()]
+        return events if self._done is None else [*events, self._done]
 
     # Messages
 
     def _stream_event(self, line: lines.StreamEvent) -> Events:
         if isinstance(line.event, wire.MessageStart):
             self._streamed.add(line.event.message.id)
+            self._goes_on(line.parent_tool_use_id)
         scope = self._scope(line.parent_tool_use_id)
         events = self._of(scope).read(line.event)
         if isinstance(line.event, wire.MessageStop) and not scope and self._waiting:
@@ -107,20 +111,28 @@ class Session:
         return events
 
     def _assistant(self, line: lines.Assistant) -> Events:
-        if line.message.model == SYNTHETIC:
+        if line.message.model == SYNTHETIC and (line.error or line.is_api_error_message):
             return self._synthetic(line)
         parent = line.parent_tool_use_id
         messages = self._of(self._scope(parent))
         if line.message.id in self._streamed:
             return messages.complete(line.message)
+        self._goes_on(parent)
         return [*self._spawned(parent), *messages.whole(line.message)]
 
     def _synthetic(self, line: lines.Assistant) -> Events:
         texts = [block.get("text") for block in line.message.content]
         message = "\n".join(text for text in texts if isinstance(text, str))
-        self._error = line.error
         scope = self._scope(line.parent_tool_use_id)
-        return [Error(scope=scope, message=message or "The model failed.", code=line.error)]
+        error = Error(scope=scope, message=message or "The model failed.", code=line.error)
+        if not scope:
+            self._error = error
+        return [error]
+
+    def _goes_on(self, parent: str | None) -> None:
+        """A message of the root after a result is another turn, which has yet to end."""
+        if parent is None:
+            self._done = None
 
     def _user(self, raw: dict[str, JSON]) -> Events:
         line = convert(raw, lines.User)
@@ -134,7 +146,9 @@ class Session:
             self._answered(result.tool_id)
             if result.ok:
                 events += self._planned(result.tool_id, result.outcome)
-        return events
+            events += self._tasks.returned(result.tool_id, scope, result.ok)
+        beside = len(line.message.content) > len(results)  # words to the model
+        return [*events, Raw(scope=scope, raw=raw)] if beside else events
 
     def _planned(self, tool_id: str, outcome: JSON) -> Events:
         call = self._calls.get(tool_id)
@@ -163,6 +177,8 @@ class Session:
     def _watch(self, events: Events) -> Events:
         """Remember the calls, and let requests follow the end of their call's input."""
         watched: Events = []
+        if events:
+            self._paused = isinstance(events[-1], Paused)
         for event in events:
             watched.append(event)
             if isinstance(event, ToolUseStart) and event.id is not None:
@@ -175,10 +191,9 @@ class Session:
 
     # Permissions and questions
 
-    def _control_request(self, raw: dict[str, JSON]) -> Events:
-        line = convert(raw, lines.ControlRequest)
+    def _control_request(self, line: lines.ControlRequest) -> Events:
         if line.request.get("subtype") != "can_use_tool":
-            return [Raw(raw=raw)]
+            raise NotUnderstood
         asked = convert(line.request, lines.CanUseTool)
         is_question = asked.tool_name == "AskUserQuestion"
         call = self._calls.get(asked.tool_use_id or "")
@@ -197,12 +212,18 @@ class Session:
         return [request] if self._messages[()].streaming else [request, self._pause()]
 
     def _control_cancel(self, line: lines.ControlCancel) -> Events:
-        self._waiting.pop(line.request_id, None)
-        return []
+        """The program takes a request back: somebody else answered, or the turn was stopped."""
+        request = self._waiting.pop(line.request_id, None)
+        if request is None:
+            raise NotUnderstood
+        if request in self._held:
+            self._held.remove(request)
+            return [request, _cancelled(request)]
+        return [_cancelled(request)]
 
     def _answered(self, tool_id: str) -> None:
         for request_id, request in list(self._waiting.items()):
-            if request.tool_call_id == tool_id:
+            if request.tool_call_id in (tool_id, None):
                 del self._waiting[request_id]
 
     def _pause(self) -> Paused:
@@ -213,7 +234,7 @@ class Session:
     def _system(self, raw: dict[str, JSON]) -> Events:
         subtype = convert(raw, lines.System).subtype
         if subtype not in self.SUBTYPES:
-            return [Raw(raw=raw)]
+            raise NotUnderstood
         shape, handler = self.SUBTYPES[subtype]
         return handler(self, convert(raw, shape))
 
@@ -271,6 +292,8 @@ class Session:
         return []
 
     def _task_notification(self, task: lines.TaskNotification) -> Events:
+        if not self._tasks.knows(task.task_id):
+            raise NotUnderstood
         scope = self._tasks.scope_of(task.task_id)
         last_turn = self._messages[scope].settle() if scope in self._messages and scope else []
         return [*last_turn, *self._tasks.ended(task)]
@@ -285,7 +308,7 @@ class Session:
 
     def _result(self, line: lines.Result) -> Events:
         events = self._messages[()].settle()
-        self._waiting.clear()
+        self._waiting, self._held = {}, []
         if line.model_usage:
             events.append(_total(line.model_usage, line.total_cost_usd))
         events.append(
@@ -298,10 +321,11 @@ class Session:
                 is_error=line.is_error,
             )
         )
-        self._done = reason_of_result(line, self._error)
-        if self._done.reason == "error" and self._error is None:
+        error, self._error = self._error, None
+        self._done = reason_of_result(line, error.code if error is not None else None)
+        if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
-            events.append(Error(message="\n".join(why), code=line.subtype or None))
+            events.append(Error(message="\n".join(why), code=self._done.native))
         return events
 
     LINES: ClassVar[dict[str, tuple[type[lines.Line] | None, Handler]]] = {
@@ -310,7 +334,7 @@ class Session:
         "user": (None, _user),
         "system": (None, _system),
         "result": (lines.Result, _result),
-        "control_request": (None, _control_request),
+        "control_request": (lines.ControlRequest, _control_request),
         "control_cancel_request": (lines.ControlCancel, _control_cancel),
         "rate_limit_event": (lines.RateLimit, _rate_limit),
         "conversation_reset": (None, _conversation_reset),
@@ -330,6 +354,10 @@ class Session:
         "task_updated": (lines.TaskUpdated, _task_updated),
         "task_notification": (lines.TaskNotification, _task_notification),
     }
+
+
+def _cancelled(request: InputRequest) -> InputResponse:
+    return InputResponse(id=request.id, scope=request.scope, decision="cancelled")
 
 
 def _total(models: dict[str, lines.ModelUsage], cost: float | None) -> Usage:

@@ -25,6 +25,7 @@ class Assistant(Line):
     message: wire.WholeMessage
     parent_tool_use_id: str | None = None
     error: str | None = None
+    is_api_error_message: bool | None = None
 
 
 class UserMessage(Struct):

@@ -45,6 +45,7 @@ class Tasks:
         self._prefix = prefix
         self._running: dict[str, _Task] = {}  # by task id
         self._agents: set[str] = set()  # calls whose subagent was told of
+        self._unannounced: dict[str, str] = {}  # those of them that are no task: who they are
         self._compactions = 0
         self._compacting: str | None = None
 
@@ -56,6 +57,7 @@ class Tasks:
             return [StepStart(id=task.task_id, scope=scope, kind="task", name=task.description)]
         agent = task.subagent_type or "agent"
         self._running[task.task_id] = _Task(task.tool_use_id, agent, scope)
+        self._unannounced.pop(task.tool_use_id, None)
         if task.tool_use_id in self._agents:
             return []
         self._agents.add(task.tool_use_id)
@@ -75,15 +77,22 @@ class Tasks:
             return []
         self._agents.add(tool_id)
         told = arguments if isinstance(arguments, dict) else {}
-        agent, task = told.get("subagent_type"), told.get("prompt")
-        return [
-            SubagentStart(
-                id=tool_id,
-                scope=scope,
-                agent=agent if isinstance(agent, str) else "agent",
-                task=task if isinstance(task, str) else None,
-            )
-        ]
+        name, task = told.get("subagent_type"), told.get("prompt")
+        agent = self._unannounced[tool_id] = name if isinstance(name, str) else "agent"
+        task = task if isinstance(task, str) else None
+        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=task)]
+
+    def returned(self, tool_id: str, scope: Scope, ok: bool) -> Events:
+        """A call has its result; the subagent of one that is no task has ended with that."""
+        agent = self._unannounced.pop(tool_id, None)
+        if agent is None:
+            return []
+        status: Outcome = "ok" if ok else "error"
+        return [SubagentEnd(id=tool_id, scope=scope, agent=agent, status=status)]
+
+    def knows(self, task_id: str) -> bool:
+        """Whether this task is running."""
+        return task_id in self._running
 
     def scope_of(self, task_id: str) -> Scope:
         """The scope in which a task speaks."""
@@ -99,9 +108,8 @@ class Tasks:
             running.status = task.patch.status
 
     def ended(self, task: lines.TaskNotification) -> Events:
-        """A task ended."""
-        running = self._running.pop(task.task_id, None)
-        return [] if running is None else [_end(running, task.status, task.summary)]
+        """A task that was running ended."""
+        return [_end(self._running.pop(task.task_id), task.status, task.summary)]
 
     def close(self) -> Events:
         """The ends of tasks that ended without a notification."""
