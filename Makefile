@@ -30,7 +30,7 @@ test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(F
 
 check: $(VENV)/.dev $(VENV)/.mobox  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping
+	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
 	$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.dev  ## format the code, fix what can be fixed

@@ -137,9 +137,9 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             ToolUseEnd(id="c_1"),
             InputRequest(id="ask", tool_call_id="c_1"),
             ToolResult(id="c_1", output=2),
-            Retract(blocks=("m",)),
+            Raw(raw={"type": "retract", "blocks": ["c", "m"]}, source="stray retract"),
             TextEnd(id="c", scope=("c_1",)),
-            SubagentEnd(id="c_1", status="interrupted"),
+            SubagentEnd(id="c_1", agent="researcher", status="interrupted"),
         ],
     ),
     "a second result is a result": (

@@ -330,12 +330,21 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             InputRequest(id="request_2", kind="question"),
         ],
     ),
+    "what was never said, or is retracted already, cannot be": (
+        [Text(id="a"), *2 * [Retract(blocks=("a", "b"))]],
+        [
+            Text(id="a"),
+            TextEnd(id="a", interrupted=True),
+            Retract(blocks=("a",)),
+            Raw(raw={"type": "retract", "blocks": ["a", "b"]}, source="stray retract"),
+        ],
+    ),
     "what is retracted ends, and begins again as ours": (
         [Text(content="a"), Retract(blocks=("text_1", "other")), Text(content="a")],
         [
             Text(id="text_1", content="a"),
             TextEnd(id="text_1", interrupted=True),
-            Retract(blocks=("text_1", "other")),
+            Retract(blocks=("text_1",)),
             Text(id="text_2", content="a"),
             TextEnd(id="text_2"),
         ],

@@ -102,9 +102,9 @@ class Blocks:
         """Move to the block that `event` needs."""
         if event.type in _DELTAS and self._is_open(_DELTAS[event.type], event.id or ""):
             return _NO_TURN  # what the rest would come to as well, and most events are these
+        self._keep_clear_of(event)
         if event.type not in BLOCK_OF or self._leaves_alone(event):
             return _NO_TURN
-        self._keep_clear_of(event)
         return self._move(self._wanted(event))
 
     def name_for(self, event: StreamEvent) -> str:

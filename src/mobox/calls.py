@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
+from mobox import json_text
+from mobox.errors import NotJson
 from mobox.events import (
     JSON,
     EventType,
@@ -50,6 +51,9 @@ class Names:
     def __init__(self) -> None:
         self._taken: set[str | None] = set()
         self._count: Counter[str] = Counter()
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._taken
 
     def take(self, name: str | None) -> None:
         """`name` is in the log."""
@@ -195,6 +199,6 @@ def _named(event: _E, name: str) -> _E:
 
 def _parsed(text: str) -> tuple[JSON, str | None]:
     try:
-        return msgspec.json.decode(text), None
-    except (msgspec.DecodeError, RecursionError):
+        return json_text.decode(text.encode()), None
+    except NotJson:
         return None, text

@@ -142,7 +142,7 @@ class KeyReused(MoboxError):
 
 
 class BadCursor(MoboxError):
-    """The cursor names no place; `tail` is the last place there is, where the places are a log's."""
+    """The cursor names no place; `tail` is the last place of the log, if it is a log's."""
 
     def __init__(self, cursor: int | str, tail: int | None = None) -> None:
         self.cursor = cursor

@@ -14,15 +14,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, dataclass_transform
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from mobox.errors import CorruptLog, InvalidEvent
 
 JSON = Any
 """A JSON value: what json.loads can return."""
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+"""A number of tokens; no larger than what every client can count."""
 
 
 class EventType(StrEnum):
@@ -89,6 +92,8 @@ class StreamEvent(
         **envelope: JSON,
     ) -> StreamEvent:
         """The event of `type` with the fields in `data`; `id`, `scope`, `provider` may be there."""
+        if data is not None and not isinstance(data, Mapping):
+            raise InvalidEvent(f"{type}: expected the fields as a mapping, got {data!r:.80}")
         fields = {**(data or {}), **envelope}
         event_class = CLASSES.get(type)
         if event_class is None:
@@ -357,12 +362,12 @@ class Usage(StreamEvent):
     """Tokens, absolute for this id; `input` includes cache, `output` includes reasoning."""
 
     per: Literal["call", "run"] = "call"
-    input: int = 0
-    output: int = 0
-    cache_read: int | None = None
-    cache_write: int | None = None
-    reasoning: int | None = None
-    total: int | None = None
+    input: Count = 0
+    output: Count = 0
+    cache_read: Count | None = None
+    cache_write: Count | None = None
+    reasoning: Count | None = None
+    total: Count | None = None
     cost_usd: float | None = None
     model: str | None = None
     service_tier: str | None = None

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from mobox.blocks import BETWEEN_THOUGHTS, Blocks
+from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
 from mobox.calls import Calls, Names
 from mobox.errors import ProtocolError
 from mobox.events import (
@@ -75,13 +75,18 @@ _SPEECH = {
     EventType.TOOL_RESULT,
     EventType.STEP_START,
 }
+_SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 _LETS_WAIT = {
     EventType.RAW,
     EventType.RESULT,
     EventType.STATE,
     EventType.STATUS,
+    EventType.TEXT_END,
+    EventType.THINKING_END,
     EventType.USAGE,
 }
+NOISE = 32
+"""How much that means nothing may come before the first event that does, and wait for a START."""
 _AGENTS_OWN_REASONS: set[DoneReason] = {
     "stop", "tool", "length", "content_filter", "refusal", "max_turns",
 }  # fmt: skip
@@ -102,6 +107,7 @@ class Lifecycle:
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._spans: dict[tuple[type[StreamEvent], str], StreamEvent] = {}  # steps and subagents
         self._names = Names()
+        self._retracted: set[str] = set()
         self._calls = Calls(self._names)
 
     def feed(self, event: StreamEvent) -> Events:
@@ -114,7 +120,7 @@ class Lifecycle:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
             return self._propose(event)
-        if not self._started and isinstance(event, Raw):
+        if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
             self._noise.append(event)
             return []
         before = [] if self._started else self._log(self._begin(event))
@@ -163,7 +169,7 @@ class Lifecycle:
         log: Events = []
         for event in events:
             closed = self._blocks.turn_to(event).closed
-            if closed is not None and closed.id in self._open:
+            if closed is not None and self._is_said_in(closed):
                 log.append(self._end_block(closed.id))
             log.append(event)
             self._names.take(event.id)
@@ -172,6 +178,11 @@ class Lifecycle:
             )
             self._failed = event.type is EventType.ERROR or (self._failed and not _speaks(event))
         return log
+
+    def _is_said_in(self, block: OpenBlock) -> bool:
+        """Whether the log has this block: not Processing, nor one of notes alone."""
+        opened = self._open.get(block.id)
+        return opened is not None and type(opened[1]) is _SAID_IN.get(block.block)
 
     # The run
 
@@ -257,14 +268,17 @@ class Lifecycle:
 
     def _end_span(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
         opening = _OPENING_OF[type(event)]
-        for kind, name in reversed(self._spans):
-            if kind is opening and event.id in (None, name):
-                start = self._spans.pop((kind, name))
-                event = replace(event, id=name)
-                if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
-                    event = replace(event, agent=event.agent or start.agent)
-                yield event
-                return
+        name = event.id if event.id is not None else self._last_span(opening)
+        start = self._spans.pop((opening, name or ""), None)
+        if start is None:
+            return
+        event = replace(event, id=name)
+        if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
+            event = replace(event, agent=event.agent or start.agent)
+        yield event
+
+    def _last_span(self, opening: type[StreamEvent]) -> str | None:
+        return next((name for kind, name in reversed(self._spans) if kind is opening), None)
 
     # The rest
 
@@ -275,12 +289,19 @@ class Lifecycle:
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
         """Blocks that are sent again end here; a call that has its result stays."""
-        blocks = tuple(name for name in event.blocks if not self._calls.is_answered(name))
+        blocks = tuple(name for name in event.blocks if self._can_be_retracted(name))
+        if not blocks:
+            return
+        self._retracted |= set(blocks)
         for name in blocks:
             if name in self._open:
                 yield self._end_block(name, interrupted=True)
             yield from self._calls.interrupt(name)
         yield replace(event, blocks=blocks)
+
+    def _can_be_retracted(self, name: str) -> bool:
+        is_known = name in self._names and name not in self._retracted
+        return is_known and not self._calls.is_answered(name)
 
     def _pass(self, event: StreamEvent) -> Iterator[StreamEvent]:
         yield event

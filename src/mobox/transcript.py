@@ -85,6 +85,7 @@ class Transcript:
 
     def __init__(self) -> None:
         self._parts: list[AnyPart] = []
+        self._places: dict[tuple[Any, ...], int] = {}  # of those that there is one of by a name
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
         self._begun: dict[str | None, int] = {}  # when the open ones were
@@ -94,10 +95,7 @@ class Transcript:
         self._steps: dict[str | None, StepPart] = {}
         self._subagents: dict[str | None, SubagentPart] = {}
         self._requests: dict[str | None, RequestPart] = {}
-        self._todos: TodosPart | None = None
-        self._used: UsagePart | None = None
-        self._hidden: set[str] = set()
-        self._customs: dict[tuple[str, str], CustomPart] = {}
+        self._hidden: set[int] = set()  # the places of the parts that were taken back
         self._usage = UsageTotal()
         self._processing: list[str] = []
         self._errors: list[Error] = []
@@ -122,7 +120,7 @@ class Transcript:
     def message(self, message_id: str) -> Message:
         """All of it, as it stands."""
         self._join_pieces()
-        shown = [part for part in self._parts if _block_id(part) not in self._hidden]
+        shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
         answer = [part.text for part in shown if _is_answer(part)]
         thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
         about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
@@ -144,6 +142,11 @@ class Transcript:
         for name, pieces in self._inputs.items():
             self._tools[name].input_text = "".join(pieces)
             pieces[:] = [self._tools[name].input_text]
+
+    def _put(self, part: AnyPart, *name: str | int | None) -> None:
+        """Add a part; under a name that one was added by before, it takes that one's place."""
+        place = self._places.setdefault((type(part), *name), len(self._parts))
+        self._parts[place : place + 1] = [part]
 
     def _since(self, ts: int | None) -> int | None:
         return self._ts - ts if self._ts is not None and ts is not None else None
@@ -170,7 +173,7 @@ class Transcript:
     def _start_step(self, event: StepStart) -> None:
         if event.kind in ("task", "compaction"):
             self._steps[event.id] = part = StepPart(start=event)
-            self._parts.append(part)
+            self._put(part, event.id)
         elif event.kind == "turn" and not event.scope:
             self._turn()
 
@@ -282,7 +285,10 @@ class Transcript:
         waits = call is not None and call.ended and not call.invalid and call.status is None
         part = RequestPart(request=event, approval=waits and event.kind == "approval")
         self._requests[event.id] = part
-        self._parts.append(part)
+        if part.approval:
+            self._parts.append(part)
+        else:
+            self._put(part, event.id)
 
     def _response(self, event: InputResponse) -> None:
         if event.id in self._requests:
@@ -294,15 +300,12 @@ class Transcript:
     def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
         self._processing.append(line_of(event))
         self._line(event)
-        if self._todos is None:
-            self._todos = TodosPart()
-            self._parts.append(self._todos)
-        self._todos.items = event.items
+        self._put(TodosPart(items=event.items))
 
     def _start_subagent(self, event: SubagentStart) -> None:
         self._line(event)
         self._subagents[event.id] = part = SubagentPart(start=event)
-        self._parts.append(part)
+        self._put(part, event.id)
 
     def _end_subagent(self, event: SubagentEnd) -> None:
         self._line(event)
@@ -318,16 +321,13 @@ class Transcript:
     def _use(self, event: Usage | Result) -> None:
         self._usage.add(event)
         totals = self._usage.totals
-        if totals is None:
-            return
-        if self._used is None:
-            self._used = UsagePart(totals=totals)
-            self._parts.append(self._used)
-        self._used.totals = totals
+        if totals is not None:
+            self._put(UsagePart(totals=totals))
 
     def _retract(self, event: Retract) -> None:
-        self._hidden |= set(event.blocks)
-        said = {_block_id(part) for part in self._said_in_this_turn()}
+        # By place: what is sent again may come under the id that it had.
+        self._hidden |= {n for n, p in enumerate(self._parts) if _block_id(p) in event.blocks}
+        said = {_block_id(part) for part in self._said_in_this_turn() if not _is_approval(part)}
         whole = bool(said) and said <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
 
@@ -340,12 +340,8 @@ class Transcript:
         return []
 
     def _custom(self, event: Custom) -> None:
-        part = self._customs.get((event.name, event.id or ""))
-        if part is None or event.id is None:
-            part = CustomPart(name=event.name, id=event.id)
-            self._customs[event.name, event.id or ""] = part
-            self._parts.append(part)
-        part.value = event.value
+        part = CustomPart(name=event.name, id=event.id, value=event.value)
+        self._put(part, event.name, event.id or len(self._parts))
 
     ADDERS: ClassVar[dict[EventType, Adder]] = {
         EventType.START: _start,
@@ -391,6 +387,11 @@ _SAY_IT_THEMSELVES = {
 
 def _is_answer(part: AnyPart) -> TypeGuard[TextPart]:
     return isinstance(part, TextPart) and not part.scope
+
+
+def _is_approval(part: AnyPart) -> bool:
+    """A request that is told with the call that it is about, and nowhere else."""
+    return isinstance(part, RequestPart) and part.approval
 
 
 def _block_id(part: AnyPart) -> str | None:

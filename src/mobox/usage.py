@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from msgspec import Struct
@@ -75,4 +76,4 @@ class UsageTotal:
 
 def _counts(usage: Usage) -> dict[str, Any]:
     counts = {name: getattr(usage, name) for name in _COUNTS}
-    return {name: count for name, count in counts.items() if count is not None}
+    return {name: n for name, n in counts.items() if n is not None and math.isfinite(n)}

@@ -83,8 +83,14 @@ def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
 def report(entries: list[LogEntry]) -> None:
     """Tell of input that could not be read; the log has it as RAW."""
     for entry in entries:
-        if isinstance(entry.event, Raw) and entry.event.source is not None:
-            print(f"mobox: entry {entry.seq}: {entry.event.source}", file=sys.stderr)
+        if isinstance(entry.event, Raw) and entry.event.source is not None and sys.stderr:
+            print(f"mobox: entry {entry.seq}: {_on_one_line(entry.event.source)}", file=sys.stderr)
+
+
+def _on_one_line(text: str) -> str:
+    """What an agent may have written, without what a terminal would obey."""
+    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:200])
+    return shown if len(text) <= 200 else f"{shown}…"
 
 
 def _open(arguments: argparse.Namespace) -> BinaryIO:

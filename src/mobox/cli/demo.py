@@ -30,7 +30,7 @@ One turn of a Claude agent, as Mobox sees it:
   {frame}  what a frontend reads, here the Vercel AI SDK's useChat
 """
 OUTRO = """
-Your own: mobox convert --from claude --to ai-sdk recording.jsonl   (mobox convert --list)"""
+Your own: .venv/bin/mobox convert --from claude --to ai-sdk recording.jsonl"""
 
 
 def add(commands: Commands) -> None:

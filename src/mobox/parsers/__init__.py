@@ -77,6 +77,8 @@ class EventParser:
             return [Raw(raw=raw)]
         except msgspec.ValidationError as error:
             return [Raw(raw=raw, source=f"malformed: {error}")]
+        except Exception as error:  # whoever wrote `read`, the run goes on and the line is kept
+            return [Raw(raw=raw, source=f"parser failed: {error!r}")]
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
         """`feed` for a line of JSON text. A framework that streams may decode it in its own way."""

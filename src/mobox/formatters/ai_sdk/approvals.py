@@ -7,15 +7,20 @@ version 7 can be told the answer.
 
 from __future__ import annotations
 
+from typing import Final
+
 from mobox.events import InputRequest, InputResponse
 from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.profiles import Profile
 from mobox.formatters.ai_sdk.tools import Tools
 
-__all__ = ["Approvals"]
+__all__ = ["APPROVED", "Approvals"]
 
 Chunks = list[bytes]
+
+APPROVED: Final = {"approved": True, "denied": False}
+"""What a decision says of the call; others say nothing: a request taken back denies nothing."""
 
 
 class Approvals:
@@ -28,7 +33,9 @@ class Approvals:
         self._held: dict[str | None, InputRequest] = {}  # as approvals, to be told later
 
     def ask(self, event: InputRequest) -> Chunks:
-        """Somebody is asked."""
+        """Somebody is asked; who is asked again under an id, answers the last."""
+        self._asked.pop(event.id, None)
+        self._held.pop(event.id, None)
         waits = event.kind == "approval" and self._tools.waits(event.tool_call_id)
         if self._profile.approvals and waits:
             self._held[event.id] = event
@@ -43,7 +50,9 @@ class Approvals:
         held = self._held.pop(event.id, None)
         if held is None or not self._profile.answers or not self._tools.waits(held.tool_call_id):
             return []
-        approved = event.decision == "approved"
+        approved = APPROVED.get(event.decision)
+        if approved is None:
+            return []
         if not approved:
             self._tools.deny(held.tool_call_id)
         answer = chunk("tool-approval-response", approvalId=event.id, approved=approved)

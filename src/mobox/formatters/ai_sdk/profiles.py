@@ -22,6 +22,8 @@ class Profile(NamedTuple):
     """There are tool-approval-response chunks, so a denied call can be told as denied."""
     file_metadata: bool = True
     """The client keeps the metadata of files."""
+    error_metadata: bool = True
+    """The client keeps the metadata of a broken input, under the call's result."""
     resets: bool = False
     """There are reset-step chunks, which take back all since start-step."""
     early_tool_metadata: bool = False
@@ -46,7 +48,9 @@ DEFAULT: Final = "v6"
 
 PROFILES: Final[dict[str, Profile]] = {
     "v6": Profile(_REASONS),
-    "v5": Profile(None, abort_reason=False, approvals=False, file_metadata=False),
+    "v5": Profile(
+        None, abort_reason=False, approvals=False, file_metadata=False, error_metadata=False
+    ),
     "v7": Profile(
         {**_REASONS, "interrupted": "interrupted"},
         answers=True,

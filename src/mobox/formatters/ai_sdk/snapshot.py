@@ -6,7 +6,7 @@ Rule 1: no shape of its own: what is one chunk live is that chunk at rest, and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from mobox.errors import UnknownProfile
 from mobox.events import JSON, ToolResult
 from mobox.formatters.ai_sdk import data_parts
+from mobox.formatters.ai_sdk.approvals import APPROVED
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import harmless, known
 from mobox.formatters.ai_sdk.endings import message_metadata
@@ -48,7 +49,7 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
     """The message in the shape of `UIMessage`."""
     if profile not in PROFILES:
         raise UnknownProfile(profile, PROFILES)
-    parts = list(_Snapshot(message, PROFILES[profile]).parts()) or _from_columns(message)
+    parts = _merged(_Snapshot(message, PROFILES[profile]).parts()) or _from_columns(message)
     ui: dict[str, JSON] = {"id": message.id, "role": message.role, "parts": parts}
     if message.reason is not None:
         ui["metadata"] = message_metadata(message.reason, message.usage, message.duration_ms)
@@ -78,11 +79,11 @@ class _Snapshot:
         self._answers = {
             part.request.tool_call_id: _approval(part)
             for part in message.parts
-            if isinstance(part, RequestPart) and profile.answers and part.response is not None
-            if self._is_approval(part)
+            if isinstance(part, RequestPart) and profile.answers and self._is_approval(part)
+            if part.response is not None and part.response.decision in APPROVED
         }
         retracts = [part for part in message.parts if isinstance(part, RetractPart)]
-        self._reset = {block for part in retracts if self._resets(part) for block in part.blocks}
+        self._reset = self._taken_back()
         self._retracted = [
             block for part in retracts if not self._resets(part) for block in part.blocks
         ]
@@ -90,14 +91,23 @@ class _Snapshot:
         self._sources = 0
 
     def parts(self) -> Iterator[UIPart]:
-        last: UIPart = {}
-        for part in self._parts:
-            if isinstance(part, _RESETTABLE) and part.id in self._reset:
-                continue
-            for told in self.TELLERS[type(part)](self, part):
-                if told != _STEP or last != _STEP:  # a turn that showed nothing went on
-                    yield told
-                last = told
+        for number, part in enumerate(self._parts):
+            if number not in self._reset:
+                yield from self.TELLERS[type(part)](self, part)
+
+    def _taken_back(self) -> set[int]:
+        """Which parts a `reset-step` takes away: all that their turn had said."""
+        taken_back: set[int] = set()
+        turn: list[int] = []
+        for number, part in enumerate(self._parts):
+            if isinstance(part, RetractPart) and self._resets(part):
+                taken_back.update(turn)
+                turn = []
+            elif isinstance(part, TurnPart):
+                turn = []
+            else:
+                turn.append(number)
+        return taken_back
 
     def _resets(self, part: RetractPart) -> bool:
         return part.whole_turn and self._profile.resets
@@ -140,15 +150,19 @@ class _Snapshot:
             "toolName": part.name,
             "providerExecuted": part.server or None,
         }
-        metadata = tool_metadata(part.kind, part.display, part.scope)
         state, fields = self._tool_state(part)
         if part.id in self._answers:
             fields["approval"] = self._answers[part.id]
-        # The client files metadata that comes with a broken input under the call's result.
-        where = "resultProviderMetadata" if part.invalid else "callProviderMetadata"
-        if metadata is not None and (part.ended or self._profile.early_tool_metadata):
-            fields[where] = metadata
-        return [known(ui) | {"state": state} | fields]
+        return [known(ui) | {"state": state} | fields | self._tool_metadata(part)]
+
+    def _tool_metadata(self, part: ToolPart) -> UIPart:
+        metadata = tool_metadata(part.kind, part.display, part.scope)
+        accepted = part.ended and not part.invalid
+        about = {
+            "callProviderMetadata": accepted or self._profile.early_tool_metadata,
+            "resultProviderMetadata": part.invalid and self._profile.error_metadata,
+        }
+        return {name: metadata for name, told in about.items() if told and metadata is not None}
 
     def _tool_state(self, part: ToolPart) -> tuple[str, dict[str, JSON]]:
         if not part.ended:
@@ -159,9 +173,9 @@ class _Snapshot:
         if part.status is None:
             answered = part.id in self._answers
             return "approval-responded" if answered else "input-available", {"input": value}
-        result = ToolResult(output=part.output, status=part.status)
-        if part.status == "denied" and self._answers.get(part.id, {}).get("approved") is False:
+        if self._answers.get(part.id, {}).get("approved") is False:
             return "output-denied", {"input": value}
+        result = ToolResult(output=part.output, status=part.status)
         if part.status in ("error", "denied", "interrupted"):
             return "output-error", {"input": value, "errorText": error_text(result)}
         told = {"input": value, "output": part.output}
@@ -223,7 +237,20 @@ class _Snapshot:
 
 
 _STEP: UIPart = {"type": "step-start"}
-_RESETTABLE = (TextPart, ThinkingPart, ToolPart)
+
+
+def _merged(parts: Iterable[UIPart]) -> list[UIPart]:
+    """Data replaces what was told under its id, and a step that shows nothing goes on."""
+    merged: list[UIPart] = []
+    places: dict[tuple[str, str], int] = {}
+    for part in parts:
+        key = (part["type"], part.get("id", ""))
+        if key[1] and key[0].startswith("data-") and key in places:
+            merged[places[key]] = part
+        elif part != _STEP or merged[-1:] != [_STEP]:
+            places[key] = len(merged)
+            merged.append(part)
+    return merged
 
 
 def _reasoning(
@@ -238,7 +265,7 @@ def _reasoning(
 
 def _approval(part: RequestPart) -> UIPart:
     assert part.response is not None  # only answers are told
-    return {"id": part.request.id, "approved": part.response.decision == "approved"}
+    return {"id": part.request.id, "approved": APPROVED[part.response.decision]}
 
 
 def _at_rest(chunk: bytes) -> UIPart:

@@ -19,7 +19,7 @@ _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interr
 class _Call:
     """What later chunks of a call repeat of its start."""
 
-    __slots__ = ("common", "invalid", "metadata", "name", "prefix", "waits")
+    __slots__ = ("answered", "common", "invalid", "metadata", "name", "prefix", "waits")
 
     def __init__(self, start: ToolUseStart) -> None:
         self.name = start.name
@@ -32,6 +32,7 @@ class _Call:
         self.prefix = text_prefix("tool-input-delta", "toolCallId", start.id, "inputTextDelta")
         self.invalid = False
         self.waits = False  # its input is there, its result is not
+        self.answered = False  # at least a part of its result is
 
     def input(self, kind: str, value: JSON, **more: JSON) -> bytes:
         return chunk(
@@ -101,12 +102,14 @@ class Tools:
 
     def result(self, event: ToolResult) -> Chunks:
         call = self._calls[event.id]
-        call.waits = False
-        if event.status == "denied" and event.id in self._denied:
+        before, call.answered, call.waits = call.answered, True, False
+        if event.id in self._denied:  # to the client, nothing else can come of such a call
             return [chunk("tool-output-denied", toolCallId=event.id)]
+        if event.status == "interrupted" and call.invalid:
+            # The client has ended this call at its broken input, unless it has heard more of it.
+            error = chunk("tool-output-error", errorText=INVALID_INPUT, **call.common)
+            return [error] if before else []
         if event.status in ("error", "denied", "interrupted"):
-            if event.status == "interrupted" and call.invalid:
-                return []  # the client has ended this call at its broken input
             return [chunk("tool-output-error", errorText=error_text(event), **call.common)]
         return [
             chunk(

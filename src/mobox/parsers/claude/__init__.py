@@ -18,6 +18,7 @@ from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import reason_of_message
 from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
+from mobox.parsers.claude.todos import ToldPlan
 
 __all__ = ["ClaudeParser"]
 
@@ -58,6 +59,7 @@ class ClaudeParser(EventParser):
         super().__init__(prefix)
         self._messages = Messages(prefix)
         self._session = Session(prefix)
+        self._plan = ToldPlan()
         self._started = False
 
     def feed_line(self, line: bytes) -> Events:
@@ -117,7 +119,7 @@ class ClaudeParser(EventParser):
 
     def _read_api(self, line: wire.Line) -> Events:
         if self._started or not isinstance(line, wire.MessageStart):
-            return self._messages.read(line)
+            return self._plan.follow(self._messages.read(line))
         self._started = True
         start = Start(framework=self.framework, model=line.message.model)
         return [start, *self._messages.read(line)]

@@ -276,7 +276,7 @@ class Content:
         return [ToolUseDelta(id=block.id, scope=self._scope, delta=delta.said)]
 
     def _signature_delta(self, block: _Block, delta: wire.SignatureDelta) -> Events:
-        block.provider["signature"] = block.provider.get("signature", "") + delta.signature
+        block.parts.append(delta.signature)
         return []
 
     def _citations_delta(self, block: _Block, delta: wire.CitationsDelta) -> Events:
@@ -305,6 +305,8 @@ class Content:
         return TextEnd(id=block.id, scope=self._scope)
 
     def _end_of_thinking(self, block: _Block) -> StreamEvent:
+        if block.parts:
+            block.provider["signature"] = block.provider.get("signature", "") + "".join(block.parts)
         provider = {VENDOR: block.provider} if block.provider else None
         return ThinkingEnd(id=block.id, scope=self._scope, provider=provider)
 

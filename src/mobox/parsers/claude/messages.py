@@ -2,8 +2,8 @@
 
 Rule 1: a message is a turn of the agent's loop (STEP); START and DONE belong to the run.
 Rule 2: usage in message_delta is cumulative and leaves out what message_start said.
-Rule 3: a message that stops without a reason broke off. If another follows it in the same turn,
-        the first is being sent again (RETRACT).
+Rule 3: a message that gives no reason for its stop broke off. If another follows it in the same
+        turn, it is being sent again (RETRACT).
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from msgspec import convert
+from msgspec import ValidationError, convert
 
+from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Error,
+    Raw,
     Retract,
     Status,
     StepEnd,
@@ -66,10 +68,17 @@ class Messages:
             events += self._message_start(wire.MessageStart(message))
             self.streaming = False
         for block in message.content:
-            index = len(self._content.told)
-            events += self._content.start(wire.ContentBlockStart(index, block))
-            events += self._content.stop(wire.ContentBlockStop(index))
+            events += self._whole_block(block)
         return events
+
+    def _whole_block(self, block: dict[str, JSON]) -> Events:
+        """One block of a whole message; the others do not depend on its being understood."""
+        index = len(self._content.told)
+        try:
+            start = self._content.start(wire.ContentBlockStart(index, block))
+            return [*start, *self._content.stop(wire.ContentBlockStop(index))]
+        except (NotUnderstood, ValidationError):
+            return [Raw(scope=self._scope, raw=block)]
 
     def complete(self, message: wire.WholeMessage) -> Events:
         """A message that is being streamed, told whole: its tools may run from here on."""
@@ -89,6 +98,8 @@ class Messages:
     def _message_start(self, line: wire.MessageStart) -> Events:
         if line.message.usage is not None:
             convert(line.message.usage, wire.Usage)  # a broken line must not begin a message
+        if self.streaming and self.stop_reason is None and line.message.id != self._message:
+            self._broken = tuple(self._content.told)
         before = self._leave_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True

@@ -102,7 +102,7 @@ class Session:
 
     def _stream_event(self, line: lines.StreamEvent) -> Events:
         if isinstance(line.event, wire.MessageStart):
-            self._streamed.add(line.event.message.id)
+            self._streamed |= {line.event.message.id} - {None}
             self._goes_on(line.parent_tool_use_id)
         scope = self._scope(line.parent_tool_use_id)
         events = self._of(scope).read(line.event)
@@ -115,7 +115,8 @@ class Session:
             return self._synthetic(line)
         parent = line.parent_tool_use_id
         messages = self._of(self._scope(parent))
-        if line.message.id in self._streamed:
+        without_name = line.message.id is None and messages.streaming
+        if line.message.id in self._streamed or without_name:
             return messages.complete(line.message)
         self._goes_on(parent)
         return [*self._spawned(parent), *messages.whole(line.message)]
@@ -154,7 +155,10 @@ class Session:
         call = self._calls.get(tool_id)
         if call is None:
             return []
-        return self._todos.after(call.name, self._inputs.get(tool_id), outcome)
+        arguments = self._inputs.get(tool_id)
+        if call.kind != "agent":  # whose lines may come after its result
+            self._inputs[tool_id] = None
+        return self._todos.after(call.name, arguments, outcome)
 
     def _of(self, scope: Scope) -> Messages:
         if scope not in self._messages:
@@ -216,9 +220,9 @@ class Session:
         request = self._waiting.pop(line.request_id, None)
         if request is None:
             raise NotUnderstood
-        if request in self._held:
+        if request in self._held:  # nobody was asked yet
             self._held.remove(request)
-            return [request, _cancelled(request)]
+            raise NotUnderstood
         return [_cancelled(request)]
 
     def _answered(self, tool_id: str) -> None:

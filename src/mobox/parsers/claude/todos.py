@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from mobox.events import JSON, StreamEvent, TodoItem
+from mobox.events import JSON, StreamEvent, TodoItem, ToolUseEnd, ToolUseStart
 from mobox.parsers.plans import change
 
-__all__ = ["Todos"]
+__all__ = ["Todos", "ToldPlan"]
 
 
 class _Todo(Struct, rename="camel"):
@@ -114,6 +114,25 @@ class Todos:
         "TaskUpdate": _update,
         "TaskList": _list,
     }
+
+
+class ToldPlan:
+    """The plan of a stream in which results do not come: what a call says is what is done."""
+
+    def __init__(self) -> None:
+        self._todos = Todos()
+        self._writes: set[str | None] = set()
+
+    def follow(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        """`events`, with what they do to the plan."""
+        told: list[StreamEvent] = []
+        for event in events:
+            told.append(event)
+            if isinstance(event, ToolUseStart) and event.name == "TodoWrite":
+                self._writes.add(event.id)
+            elif isinstance(event, ToolUseEnd) and event.id in self._writes:
+                told += self._todos.after("TodoWrite", event.input, None)
+        return told
 
 
 def _item(content: str, status: str, active_form: str | None) -> TodoItem:

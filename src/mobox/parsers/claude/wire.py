@@ -14,8 +14,8 @@ from msgspec import Meta, Struct, field
 
 from mobox.events import JSON
 
-Index = Annotated[int, Meta(ge=0)]
-Count = Annotated[int, Meta(ge=0)]
+Index = Annotated[int, Meta(ge=0, le=2**53)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
 
 
 class Line(Struct, tag_field="type", gc=False):

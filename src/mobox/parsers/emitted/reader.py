@@ -18,6 +18,7 @@ from mobox.events import (
     StreamEvent,
     SubagentEnd,
     SubagentStart,
+    Thinking,
     TodoCreate,
     TodoDone,
     TodoItem,
@@ -37,6 +38,7 @@ from mobox.parsers.emitted.plan import (
     read_items,
     which,
 )
+from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
 
@@ -72,6 +74,7 @@ class EmittedLines:
         self._ended: set[str | None] = set()  # those of them whose input is known
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plan: tuple[TodoItem, ...] = ()
+        self._thought: str | None = None  # the last one told
 
     def knows(self, line: dict[str, JSON]) -> bool:
         """Whether this is an emitted line.
@@ -139,7 +142,8 @@ class EmittedLines:
         begun = self._begun(use)
         if begun is None:
             start = self._named(use)
-            return [replace(start, input=None), _input_of(start, use.input)]
+            told: Events = [replace(start, input=None), _input_of(start, use.input)]
+            return told + self._shown_elsewhere(start.display, use.input)
         news = {
             field: getattr(use, field)
             for field in ("name", "kind")
@@ -147,6 +151,18 @@ class EmittedLines:
         }
         given = begun.input if use.input is None else use.input
         return [_keep(_input_of(begun, given), news)]
+
+    def _shown_elsewhere(self, display: str | None, given: JSON) -> Events:
+        """What a call is displayed as, where no line of its own tells it."""
+        given = given if isinstance(given, dict) else {}
+        if display == "todos" and given.get("todos"):
+            plan = msgspec.convert({"items": given["todos"]}, PlanLine)
+            return change(self._plan, read_items(plan, self._plan)[0])
+        thought = given.get("thought")
+        if display == "think" and isinstance(thought, str) and thought != self._thought:
+            self._thought = thought
+            return [Thinking(content=thought, source="think")]
+        return []
 
     def _begun(self, use: ToolUseStart) -> ToolUseStart | None:
         """The call that a `tool_call_start` told of and whose input this line brings."""
@@ -275,6 +291,9 @@ class EmittedLines:
     }
     """The lines that need more than their form, which makes the event of the others."""
 
+    def _note_thought(self, event: Thinking) -> None:
+        self._thought = event.content
+
     NOTES: ClassVar[dict[type[StreamEvent], Note]] = {
         ToolUseStart: _note_call,
         ToolUseEnd: _note_input,
@@ -284,6 +303,7 @@ class EmittedLines:
         TodoCreate: _note_plan,
         TodoUpdate: _note_plan,
         TodoDone: _note_plan,
+        Thinking: _note_thought,
     }
     """What is remembered of the events made, for the lines that leave it out."""
 

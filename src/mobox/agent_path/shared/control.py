@@ -1,0 +1,162 @@
+"""What the runner says to an agent on stdin: the turn, answers to its requests, and to stop.
+
+docs/control-channel.md tells the lines. They are read by a thread of their own, with `os.read`: a
+thread that waits in `sys.stdin` makes the interpreter abort at exit.
+
+Rule 1: stop is Ctrl-C: `KeyboardInterrupt` in the main thread, wherever it waits. So is the end of
+        stdin, since then the runner is gone.
+Rule 2: an agent that never calls `read_turn` has no such thread, and stdin to itself.
+Rule 3: by hand, `python run_agent.py some words` makes the words the prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+from .output import is_run_by_mobox
+
+__all__ = ["Turn", "read_turn", "stopping", "turn", "wait_for_answer"]
+
+STDIN = 0
+CANCELLED = {"decision": "cancelled", "value": None}
+
+
+class Turn:
+    """What an agent is asked to do."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        prompt = data.get("prompt") or []
+        self.parts: list[dict[str, Any]] = (
+            [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
+        )
+        self.history: list[dict[str, Any]] = list(data.get("history") or [])
+        self.answers: list[dict[str, Any]] = list(data.get("answers") or [])
+        self.resume: Any = data.get("resume")
+
+    @property
+    def prompt(self) -> str:
+        """The words of the prompt; its files and data are in `parts`. Empty if answers came."""
+        return _words(self.parts)
+
+    def messages(self) -> list[dict[str, str]]:
+        """History and prompt in the form that model APIs like: role and words, nothing else."""
+        said = [{"role": each["role"], "content": _words(each["parts"])} for each in self.history]
+        asked = [{"role": "user", "content": self.prompt}] if self.parts else []
+        return [message for message in said + asked if message["content"]]
+
+    def answer(self, request_id: str) -> dict[str, Any] | None:
+        """What was answered to that request while no process of the agent ran."""
+        found = (each for each in self.answers if each.get("request_id") == request_id)
+        return next(found, None)
+
+
+def _words(parts: list[dict[str, Any]]) -> str:
+    return "\n".join(part["text"] for part in parts if part.get("type") == "text")
+
+
+class _Channel:
+    """The lines on stdin, as far as they have come."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._turn: Turn | None = None
+        self._answers: dict[str, dict[str, Any]] = {}
+        self._reader: threading.Thread | None = None
+        self.ended = False
+        self.stopping = False
+
+    def turn(self) -> Turn:
+        with self._changed:
+            if self._turn is None and self._reader is None:
+                self._start()
+            self._changed.wait_for(lambda: self._turn is not None or self.ended)
+            self._turn = self._turn or Turn({})
+            return self._turn
+
+    def answer(self, request_id: str) -> dict[str, Any]:
+        told = self.turn().answer(request_id)
+        if told is not None:
+            return told
+        with self._changed:
+            self._changed.wait_for(lambda: request_id in self._answers or self.ended)
+            return self._answers.pop(request_id, CANCELLED)
+
+    def _start(self) -> None:
+        by_hand = " ".join(sys.argv[1:])
+        if by_hand and not is_run_by_mobox():
+            self._turn = Turn({"prompt": by_hand})
+        self._reader = threading.Thread(target=self._read, name="mobox-control", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        held = b""
+        while not self.ended:
+            try:
+                data = os.read(STDIN, 65536)
+            except OSError:
+                data = b""
+            *lines, held = (held + data).split(b"\n")
+            for line in lines if data else [held]:
+                self._take(line)
+            if not data:
+                self._end(stop=is_run_by_mobox())
+
+    def _take(self, line: bytes) -> None:
+        message = _message_of(line)
+        kind, data = message.get("type"), message.get("data")
+        with self._changed:
+            if kind == "turn" and self._turn is None:
+                self._turn = Turn(data if isinstance(data, dict) else {})
+            elif kind == "answer" and isinstance(data, dict):
+                self._answers[str(data.get("request_id"))] = data
+            self._changed.notify_all()
+        if kind == "stop":
+            self._end(stop=True)
+
+    def _end(self, stop: bool) -> None:
+        with self._changed:
+            self.ended = True
+            self.stopping = stop
+            self._changed.notify_all()
+        if stop:  # a real signal: it also wakes a main thread that sleeps or waits for a socket
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def _message_of(line: bytes) -> dict[str, Any]:
+    """The message that a line is; words typed by hand are a prompt."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        text = line.decode("utf-8", "replace").strip()
+        return {"type": "turn", "data": {"prompt": text}} if text else {}
+    return message if isinstance(message, dict) else {}
+
+
+_channel = _Channel()
+
+
+def read_turn() -> Turn:
+    """Wait for the turn; the same one at every call."""
+    return _channel.turn()
+
+
+turn = read_turn
+
+
+def wait_for_answer(request_id: str) -> dict[str, Any]:
+    """Wait until a person has answered that request: `{"decision": …, "value": …}`.
+
+    The decision is approved, denied, answered or cancelled; cancelled also where nobody can answer
+    any more.
+    """
+    return _channel.answer(request_id)
+
+
+def stopping() -> bool:
+    """Whether the runner has said stop; for threads, which no KeyboardInterrupt reaches."""
+    return _channel.stopping

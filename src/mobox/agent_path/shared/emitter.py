@@ -1,0 +1,274 @@
+"""What an agent says: a function for each line that every parser of mobox reads.
+
+    from shared.emitter import emit_text, emit_done, read_turn
+
+    emit_text(f"You said: {read_turn().prompt}")
+    emit_done()
+
+A line is `{"type": …, "data": {…}}`. Every function takes more fields by name, such as `scope=`
+(the tool calls that spawned the agent which speaks); a field that is `None` is left out. Those that
+open something return its id, made up where none is given.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from typing import Any
+
+from .control import Turn, read_turn, stopping, turn, wait_for_answer
+from .objects import emit_object, process_messages
+from .output import plain, write_line
+
+__all__ = [
+    "Turn",
+    "approve",
+    "ask",
+    "emit",
+    "emit_chart",
+    "emit_custom",
+    "emit_done",
+    "emit_error",
+    "emit_file",
+    "emit_input_request",
+    "emit_object",
+    "emit_paused",
+    "emit_result",
+    "emit_search",
+    "emit_search_result",
+    "emit_source",
+    "emit_start",
+    "emit_state",
+    "emit_status",
+    "emit_step_end",
+    "emit_step_start",
+    "emit_subagent_complete",
+    "emit_subagent_spawn",
+    "emit_subagent_start",
+    "emit_text",
+    "emit_think",
+    "emit_thinking",
+    "emit_todo_create",
+    "emit_todo_done",
+    "emit_todo_update",
+    "emit_tool_result",
+    "emit_tool_use",
+    "emit_usage",
+    "emit_usage_total",
+    "process_messages",
+    "read_turn",
+    "stopping",
+    "turn",
+    "wait_for_answer",
+]
+
+
+def emit(type: str, data: dict[str, Any] | None = None) -> None:  # the documents' signature
+    """Say anything: a line of the documents, or an event of mobox by its own name."""
+    write_line({"type": type, "data": data or {}})
+
+
+def _emit(line: str, more: dict[str, Any], **fields: Any) -> None:
+    said = {**fields, **more}
+    emit(line, {name: value for name, value in said.items() if value is not None})
+
+
+def _new_id(kind: str) -> str:
+    return f"{kind}_{os.urandom(6).hex()}"
+
+
+# The run
+
+
+def emit_start(**more: Any) -> None:
+    """The run began; `model`, `prompt_preview`, `session_id` are known. Need not be said."""
+    _emit("start", more)
+
+
+def emit_status(message: str, **more: Any) -> None:
+    """A line of progress."""
+    _emit("status", more, message=message)
+
+
+def emit_error(error: Any, **more: Any) -> None:
+    """Something failed: a message or an exception; `code`, `retryable` are known."""
+    code = type(error).__name__ if isinstance(error, BaseException) else None
+    message = (str(error) or code) if code else error
+    _emit("error", more, message=message if isinstance(message, str) else repr(message), code=code)
+
+
+def emit_usage(input_tokens: int = 0, output_tokens: int = 0, **more: Any) -> None:
+    """The tokens of one model call."""
+    _emit("usage", more, input_tokens=input_tokens, output_tokens=output_tokens)
+
+
+def emit_usage_total(input_tokens: int = 0, output_tokens: int = 0, **more: Any) -> None:
+    """The tokens of the whole run."""
+    _emit("usage_total", more, input_tokens=input_tokens, output_tokens=output_tokens)
+
+
+def emit_result(**more: Any) -> None:
+    """Final statistics: `duration_ms`, `num_turns`, `session_id`, `cost_usd`, `text`."""
+    _emit("result", more)
+
+
+def emit_done(**more: Any) -> None:
+    """The agent has ended by its own will."""
+    _emit("done", more)
+
+
+# Words
+
+
+def emit_text(content: str, **more: Any) -> None:
+    """More of the answer."""
+    _emit("text", more, content=content)
+
+
+def emit_thinking(content: str, **more: Any) -> None:
+    """A thought of the model."""
+    _emit("thinking", more, content=content)
+
+
+def emit_think(thought: str, **more: Any) -> None:
+    """A thought that a think tool was given."""
+    _emit("think", more, thought=thought)
+
+
+# Tools
+
+
+def emit_tool_use(name: str, input: Any = None, id: str | None = None, **more: Any) -> str:
+    """A tool is called; returns the id of the call, for its result."""
+    call = id or _new_id("call")
+    _emit("tool_use", more, id=call, name=name, input={} if input is None else input)
+    return call
+
+
+def emit_tool_result(tool_use_id: str, content: Any = None, **more: Any) -> None:
+    """What came of it; `is_error=True` where it failed."""
+    _emit("tool_result", more, tool_use_id=tool_use_id, content=content)
+
+
+def emit_search(query: str, topic: str | None = None, id: str | None = None, **more: Any) -> str:
+    """A search on the internet begins."""
+    call = id or _new_id("search")
+    _emit("search", more, id=call, query=query, topic=topic)
+    return call
+
+
+def emit_search_result(results: Any, **more: Any) -> None:
+    """What the oldest open search found: `[{"title", "url"}]`; `id=` names another one."""
+    count = len(results) if isinstance(results, (list, tuple)) else None
+    _emit("search_result", more, count=count, results=results)
+
+
+# Plans, steps, subagents
+
+
+def emit_todo_create(items: Any) -> None:
+    """The plan: words, or `{"content", "status"}` with pending, in_progress or completed."""
+    _emit("todo_create", {}, items=items)
+
+
+def emit_todo_update(items: Any) -> None:
+    """The plan as it is now, all of it."""
+    _emit("todo_update", {}, items=items)
+
+
+def emit_todo_done(item: Any = None, index: int | None = None, **more: Any) -> None:
+    """An item of the plan is finished."""
+    _emit("todo_done", more, item=item, index=index)
+
+
+def emit_step_start(name: str | None = None, kind: str = "task", **more: Any) -> str:
+    """A step begins; `kind` is turn, node, task or compaction."""
+    step = str(more.pop("id", None) or _new_id("step"))
+    _emit("step_start", more, id=step, name=name, kind=kind)
+    return step
+
+
+def emit_step_end(id: str, **more: Any) -> None:
+    """A step ends; `status` is ok or error."""
+    _emit("step_end", more, id=id)
+
+
+def emit_subagent_spawn(agent: str, task: str | None = None, **more: Any) -> None:
+    """A subagent is about to start; a line of progress."""
+    _emit("subagent_spawn", more, agent=agent, task=task)
+
+
+def emit_subagent_start(agent: str, task: str | None = None, **more: Any) -> None:
+    """A subagent starts; `id=` is the tool call that spawned it, if one did."""
+    _emit("subagent_start", more, agent=agent, task=task)
+
+
+def emit_subagent_complete(agent: str, summary: str | None = None, **more: Any) -> None:
+    """A subagent has ended."""
+    _emit("subagent_complete", more, agent=agent, summary=summary)
+
+
+# Things
+
+
+def emit_source(url: str | None = None, title: str | None = None, **more: Any) -> None:
+    """A source; a citation with `id=` of a text block, and then `cited_text`."""
+    _emit("source", more, url=url, title=title)
+
+
+def emit_file(media_type: str, content: bytes | None = None, **more: Any) -> None:
+    """A file: its bytes, or `url=`; `name` is known."""
+    told = None if content is None else base64.b64encode(content).decode("ascii")
+    size = None if content is None else len(content)
+    _emit("file", more, media_type=media_type, base64=told, size=size)
+
+
+def emit_state(value: Any, mode: str = "snapshot") -> None:
+    """State shared with the frontend; `mode="patch"` for a JSON patch."""
+    emit("state", {"mode": mode, "value": value})
+
+
+def emit_custom(name: str, value: Any = None) -> None:
+    """What only your own frontend understands."""
+    emit("custom", {"name": name, "value": value})
+
+
+def emit_chart(value: Any) -> None:
+    """A chart: what Prometheus answers to query_range, or `{"title", "series"}`."""
+    emit_custom("chart", value)
+
+
+# Asking a person
+
+
+def emit_input_request(kind: str = "question", id: str | None = None, **more: Any) -> str:
+    """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request."""
+    request = id or _new_id("request")
+    _emit("input_request", more, id=request, kind=kind)
+    return request
+
+
+def emit_paused(*request_ids: str, resume: Any = None) -> None:
+    """Nothing more can be said without an answer; `resume` comes back with the next turn."""
+    _emit("paused", {}, request_ids=list(request_ids), resume=plain(resume))
+
+
+def ask(prompt: str, kind: str = "question", resume: Any = None, **more: Any) -> dict[str, Any]:
+    """Ask a person and wait: `{"decision": …, "value": …}`.
+
+    The answer may take days, and then comes to a new process: give `id=` a fixed name, and it is
+    found in `read_turn().answers` and returned at once where the same question is asked again.
+    """
+    request = more.pop("id", None)
+    told = read_turn().answer(request) if request else None
+    if told is not None:
+        return told
+    request = emit_input_request(kind, id=request, prompt=prompt, **more)
+    emit_paused(request, resume=resume)
+    return wait_for_answer(request)
+
+
+def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> bool:
+    """Ask whether a tool call may be carried out, and wait."""
+    told = ask(prompt, kind="approval", tool_call_id=tool_call_id, **more)
+    return bool(told["decision"] == "approved")

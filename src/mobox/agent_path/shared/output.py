@@ -1,0 +1,168 @@
+"""The lines that an agent writes: one JSON object each, whole, flushed, on a stream of their own.
+
+Rule 1: a value that JSON cannot hold is told in some other way. It never raises, since an agent
+        must not die of what it wanted to say.
+Rule 2: where the runner asks for it (`MOBOX_EMIT=1`), stdout becomes the events' alone: whatever
+        else prints, also in a subprocess or in C, goes to stderr. Importing this elsewhere changes
+        nothing, not even in the subprocesses of such an agent.
+Rule 3: lines of several threads never mix, nor does that of a signal handler with the one that it
+        interrupts; and one that Ctrl-C cuts spoils no other.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["encode", "is_run_by_mobox", "plain", "write_line"]
+
+ASKED = "MOBOX_EMIT"
+MAX_DEPTH = 100
+
+
+def _take_stdout() -> int | None:
+    """The descriptor for events, if the runner asked; what is printed goes to stderr from then on.
+
+    The variable then names this process and the descriptor: a second copy of this module (mobox's
+    own, beside the one on the path) writes there too, and a subprocess sees that it is not meant.
+    """
+    asked, mine = os.environ.get(ASKED, ""), f"{os.getpid()}:"
+    if asked.startswith(mine):
+        return int(asked[len(mine) :])
+    if asked != "1":
+        return None
+    with suppress(OSError):  # no stdout or no stderr: then there is nothing to keep apart
+        taken = os.dup(1)
+        os.dup2(2, 1)
+        os.environ[ASKED] = f"{mine}{taken}"
+        return taken
+    return None
+
+
+class _Stream:
+    """The lines that wait to be written, and who writes them."""
+
+    def __init__(self) -> None:
+        self.taken = _take_stdout()
+        self.forget()
+
+    def forget(self) -> None:
+        """In a forked process: another thread may have held the lock, and it is not here."""
+        self._lock = threading.RLock()
+        self._waiting: deque[bytes] = deque()
+        self._writing = False
+        self._cut = False  # a line was left in the middle
+
+    def write(self, line: bytes) -> None:
+        with self._lock:
+            self._waiting.append(line)
+            # A signal handler finds `_writing` true, and leaves its line to the one it interrupts;
+            # which looks again at the end, for a handler that came in between.
+            while self._waiting and not self._writing:
+                self._writing = True
+                try:
+                    self._write_all()
+                finally:
+                    self._writing = False
+
+    def _write_all(self) -> None:
+        while self._waiting:
+            line = b"\n" * self._cut + self._waiting.popleft()
+            self._cut = True  # should Ctrl-C come now, the next line does not stick to this one
+            self._write(line)
+            self._cut = False
+
+    def _write(self, line: bytes) -> None:
+        if self.taken is None:
+            sys.stdout.write(line.decode("ascii"))
+            sys.stdout.flush()
+            return
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(self.taken, rest) :]
+
+
+_stream = _Stream()
+os.register_at_fork(after_in_child=_stream.forget)
+
+
+def is_run_by_mobox() -> bool:
+    """Whether a runner reads what is written, and speaks on stdin."""
+    return _stream.taken is not None
+
+
+def write_line(value: Any) -> None:
+    """Write one line; raises only where nobody can read it any more (`BrokenPipeError`)."""
+    _stream.write(encode(value))
+
+
+def encode(value: Any) -> bytes:
+    """The line of `value`, in ASCII, so that no encoding on the way can break it."""
+    text = None
+    with suppress(Exception):  # what a guest's __repr__ or model_dump may raise is anything
+        text = json.dumps(value, allow_nan=False, default=_plain_or_raise)
+    if text is None:
+        text = json.dumps(plain(value))
+    return text.encode("ascii") + b"\n"
+
+
+def _plain_or_raise(value: Any) -> Any:
+    made = _made_plain(value)
+    return _said(value) if made is None else made
+
+
+def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
+    """A JSON value that says what `value` says; what goes too deep, or round in circles, is cut."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**64 else hex(value)  # more digits than `str` may make
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if len(above) > MAX_DEPTH or id(value) in above:
+        return "…"
+    return _plain_inside(value, (*above, id(value)))
+
+
+def _plain_inside(value: Any, above: tuple[int, ...]) -> Any:
+    if isinstance(value, Mapping):
+        return {_said(key): plain(inner, above) for key, inner in list(value.items())}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(inner, above) for inner in list(value)]
+    made = None
+    with suppress(Exception):
+        made = _made_plain(value)
+    return _said(value) if made is None else plain(made, above)
+
+
+def _made_plain(value: Any) -> Any:
+    """What an object says of itself; `None` where only its `repr` is left."""
+    if isinstance(value, BaseException):
+        return {"type": type(value).__name__, "message": str(value)}
+    if isinstance(value, type):
+        return None
+    if hasattr(value, "__dataclass_fields__"):  # without importing dataclasses, which is slow
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    if hasattr(value, "model_dump"):  # pydantic's
+        return value.model_dump(mode="json")
+    if hasattr(value, "isoformat"):  # a date or a time
+        return value.isoformat()
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+def _said(value: Any) -> str:
+    """`value` in words; a path and an enum have good ones, most other things only their `repr`."""
+    if isinstance(value, str):
+        return value
+    with suppress(Exception):
+        return str(value) if isinstance(value, (int, float, os.PathLike)) else repr(value)
+    return f"<{type(value).__name__}>"

@@ -1,0 +1,283 @@
+"""The agents there are: found in folders (`agents/*/agent.yaml`) or registered in Python.
+
+Rule 1: an agent's id is the name of its folder.
+Rule 2: a file that is wrong keeps only its own agent out, and says in which line and field.
+Rule 3: a field that nobody knows is an error: it is more often a slip than a wish.
+
+docs/agents.md tells the fields.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+import yaml
+from msgspec import Meta, Struct, field
+
+from mobox.errors import MoboxError, UnknownName
+from mobox.events import JSON
+from mobox.parsers import frameworks
+
+__all__ = ["Agent", "Catalog", "InvalidAgent", "Limits", "Timeouts", "UnknownAgent", "load_agent"]
+
+FILE: Final = "agent.yaml"
+ID: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PYTHON: Final = (".venv/bin/python", ".venv/Scripts/python.exe")
+UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+SIZE: Final = re.compile(r"(\d+) ?([KMG]?)i?B?", re.IGNORECASE)
+
+Seconds = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(gt=0)]
+
+
+class InvalidAgent(MoboxError):
+    """An agent's file cannot be used; `line` counts from 1, `field` is "" for all of it."""
+
+    def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
+        self.file, self.line, self.field, self.problem = file, line, field, problem
+        super().__init__(
+            f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
+        )
+
+
+class UnknownAgent(UnknownName):
+    """The catalog has no agent of that id."""
+
+    kind = "agent"
+
+
+class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long a leg may take, in seconds."""
+
+    idle: Seconds = 300
+    """Without a word."""
+    total: Seconds = 3600
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a leg may use; sizes in bytes, or with a unit (`512M`). Left out: the sandbox's own."""
+
+    memory: Count | None = None
+    """Address space."""
+    open_files: Count | None = None
+    processes: Count | None = None
+    file_size: Count | None = None
+    output: Count = 256 << 20
+    """Bytes written to stdout."""
+
+
+_SIZES: Final = ("memory", "file_size", "output")
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """An agent that can be started as a process."""
+
+    id: str
+    name: str
+    folder: Path
+    argv: tuple[str, ...]
+    description: str = ""
+    framework: str = "emitted"
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """Names with their values; `None` stands for the server's own value."""
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+
+
+class _File(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What an agent.yaml may say."""
+
+    name: str | None = None
+    description: str = ""
+    framework: str = "emitted"
+    entry: str | list[str] = "run_agent.py"
+    env: list[str] | dict[str, str | int | float | bool | None] = field(default_factory=list)
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+
+
+class Catalog:
+    """Agents by their id."""
+
+    def __init__(self, agents: Iterable[Agent] = ()) -> None:
+        self._agents = {agent.id: agent for agent in agents}
+        self.problems: list[InvalidAgent] = []
+        """What is wrong with the files of agents that are not here."""
+
+    @classmethod
+    def load(cls, folder: Path) -> Catalog:
+        """The agents in the folders of `folder`."""
+        catalog = cls()
+        for file in sorted(folder.glob(f"*/{FILE}")):
+            try:
+                catalog.add(load_agent(file.parent))
+            except InvalidAgent as problem:
+                catalog.problems.append(problem)
+        return catalog
+
+    def add(self, agent: Agent) -> None:
+        """Register an agent, in place of one that had its id."""
+        self._agents[agent.id] = agent
+
+    def get(self, name: str) -> Agent:
+        """The agent of that id; raises `UnknownAgent`, which lists what there is."""
+        if name not in self._agents:
+            raise UnknownAgent(name, self._agents)
+        return self._agents[name]
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(sorted(self._agents.values(), key=lambda agent: agent.id))
+
+    def __len__(self) -> int:
+        return len(self._agents)
+
+
+def load_agent(folder: Path) -> Agent:
+    """The agent of one folder; raises `InvalidAgent`."""
+    page = _Page(folder / FILE)
+    if not ID.fullmatch(folder.name):
+        raise page.wrong(
+            "",
+            f"the folder's name is the agent's id and cannot be {folder.name!r}"
+            f" (expected {ID.pattern})",
+        )
+    told = page.read()
+    if told.framework not in frameworks():
+        known = ", ".join(frameworks())
+        raise page.wrong("framework", f"unknown framework {told.framework!r}; known: {known}")
+    return Agent(
+        id=folder.name,
+        name=told.name or folder.name,
+        folder=folder.absolute(),
+        argv=_argv(page, told.entry),
+        description=told.description.strip(),
+        framework=told.framework,
+        env=_env(page, told.env),
+        timeouts=told.timeouts,
+        limits=told.limits,
+    )
+
+
+def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
+    """A script of the folder, run by the folder's own Python if it has one; or any command."""
+    if isinstance(entry, list):
+        if not entry:
+            raise page.wrong("entry", "expected a script or a command, got an empty list")
+        return tuple(entry)
+    folder = page.file.parent.absolute()
+    script = folder / entry
+    if not script.is_file():
+        raise page.wrong("entry", f"there is no file {entry!r} in {folder}")
+    if script.suffix != ".py":
+        return (str(script),)
+    own = (folder / python for python in PYTHON if (folder / python).exists())
+    return (str(next(own, sys.executable)), str(script))
+
+
+def _env(
+    page: _Page, told: list[str] | dict[str, str | int | float | bool | None]
+) -> dict[str, str | None]:
+    """A list names what is passed on from the server; an object may give values too."""
+    pairs = dict.fromkeys(told) if isinstance(told, list) else told
+    for name in pairs:
+        if not NAME.fullmatch(name):
+            raise page.wrong("env", f"{name!r} is no name of a variable")
+    return {name: _as_text(value) for name, value in pairs.items()}
+
+
+def _as_text(value: str | int | float | bool | None) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+class _Page:
+    """A YAML file of which every value knows its line."""
+
+    PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
+    UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*?)`")
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._root: yaml.Node | None = None
+
+    def read(self) -> _File:
+        """What it says; raises `InvalidAgent`."""
+        value = self._parse()
+        if not isinstance(value, dict):
+            raise self.wrong("", "expected fields such as `name: My agent`")
+        try:
+            return msgspec.convert(self._with_sizes(value), _File)
+        except msgspec.ValidationError as error:
+            raise self._explained(str(error)) from None
+
+    def wrong(self, field: str, problem: str) -> InvalidAgent:
+        """The error to raise for what stands in `field`, as `timeouts.idle`."""
+        return InvalidAgent(self.file, self._line_of(field), field, problem)
+
+    def _parse(self) -> JSON:
+        try:
+            text = self.file.read_text("utf-8")
+            loader = yaml.SafeLoader(text)
+            try:
+                self._root = loader.get_single_node()
+                return {} if self._root is None else loader.construct_document(self._root)
+            finally:
+                loader.dispose()
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise InvalidAgent(self.file, line, "", f"not YAML: {error.problem}") from None
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise InvalidAgent(self.file, 1, "", f"cannot be read: {error}") from None
+
+    def _with_sizes(self, value: dict[str, JSON]) -> dict[str, JSON]:
+        limits = value.get("limits")
+        if not isinstance(limits, dict):
+            return value
+        read = {k: _bytes(v) if k in _SIZES else v for k, v in limits.items()}
+        return {**value, "limits": read}
+
+    def _explained(self, problem: str) -> InvalidAgent:
+        """What msgspec says, with its path (`$.timeouts.idle`, `$.env[0]`) turned into a line."""
+        at = self.PLACE.search(problem)
+        path = at[1] if at else ""
+        what = self.PLACE.sub("", problem)
+        unknown = self.UNKNOWN.search(problem)
+        if unknown is None:
+            return self.wrong(path, what)
+        known = {"": _File, "timeouts": Timeouts, "limits": Limits}[path]
+        there_are = ", ".join(known.__struct_fields__)
+        path = f"{path}.{unknown[1]}" if path else unknown[1]
+        return self.wrong(path, f"unknown field; known: {there_are}")
+
+    def _line_of(self, path: str) -> int:
+        node, line = self._root, 1
+        for name in re.findall(r"[^.\[\]]+", path):
+            found = _inside(node, name)
+            if found is None:
+                break
+            node, line = found
+        return line
+
+
+def _inside(node: yaml.Node | None, name: str) -> tuple[yaml.Node, int] | None:
+    """What stands under `name` in a node, and in which line."""
+    if isinstance(node, yaml.SequenceNode) and name.isdigit() and int(name) < len(node.value):
+        item = node.value[int(name)]
+        return item, item.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == name:
+                return value, key.start_mark.line + 1
+    return None
+
+
+def _bytes(value: JSON) -> JSON:
+    size = SIZE.fullmatch(value) if isinstance(value, str) else None
+    return value if size is None else int(size[1]) * UNITS[size[2].upper()]

@@ -1,0 +1,190 @@
+"""The process between the server and an agent: nothing that the agent starts outlives either.
+
+    python -I -S keeper.py SOCKET LIMITS COMMAND...
+
+A script, not a module: it is alone in a process of one thread, so that it may fork. It imports no
+more than it must: with `typing`, `socket` and `pathlib` an agent would start 25 ms later.
+
+Rule 1: what the agent leaves behind, in whatever session, becomes a child of the keeper (Linux's
+        subreaper). When the agent ends they are killed, and only then does the keeper end.
+Rule 2: the server's words come over a socket: `T` sends TERM to the agent's group, `K` or the end
+        of the socket, which is also the death of the server, ends everything.
+Rule 3: the keeper's words are lines: `pid N`, then `exit N` or `signal N`, last.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import sys
+from contextlib import suppress
+
+LIMITS = {
+    "memory": resource.RLIMIT_AS,
+    "open_files": resource.RLIMIT_NOFILE,
+    "processes": resource.RLIMIT_NPROC,
+    "file_size": resource.RLIMIT_FSIZE,
+    "core": resource.RLIMIT_CORE,
+}
+SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # <linux/prctl.h>
+NOT_FOUND, NOT_RUNNABLE = 127, 126  # what shells say
+TERMINATE, KILL = b"T", b"K"
+
+
+def main(arguments: list[str]) -> None:
+    """Start the agent and stay until nothing of it is left."""
+    server = int(arguments[0])
+    os.set_inheritable(server, False)  # it is not for the agent
+    limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
+    woken = ignore_signals()
+    prctl(SET_SUBREAPER, 1)
+    agent = os.fork()
+    if agent == 0:
+        become_agent(limits, arguments[2:])
+    say(server, f"pid {agent}")
+    let_go_of_the_pipes()
+    status = watch(agent, server, woken)
+    kill_children()
+    code = os.waitstatus_to_exitcode(status)
+    say(server, f"exit {code}" if code >= 0 else f"signal {-code}")
+    os._exit(0)
+
+
+def ignore_signals() -> int:
+    """The end of a pipe that becomes readable when a child ends."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    return readable
+
+
+def prctl(option: int, value: int) -> None:
+    """Only Linux has it; elsewhere what leaves its process group is out of reach."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def become_agent(limits: dict[str, str], command: list[str]) -> None:
+    """Never returns."""
+    code = NOT_RUNNABLE
+    try:
+        os.setsid()
+        prctl(SET_DEATH_SIGNAL, signal.SIGKILL)  # should somebody kill the keeper
+        for name, value in limits.items():
+            limit(LIMITS[name], int(value))
+        signal.set_wakeup_fd(-1)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            with suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+        os.execvp(command[0], command)
+    except (OSError, ValueError) as error:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
+        os.write(2, f"{command[0]}: {error}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(code)
+
+
+def limit(which: int, value: int) -> None:
+    """No more than we have ourselves, and for good."""
+    _, hard = resource.getrlimit(which)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))
+
+
+def let_go_of_the_pipes() -> None:
+    """Or they would not end with the agent."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.close(nothing)
+
+
+def watch(agent: int, server: int, woken: int) -> int:
+    """Do what the server says until the agent has ended; return how it did."""
+    while True:
+        status = reap(agent)
+        if status is not None:
+            return status
+        ready, _, _ = select.select([server, woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+        if server in ready:
+            obey(agent, hear(server))
+
+
+def reap(agent: int) -> int | None:
+    """Let go of every child that has ended, and tell how the agent did if it is one."""
+    found = None
+    with suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            found = status if pid == agent else found
+    return found
+
+
+def hear(server: int) -> bytes:
+    """The end of the socket, however it comes, is the order to end everything."""
+    with suppress(OSError):
+        return os.read(server, 64) or KILL
+    return KILL
+
+
+def obey(agent: int, orders: bytes) -> None:
+    """The agent is not reaped yet: its number is its own."""
+    number = signal.SIGKILL if KILL in orders else signal.SIGTERM
+    try:
+        os.killpg(agent, number)
+    except OSError:  # so new that it has no group yet
+        os.kill(agent, number)
+
+
+def kill_children() -> None:
+    """Whose own children become ours when they die, until there are none."""
+    with suppress(ChildProcessError):
+        while True:
+            for child in children():
+                with suppress(OSError):
+                    os.kill(child, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def children() -> list[int]:
+    """The processes whose parent we are."""
+    me = os.getpid()
+    with suppress(OSError):
+        return [int(pid) for pid in text_of(f"/proc/{me}/task/{me}/children").split()]
+    # A kernel without that file: the parent is the second field behind the name, in parentheses.
+    found = []
+    for name in [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]:
+        with suppress(OSError):
+            if int(text_of(f"/proc/{name}/stat").rpartition(")")[2].split()[1]) == me:
+                found.append(int(name))
+    return found
+
+
+def text_of(path: str) -> str:
+    """A file of /proc, as far as it fits into one read."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(number, 65536).decode("utf-8", "replace")
+    finally:
+        os.close(number)
+
+
+def say(server: int, line: str) -> None:
+    """Tell the server; if it is gone, nobody needs to know."""
+    with suppress(OSError):
+        os.write(server, line.encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

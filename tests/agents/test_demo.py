@@ -1,0 +1,211 @@
+"""The demo agent: every command runs as a process and makes a legal run, the same each time.
+
+`pytest --regold tests/agents` rewrites the golden files: review the diff as code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grammar import check_ai_sdk, chunks_of
+from grammar_log import legal_log
+from mobox import LogEntry, Recorder, StreamEvent, get_formatter
+from mobox.capture.process import Outcome, ProcessExecution, job_of
+from mobox.catalog import load_agent
+from mobox.events import (
+    Done,
+    Error,
+    InputResponse,
+    Paused,
+    Status,
+    TextDelta,
+    ToolResult,
+    decode_many,
+    encode_many,
+)
+from mobox.formatters import format_all
+from mobox.sandbox import get_sandbox
+from mobox.sandbox.process import AGENT_PATH
+from mobox.turn import Answer, Decision, PromptText, Turn
+
+HERE = Path(__file__).parent
+DEMO = HERE.parent.parent / "agents" / "demo"
+
+LIMIT = 60
+PROMPTS = [
+    "step", "tool", "text hello there", "text", "code x = 1", "code", "error", "think", "todo",
+    "subagent", "chart", "cite", "file", "slow", "crash", "flood 3", "all", "Hello! Who are you?",
+]  # fmt: skip
+ENDS = {"error": "error", "crash": "error"}
+
+each_prompt = pytest.mark.parametrize("prompt", PROMPTS)
+
+Hear = Callable[[ProcessExecution, list[StreamEvent]], None]
+
+
+def nothing(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+    """Only listen."""
+
+
+async def leg(
+    recorder: Recorder, turn: Turn, state: Path, hear: Hear = nothing
+) -> tuple[list[LogEntry], Outcome]:
+    """One process of the demo; `hear` may answer what it says."""
+    log: list[LogEntry] = []
+    job = job_of(load_agent(DEMO), state)
+    async with (
+        asyncio.timeout(LIMIT),
+        ProcessExecution.start(job, turn, get_sandbox("process")) as execution,
+    ):
+        async for data in execution.batches():
+            log += (entries := recorder.read(data))
+            hear(execution, [entry.event for entry in entries])
+        return log, await execution.outcome()
+
+
+def asked(prompt: str) -> Turn:
+    return Turn(prompt=(PromptText(text=prompt),))
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOBOX_DEMO_SPEED", "0")
+
+
+def run_of(prompt: str, state: Path, hear: Hear = nothing) -> tuple[list[LogEntry], Outcome]:
+    recorder = Recorder("emitted")
+    log, outcome = asyncio.run(leg(recorder, asked(prompt), state, hear))
+    failure = outcome.failure()
+    log += recorder.feed([failure] if failure else [])
+    return log + recorder.close(Done(reason="error") if failure else None), outcome
+
+
+def checked(log: list[LogEntry]) -> list[LogEntry]:
+    """A log that is legal, and that every client of the AI SDK can read."""
+    legal_log([entry.event for entry in log])
+    for profile in ("v5", "v6", "v7"):
+        check_ai_sdk(format_all(get_formatter("ai-sdk", "msg_1", profile), log), profile)
+    return log
+
+
+def golden_file(prompt: str) -> Path:
+    name = "-".join("".join(c if c.isalnum() else " " for c in prompt.lower()).split())
+    return HERE / "golden" / f"{name}.events.jsonl"
+
+
+@each_prompt
+def test_a_command_says_what_it_said_before(prompt: str, tmp_path: Path, regold: bool) -> None:
+    log, _ = run_of(prompt, tmp_path / "state")
+    made = encode_many(LogEntry(e.seq, e.id, e.ts, _without_paths(e.event)) for e in checked(log))
+    if regold:
+        golden_file(prompt).parent.mkdir(exist_ok=True)
+        golden_file(prompt).write_bytes(made)
+    assert decode_many(made) == decode_many(golden_file(prompt).read_bytes())
+    assert log[-1].event == Done(reason="error" if prompt in ENDS else "stop")
+
+
+def _without_paths(event: StreamEvent) -> StreamEvent:
+    """A traceback names files, which are elsewhere on another machine."""
+    if isinstance(event, Error) and event.stderr_tail:
+        return Error(message=event.message, code=event.code, exit_code=event.exit_code)
+    return event
+
+
+def test_every_golden_file_has_its_command() -> None:
+    assert set((HERE / "golden").iterdir()) == {golden_file(prompt) for prompt in PROMPTS}
+
+
+def test_every_command_is_tested() -> None:
+    code = "import run_agent; print(*run_agent.COMMANDS)"
+    path = f"{AGENT_PATH}:{DEMO}"
+    argv = [sys.executable, "-B", "-c", code]
+    listed = subprocess.run(argv, env={"PYTHONPATH": path}, capture_output=True, check=True)
+    assert set(listed.stdout.decode().split()) <= {
+        prompt.split()[0] for prompt in [*PROMPTS, "approve", "hang"]
+    }
+
+
+def test_a_crash_brings_its_traceback(tmp_path: Path) -> None:
+    log, outcome = run_of("crash", tmp_path / "state")
+    assert outcome.exit_code == 1
+    (error,) = [entry.event for entry in log if isinstance(entry.event, Error)]
+    assert "RuntimeError: the demo crashed, as it was asked to" in (error.stderr_tail or "")
+
+
+def test_a_flood_is_read_whole(tmp_path: Path) -> None:
+    log, _ = run_of("flood", tmp_path / "state")
+    assert sum(isinstance(entry.event, TextDelta) for entry in checked(log)) == 20_000
+
+
+def test_a_demo_that_hangs_can_be_stopped(tmp_path: Path) -> None:
+    stops: list[asyncio.Task[Outcome]] = []
+
+    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+        if any(isinstance(event, Status) for event in events):
+            stops.append(asyncio.create_task(execution.stop()))
+
+    log, outcome = run_of("hang", tmp_path / "state", hear)
+    assert outcome.stopped
+    checked(log)
+
+
+DECISIONS: dict[Decision, str] = {"approved": "ok", "denied": "denied", "cancelled": "denied"}
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_an_approval_is_answered_to_the_process_that_asks(
+    decision: Decision, tmp_path: Path
+) -> None:
+    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+        for paused in [event for event in events if isinstance(event, Paused)]:
+            answer = Answer(decision=decision)
+            execution.answer(paused.request_ids[0], answer)
+
+    log, _ = run_of("approve", tmp_path / "state", hear)
+    assert result_of(checked(log)) == DECISIONS[decision]
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_path: Path) -> None:
+    recorder = Recorder("emitted")
+    pauses: list[Paused] = []
+
+    def give_up(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+        pauses.extend(event for event in events if isinstance(event, Paused))
+        if pauses:
+            execution.kill()
+
+    first, _ = asyncio.run(leg(recorder, asked("approve"), tmp_path / "state", give_up))
+    assert recorder.close() == []  # it waits
+    legal_log([entry.event for entry in first])
+    (request,) = pauses[0].request_ids
+    answer = Answer(decision=decision, request_id=request)
+    response = InputResponse(id=request, decision=answer.decision)
+    first += recorder.feed([response])
+    turn = Turn(answers=(answer,), resume=pauses[0].resume)
+    second, _ = asyncio.run(leg(recorder, turn, tmp_path / "state"))
+    log = checked(first + second + recorder.close())
+    assert result_of(log) == DECISIONS[decision]
+    assert log[-1].event == Done(reason="stop")
+    assert not [entry for entry in log if entry.event.type == "raw"]
+
+
+def result_of(log: list[LogEntry]) -> str:
+    (result,) = [entry.event for entry in log if isinstance(entry.event, ToolResult)]
+    return result.status
+
+
+def test_everything_shows_every_kind_of_part(tmp_path: Path) -> None:
+    log, _ = run_of("all", tmp_path / "state")
+    chunks = chunks_of(format_all(get_formatter("ai-sdk", "msg_1", "v6"), log))
+    shown = {chunk["type"] for chunk in chunks}
+    assert {
+        "text-delta", "reasoning-delta", "tool-input-delta", "tool-output-available", "source-url",
+        "file", "data-todos", "data-usage", "data-chart", "finish",
+    } <= shown  # fmt: skip

@@ -1,0 +1,728 @@
+"""Agents as processes: whatever they do, their run ends, and nothing of them stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from grammar_log import legal_log
+from mobox import LogEntry, Recorder
+from mobox.capture.process import READ_SIZE, STDERR_TAIL, Outcome, Patience, ProcessExecution
+from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
+from mobox.sandbox import Job, get_sandbox
+from mobox.turn import Answer, HistoryMessage, PromptText, Turn
+
+T = TypeVar("T")
+
+LIMIT = 60
+"""Seconds in which anything here should long have happened."""
+HASTY = Patience(message=0.1, term=0.2, kill=LIMIT)
+TURN = Turn(prompt=(PromptText(text="hello"),))
+
+
+def processes_of(state: Path) -> list[int]:
+    """The processes that have this state folder in their environment, in whatever session."""
+    mark = f"MOBOX_STATE={state}".encode()
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in environ.read_bytes().split(b"\0"):
+                found.append(int(environ.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def descriptors() -> dict[str, str]:
+    found = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # that of the listing itself
+            found[entry.name] = str(entry.readlink())
+    return found
+
+
+async def until(happened: Callable[[], object]) -> None:
+    """Wait for a state outside of this process, which cannot wake us."""
+    deadline = time.monotonic() + LIMIT
+    while not happened():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    """A state folder; afterwards no process, thread or descriptor is left."""
+    folder, before, threads = tmp_path / "state", descriptors(), threading.enumerate()
+    yield folder
+    assert processes_of(folder) == []
+    assert set(threading.enumerate()) <= set(threads)
+    assert descriptors().items() <= before.items()
+
+
+@pytest.fixture
+def job(state: Path, tmp_path: Path) -> Callable[[str], Job]:
+    def job(code: str, **more: Any) -> Job:
+        argv = (sys.executable, "-c", textwrap.dedent(code))
+        return Job(argv=argv, folder=tmp_path, state=state, **more)
+
+    return job
+
+
+Make = Callable[..., Job]
+
+
+def start(job: Job, turn: Turn = TURN, patience: Patience = HASTY) -> ProcessExecution:
+    return ProcessExecution.start(job, turn, get_sandbox("process"), patience)
+
+
+def run(work: Awaitable[T]) -> T:
+    async def limited() -> T:
+        async with asyncio.timeout(LIMIT):
+            return await work
+
+    return asyncio.run(limited())
+
+
+async def record(execution: ProcessExecution) -> tuple[list[LogEntry], Outcome]:
+    """What the supervisor does with an execution, without the world around it."""
+    recorder, log = Recorder("emitted"), []
+    async with execution:
+        async for data in execution.batches():
+            assert len(data) <= READ_SIZE
+            log += recorder.read(data)
+        outcome = await execution.outcome()
+    failure = outcome.failure()
+    log += recorder.feed([failure] if failure else [])
+    log += recorder.close(Done(reason="error") if failure else None)
+    legal_log([entry.event for entry in log])
+    return log, outcome
+
+
+def recorded(job: Job, turn: Turn = TURN) -> tuple[list[LogEntry], Outcome]:
+    async def both() -> tuple[list[LogEntry], Outcome]:
+        return await record(start(job, turn))
+
+    return run(both())
+
+
+def text_of(log: list[LogEntry]) -> str:
+    return "".join(e.event.delta for e in log if isinstance(e.event, TextDelta))
+
+
+def reason_of(log: list[LogEntry]) -> str:
+    assert isinstance(log[-1].event, Done)
+    return log[-1].event.reason
+
+
+def raws_of(log: list[LogEntry]) -> list[Any]:
+    return [entry.event.raw for entry in log if isinstance(entry.event, Raw)]
+
+
+# What an agent gets and says
+
+
+def test_an_agent_gets_its_turn_and_is_heard(job: Make) -> None:
+    history = HistoryMessage(id="m1", role="assistant", parts=({"type": "text", "text": "Hi"},))
+    turn = Turn(prompt=TURN.prompt, history=(history,), resume={"at": 3})
+    log, outcome = recorded(
+        job("""
+        from shared.emitter import *
+        turn = read_turn()
+        emit_text(repr((turn.prompt, turn.messages(), turn.answers, turn.resume)))
+        emit_done()
+        """),
+        turn,
+    )
+    messages = [
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": "hello"},
+    ]
+    assert text_of(log) == repr(("hello", messages, [], {"at": 3}))
+    assert outcome == Outcome(exit_code=0)
+    assert outcome.failure() is None
+    assert reason_of(log) == "stop"
+
+
+def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
+    agent = job("""
+        from shared.emitter import *
+        emit_text(repr(ask("Which?", options=["oak", "pine"], resume={"n": 1})))
+        emit_done()
+    """)
+
+    async def converse() -> tuple[list[Any], list[LogEntry]]:
+        recorder, log = Recorder("emitted"), []
+        async with start(agent) as execution:
+            async for data in execution.batches():
+                log += (entries := recorder.read(data))
+                for paused in [e.event for e in entries if isinstance(e.event, Paused)]:
+                    assert recorder.close() == []  # it waits: that is no end
+                    answer = Answer(decision="answered", value="oak")
+                    execution.answer("somebody else's", Answer(decision="denied"))
+                    execution.answer(paused.request_ids[0], answer)
+            return [entry.event for entry in log], log + recorder.close()
+
+    events, log = run(converse())
+    (asked,) = [event for event in events if isinstance(event, InputRequest)]
+    assert (asked.prompt, asked.options) == ("Which?", ["oak", "pine"])
+    (paused,) = [event for event in events if isinstance(event, Paused)]
+    assert (paused.request_ids, paused.resume) == ((asked.id,), {"n": 1})
+    told = {"request_id": asked.id, "decision": "answered", "value": "oak"}
+    assert text_of(log) == repr(told)
+    assert reason_of(log) == "stop"
+
+
+def test_an_answer_that_came_later_is_found_by_the_next_process(job: Make) -> None:
+    agent = job("""
+        from shared.emitter import *
+        emit_text(str(approve("call_1", id="request_1")))
+    """)
+    answer = Answer(decision="approved", request_id="request_1")
+    log, _ = recorded(agent, Turn(answers=(answer,)))
+    assert text_of(log) == "True"
+    assert not [entry for entry in log if isinstance(entry.event, InputRequest)]
+
+
+def test_a_large_turn_reaches_an_agent_that_talks_before_it_listens(job: Make) -> None:
+    turn = Turn(prompt=(PromptText(text="x" * 5_000_000),))
+    agent = job("""
+        from shared.emitter import *
+        emit_text("y" * 5_000_000)
+        emit_text(str(len(read_turn().prompt)))
+    """)
+    assert text_of(recorded(agent, turn)[0]) == "y" * 5_000_000 + "5000000"
+
+
+def test_an_agent_may_leave_without_having_listened(job: Make) -> None:
+    turn = Turn(prompt=(PromptText(text="x" * 5_000_000),))
+    assert recorded(job("import os; os.close(0)"), turn)[1] == Outcome(exit_code=0)
+
+
+def test_a_read_that_is_given_up_loses_nothing(job: Make) -> None:
+    agent = job("""
+        from shared.emitter import *
+        wait_for_answer("go")
+        emit_text("gone")
+    """)
+
+    async def impatient() -> tuple[list[LogEntry], Outcome]:
+        execution = start(agent)
+        for _ in range(3):
+            reading = asyncio.create_task(execution.read())
+            await asyncio.sleep(0)
+            reading.cancel()
+            await asyncio.wait([reading])
+            assert reading.cancelled()
+        execution.answer("go", Answer(decision="answered"))
+        return await record(execution)
+
+    assert text_of(run(impatient())[0]) == "gone"
+
+
+# Agents that break their format
+
+
+def test_what_an_agent_prints_is_kept_apart_from_what_it_says(job: Make) -> None:
+    log, outcome = recorded(
+        job("""
+        import os, subprocess, sys
+        from shared.emitter import *
+        print("half a line", end="")
+        emit_text("one ")
+        sys.stdout.write("\\x1b[31m100%\\r")
+        subprocess.run(["echo", "from a subprocess"])
+        os.write(1, b"from C\\n")
+        emit_text("two")
+        emit_done()
+        """)
+    )
+    assert text_of(log) == "one two"
+    assert raws_of(log) == []
+    for said in ("half a line", "100%", "from a subprocess", "from C"):
+        assert said in outcome.stderr_tail
+
+
+def test_prints_of_an_agent_without_the_emitter_are_raw(job: Make) -> None:
+    log, _ = recorded(
+        job("""
+        import json
+        print("Loading...")
+        print(json.dumps({"type": "text", "data": {"content": "hi"}}))
+        print("[1, 2")
+        """)
+    )
+    assert text_of(log) == "hi"
+    assert raws_of(log) == ["Loading...", "[1, 2"]
+    assert reason_of(log) == "truncated"
+
+
+def test_lines_that_come_in_pieces_are_put_together(job: Make) -> None:
+    log, _ = recorded(
+        job("""
+        import os
+        said = b'{"type": "text", "data": {"content": "h\\xc3\\xa9"}}\\n{"type": "done", "data":'
+        for byte in said:
+            os.write(1, bytes([byte]))
+        os.write(1, b" {}}")  # and the last has no end
+        """)
+    )
+    assert text_of(log) == "h\u00e9"
+    assert reason_of(log) == "stop"
+
+
+def test_what_is_not_utf_8_is_kept(job: Make) -> None:
+    log, outcome = recorded(
+        job(r"""
+        import os
+        os.write(1, b'\xff\xfe garbage\n{"type": "text", "data": {"content": "ok"}}\n')
+        os.write(2, b'\xff\xfe')
+        """)
+    )
+    assert text_of(log) == "ok"
+    assert len(raws_of(log)) == 1
+    assert outcome.stderr_tail == r"\xff\xfe"
+
+
+def test_a_line_of_100_mb_costs_no_100_mb(job: Make) -> None:
+    agent = job("""
+        import os
+        for _ in range(1600):
+            os.write(1, b"x" * 65536)
+        os.write(1, b'\\n{"type": "text", "data": {"content": "still here"}}\\n')
+    """)
+    before = peak_memory(reset=True)
+    log, _ = recorded(agent)
+    assert peak_memory() - before < 64_000_000
+    assert text_of(log) == "still here"
+    assert raws_of(log) == [{"dropped_bytes": 1600 * 65536}]
+
+
+def peak_memory(reset: bool = False) -> int:
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    status = Path("/proc/self/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+
+
+def test_an_agent_that_writes_faster_than_anyone_reads_has_to_wait(job: Make, state: Path) -> None:
+    agent = job("""
+        import os, pathlib
+        os.set_blocking(1, False)
+        written = 0
+        try:
+            while True:
+                written += os.write(1, b"x" * 4096)
+        except BlockingIOError:
+            pathlib.Path(os.environ["MOBOX_STATE"], "part").write_text(str(written))
+        os.rename(os.environ["MOBOX_STATE"] + "/part", os.environ["MOBOX_STATE"] + "/full")
+        os.read(0, 1)
+    """)
+
+    async def look_away() -> None:
+        async with start(agent, Turn(prompt=())) as execution:
+            await until((state / "full").exists)
+            held = int((state / "full").read_text())
+            assert held <= 1 << 20  # a pipe's own size: nobody has read ahead
+            read = 0
+            async for data in execution.batches():
+                read += len(data)
+            assert read == held
+
+    run(look_away())
+
+
+def test_endless_output_is_ended_by_stop(job: Make) -> None:
+    agent = job("""
+        from shared.emitter import emit_text
+        while True:
+            emit_text("x" * 1000)
+    """)
+
+    async def stopped() -> tuple[int, Outcome]:
+        read = 0
+        async with start(agent) as execution:
+            async for data in execution.batches():
+                read += len(data)
+                if read > 10_000_000 and execution.running:
+                    break
+            outcome = await execution.stop()
+            async for data in execution.batches():
+                read += len(data)
+        return read, outcome
+
+    before = peak_memory(reset=True)
+    read, outcome = run(stopped())
+    assert (outcome.signal, outcome.stopped) == ("SIGTERM", True)
+    assert read < 20_000_000
+    assert peak_memory() - before < 16_000_000
+
+
+# Ends
+
+
+def test_an_exit_without_a_last_word_is_a_truncated_run(job: Make) -> None:
+    log, outcome = recorded(job("from shared.emitter import *; emit_text('Well')"))
+    assert outcome == Outcome(exit_code=0)
+    assert reason_of(log) == "truncated"
+
+
+@pytest.mark.parametrize("code", [1, 2, 127, 255])
+def test_an_exit_code_is_a_failure(job: Make, code: int) -> None:
+    log, outcome = recorded(job(f"import sys; sys.exit({code})"))
+    assert outcome.exit_code == code
+    assert reason_of(log) == "error"
+    assert log[-2].event == Error(
+        message=f"The agent exited with code {code}.", code="agent_exit", exit_code=code
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["HUP", "INT", "QUIT", "ILL", "ABRT", "FPE", "KILL", "SEGV", "PIPE", "ALRM", "TERM",
+             "USR1", "USR2", "BUS", "SYS", "XCPU", "XFSZ", "TRAP"]
+)  # fmt: skip
+def test_a_signal_is_a_failure_that_names_it(job: Make, name: str) -> None:
+    log, outcome = recorded(
+        job(f"""
+        import os, signal
+        if "{name}" != "KILL":
+            signal.signal(signal.SIG{name}, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIG{name})
+        """)
+    )
+    assert (outcome.exit_code, outcome.signal) == (None, f"SIG{name}")
+    assert reason_of(log) == "error"
+    assert isinstance(error := log[-2].event, Error)
+    assert (error.message, error.signal) == (f"The agent was ended by SIG{name}.", f"SIG{name}")
+
+
+def test_a_signal_without_a_name_is_told_by_its_number(job: Make) -> None:
+    assert recorded(job("import os; os.kill(os.getpid(), 40)"))[1].signal == "SIG40"
+
+
+def test_a_traceback_is_in_the_error(job: Make) -> None:
+    log, _ = recorded(job("raise RuntimeError('no such luck')"))
+    assert isinstance(error := log[-2].event, Error)
+    assert "RuntimeError: no such luck" in (error.stderr_tail or "")
+
+
+def test_an_agent_that_only_writes_to_stderr_says_nothing(job: Make) -> None:
+    log, outcome = recorded(job("import sys; sys.stderr.write('busy')"))
+    assert outcome == Outcome(exit_code=0, stderr_tail="busy")
+    assert [entry.event.type for entry in log] == ["start", "done"]
+
+
+def test_of_a_flood_on_stderr_the_end_is_kept(job: Make) -> None:
+    agent = job("""
+        import os
+        for _ in range(2000):
+            os.write(2, b"x" * 10000)
+        os.write(2, b"the end")
+    """)
+    _, outcome = recorded(agent)
+    assert len(outcome.stderr_tail) == STDERR_TAIL
+    assert outcome.stderr_tail.endswith("xthe end")
+
+
+def test_what_cannot_be_started_says_so(state: Path, tmp_path: Path) -> None:
+    _, outcome = recorded(Job(argv=("no-such-command",), folder=tmp_path, state=state))
+    assert outcome.exit_code == 127
+    assert outcome.stderr_tail == "no-such-command: [Errno 2] No such file or directory\n"
+    _, outcome = recorded(Job(argv=(str(tmp_path),), folder=tmp_path, state=state))
+    assert outcome.exit_code == 126
+
+
+def test_a_folder_that_is_not_there_raises_and_leaks_nothing(state: Path, tmp_path: Path) -> None:
+    gone = Job(argv=("true",), folder=tmp_path / "gone", state=state)
+
+    async def nowhere() -> None:
+        with pytest.raises(FileNotFoundError):
+            start(gone)
+
+    run(nowhere())
+
+
+# Agents that stay
+
+
+GRANDCHILDREN = {
+    "child": "subprocess.Popen(['sleep', '1000'])",
+    "own session": "subprocess.Popen(['sleep', '1000'], start_new_session=True)",
+    "daemon": "subprocess.run(['sh', '-c', 'setsid sleep 1000 & setsid setsid sleep 1000 &'])",
+    "deaf": "subprocess.Popen(['sh', '-c', 'trap \"\" TERM INT HUP; while :; do sleep 1; done'])",
+}
+each_grandchild = pytest.mark.parametrize("spawn", GRANDCHILDREN.values(), ids=GRANDCHILDREN)
+
+
+@each_grandchild
+def test_who_holds_stdout_after_the_agent_is_ended_too(job: Make, spawn: str) -> None:
+    log, outcome = recorded(
+        job(f"""
+        import subprocess
+        print('{{"type": "done", "data": {{}}}}')
+        {spawn}
+        """)
+    )
+    assert outcome.exit_code == 0
+    assert reason_of(log) == "stop"
+
+
+@each_grandchild
+def test_stop_ends_all_that_an_agent_started(job: Make, state: Path, spawn: str) -> None:
+    agent = job(f"""
+        import subprocess, time
+        from shared.emitter import *
+        {spawn}
+        emit_status("ready")
+        time.sleep(1000)
+    """)
+
+    async def stop() -> Outcome:
+        async with start(agent) as execution:
+            assert b"ready" in await execution.read()
+            await until(lambda: len(processes_of(state)) >= 3)  # keeper, agent, and its own
+            return await execution.stop()
+
+    assert run(stop()).signal == "SIGTERM"
+
+
+def test_closing_stdout_is_not_the_end(job: Make, state: Path) -> None:
+    agent = job("""
+        import os, pathlib
+        os.close(1)
+        pathlib.Path(os.environ["MOBOX_STATE"], "closed").touch()
+        while b"go" not in os.read(0, 65536):
+            pass
+    """)
+
+    async def wait() -> Outcome:
+        async with start(agent) as execution:
+            reading = asyncio.create_task(execution.read())
+            await until((state / "closed").exists)
+            assert execution.running
+            assert not reading.done()
+            execution.send({"type": "go"})
+            assert await reading == b""
+            assert await execution.read() == b""
+            return await execution.outcome()
+
+    assert run(wait()) == Outcome(exit_code=0)
+
+
+async def stopped_when_ready(job: Job, patience: Patience) -> Outcome:
+    async with start(job, patience=patience) as execution:
+        await execution.read()
+        return await execution.stop()
+
+
+def test_stop_is_heard_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
+    agent = job("""
+        import sys, time
+        from shared.emitter import *
+        read_turn()
+        emit_status("ready")
+        try:
+            time.sleep(1000)
+        except KeyboardInterrupt:
+            assert stopping()
+            sys.exit(130)
+    """)
+    outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
+    assert outcome == Outcome(exit_code=130, stopped=True)
+
+
+def test_stop_cancels_an_asyncio_agent(job: Make) -> None:
+    agent = job("""
+        import asyncio
+        from shared.emitter import *
+        async def main():
+            read_turn()
+            emit_status("ready")
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                print("cleaned up")
+        asyncio.run(main())
+    """)
+    outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
+    assert outcome.signal == "SIGINT"
+    assert outcome.stderr_tail.startswith("cleaned up")
+
+
+def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
+    agent = job("""
+        import threading
+        from shared.emitter import *
+        let_go = threading.Event()
+        def wait():
+            print(wait_for_answer("never"))
+            let_go.set()
+        threading.Thread(target=wait).start()
+        emit_status("ready")
+        try:
+            let_go.wait()
+        except KeyboardInterrupt:
+            let_go.wait()
+    """)
+    outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
+    assert outcome.exit_code == 0
+    assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None}\n"
+
+
+def test_who_does_not_listen_is_terminated(job: Make) -> None:
+    agent = job("import sys; print('ready'); sys.stdin.read()")
+    outcome = run(stopped_when_ready(agent, Patience(message=0.05, term=LIMIT)))
+    assert outcome == Outcome(signal="SIGTERM", stopped=True)
+
+
+def test_who_ignores_everything_is_killed(job: Make) -> None:
+    agent = job("""
+        import signal, time
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        print("ready")
+        while True:
+            time.sleep(1)
+    """)
+    outcome = run(stopped_when_ready(agent, Patience(message=0.05, term=0.2, kill=LIMIT)))
+    assert outcome == Outcome(signal="SIGKILL", stopped=True)
+
+
+def test_kill_does_not_ask(job: Make) -> None:
+    agent = job(
+        "from shared.emitter import *; read_turn(); emit_status('ready'); wait_for_answer('x')"
+    )
+
+    async def kill() -> Outcome:
+        async with start(agent, patience=Patience(message=LIMIT)) as execution:
+            await execution.read()
+            execution.kill()
+            return await execution.outcome()
+
+    assert run(kill()) == Outcome(signal="SIGKILL", stopped=True)
+
+
+def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
+    async def stop() -> None:
+        async with start(job("import time; time.sleep(1000)")) as execution:
+            first = await asyncio.gather(*(execution.stop() for _ in range(5)))
+            execution.kill()
+            execution.send({"type": "stop"})
+            assert {await execution.stop(), *first} == {Outcome(signal="SIGTERM", stopped=True)}
+
+    run(stop())
+
+
+def test_stop_goes_on_when_whoever_said_it_is_gone(job: Make) -> None:
+    async def stop() -> Outcome:
+        async with start(job("import time; time.sleep(1000)")) as execution:
+            stopping = asyncio.create_task(execution.stop())
+            await asyncio.sleep(0)
+            stopping.cancel()
+            return await execution.outcome()
+
+    assert run(stop()).stopped
+
+
+def test_an_agent_that_has_just_been_started_can_be_stopped(job: Make) -> None:
+    async def stop() -> Outcome:
+        async with start(job("import time; time.sleep(1000)")) as execution:
+            execution.kill()
+            return await execution.outcome()
+
+    assert run(stop()).signal == "SIGKILL"
+
+
+def test_leaving_the_block_ends_the_agent(job: Make) -> None:
+    async def leave() -> ProcessExecution:
+        with pytest.raises(LookupError):
+            async with start(job("import time; time.sleep(1000)")) as execution:
+                raise LookupError
+        return execution
+
+    assert not run(leave()).running
+
+
+# Deaths in the family
+
+
+def test_when_the_keeper_is_killed_the_agent_dies_and_is_lost(job: Make, state: Path) -> None:
+    async def bereave() -> Outcome:
+        async with start(job("import time; print('ready'); time.sleep(1000)")) as execution:
+            await execution.read()
+            os.kill(execution.pid, signal.SIGKILL)
+            outcome = await execution.outcome()
+            await until(lambda: processes_of(state) == [])
+            return outcome
+
+    outcome = run(bereave())
+    assert outcome == Outcome()
+    assert isinstance(failure := outcome.failure(), Error)
+    assert failure.message == "The agent was lost."
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from mobox.capture.process import ProcessExecution
+from mobox.sandbox import Job, get_sandbox
+from mobox.turn import Turn
+
+async def main():
+    state, code = sys.argv[1:]
+    job = Job(argv=(sys.executable, "-c", code), folder=Path.cwd(), state=Path(state))
+    execution = ProcessExecution.start(job, Turn(), get_sandbox("process"))
+    print((await execution.read()).decode(), flush=True)
+    await execution.outcome()
+
+asyncio.run(main())
+"""
+
+
+@each_grandchild
+def test_when_the_server_is_killed_nothing_of_its_agents_is_left(state: Path, spawn: str) -> None:
+    code = f"import subprocess, time; {spawn}; print('ready'); time.sleep(1000)"
+    argv = [sys.executable, "-c", SERVER, str(state), code]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        asyncio.run(until(lambda: len(processes_of(state)) >= 3))
+        server.kill()
+    asyncio.run(until(lambda: processes_of(state) == []))
+
+
+def test_many_agents_at_once_leave_nothing(job: Make) -> None:
+    agent = job("from shared.emitter import *; emit_text(read_turn().prompt); emit_done()")
+
+    async def all_of_them() -> list[tuple[list[LogEntry], Outcome]]:
+        turns = [Turn(prompt=(PromptText(text=str(number)),)) for number in range(20)]
+        return await asyncio.gather(*(record(start(agent, turn)) for turn in turns))
+
+    assert [text_of(log) for log, _ in run(all_of_them())] == [str(n) for n in range(20)]
+
+
+def test_the_control_channel_is_lines_of_json(job: Make) -> None:
+    agent = job("""
+        import sys
+        print(sys.stdin.readline(), file=sys.stderr, end="")
+    """)
+    answer = Answer(decision="approved", request_id="r1")
+    _, outcome = recorded(agent, Turn(prompt=TURN.prompt, answers=(answer,)))
+    told = json.loads(outcome.stderr_tail)
+    assert told["type"] == "turn"
+    assert set(told["data"]) == {"prompt", "history", "answers", "resume"}
+    assert told["data"]["prompt"] == [{"type": "text", "text": "hello"}]
+    assert told["data"]["answers"][0]["request_id"] == "r1"

@@ -1,0 +1,116 @@
+"""The process sandbox: what an agent sees of the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mobox.capture.process import ProcessExecution
+from mobox.sandbox import Job, UnknownSandbox, get_sandbox, known
+from mobox.sandbox.process import AGENT_PATH, ProcessSandbox, environment
+from mobox.turn import Turn
+
+INSPECT = """
+import json, os, resource, signal, sys
+names = ["AS", "NOFILE", "NPROC", "FSIZE", "CORE"]
+limits = {name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names}
+ignored = [number for number in range(1, 32)
+           if number not in (9, 19) and signal.getsignal(number) is signal.SIG_IGN]
+told = {"env": dict(os.environ), "cwd": os.getcwd(), "limits": limits, "ignored": ignored,
+        "group": os.getpgid(0) == os.getpid(), "session": os.getsid(0) == os.getpid(),
+        "open": sorted(int(name) for name in os.listdir("/proc/self/fd"))}
+print(json.dumps(told))
+"""
+
+
+def inspect(tmp_path: Path, **more: Any) -> dict[str, Any]:
+    job = Job(
+        argv=(sys.executable, "-c", INSPECT), folder=tmp_path, state=tmp_path / "state", **more
+    )
+
+    async def read() -> bytes:
+        async with ProcessExecution.start(job, Turn(), get_sandbox("process")) as execution:
+            return b"".join([data async for data in execution.batches()])
+
+    told: dict[str, Any] = json.loads(asyncio.run(read()))
+    return told
+
+
+def test_the_documents_name_is_an_alias() -> None:
+    assert isinstance(get_sandbox("process"), ProcessSandbox)
+    assert isinstance(get_sandbox("subprocess"), ProcessSandbox)
+
+
+def test_an_unknown_sandbox_lists_the_known_ones() -> None:
+    with pytest.raises(
+        UnknownSandbox, match=r"unknown sandbox 'jail'; known: .*process, subprocess"
+    ):
+        get_sandbox("jail")
+    assert {"process", "subprocess"} <= set(known())
+
+
+def test_an_agent_sees_only_what_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "hunter2")
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    env = inspect(tmp_path, env={"OPENAI_API_KEY": None, "MODEL": "m", "UNSET": None})["env"]
+    assert (env["OPENAI_API_KEY"], env["MODEL"], env["LANG"]) == ("key", "m", "C.UTF-8")
+    assert env["MOBOX_STATE"] == env["HOME"] == str(tmp_path / "state")
+    expected = {
+        "PATH", "LANG", "HOME", "OPENAI_API_KEY", "MODEL", "MOBOX_EMIT", "MOBOX_STATE",
+        "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONUTF8",
+    }  # fmt: skip
+    may_be = {"LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+    assert expected <= env.keys() <= expected | may_be
+
+
+def test_what_mobox_says_cannot_be_overruled(tmp_path: Path) -> None:
+    env = {"MOBOX_STATE": "/", "MOBOX_EMIT": "0", "PYTHONPATH": "/mine", "HOME": None}
+    job = Job(argv=("true",), folder=tmp_path, state=tmp_path / "state", env=env)
+    made = environment(job, {"HOME": "/root"})
+    assert made["MOBOX_STATE"] == str(tmp_path / "state")
+    assert made["MOBOX_EMIT"] == "1"
+    assert made["PYTHONPATH"] == f"{AGENT_PATH}{os.pathsep}/mine"
+    assert made["HOME"] == "/root"  # asked for by name
+
+
+def test_it_runs_in_its_folder_alone_in_its_session(tmp_path: Path) -> None:
+    told = inspect(tmp_path)
+    assert told["cwd"] == str(tmp_path)
+    assert told["group"]
+    assert told["session"]
+    assert (tmp_path / "state").is_dir()
+
+
+def test_it_inherits_neither_descriptors_nor_deafness(tmp_path: Path) -> None:
+    told = inspect(tmp_path)
+    listing = 1
+    assert len(told["open"]) == 3 + listing
+    assert told["ignored"] == [13, 25]  # what Python itself ignores
+
+
+def test_it_is_limited(tmp_path: Path) -> None:
+    limits = inspect(tmp_path)["limits"]
+    assert limits["CORE"] == [0, 0]
+    assert limits["NOFILE"] == [1024, 1024]
+    assert limits["FSIZE"] == [1 << 30, 1 << 30]
+    assert limits["AS"] == list(resource.getrlimit(resource.RLIMIT_AS))
+
+
+def test_its_limits_can_be_set_but_not_above_ours(tmp_path: Path) -> None:
+    wanted = {"memory": 2 << 30, "open_files": 64, "file_size": 1 << 20, "processes": 1 << 62}
+    limits = inspect(tmp_path, limits={**wanted, "output": 3})["limits"]
+    assert limits["AS"] == [2 << 30] * 2
+    assert limits["NOFILE"] == [64, 64]
+    assert limits["FSIZE"] == [1 << 20] * 2
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    assert limits["NPROC"] == [hard if hard >= 0 else 1 << 62] * 2
