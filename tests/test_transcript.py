@@ -476,7 +476,16 @@ RETRACTS: list[tuple[str, list[StreamEvent], bool]] = [
         False,
     ),
     ("without a turn", [Text(id="x"), Retract(blocks=("x",))], False),
-    ("of a turn that said nothing", [StepStart(id="s"), Retract(blocks=("x",))], False),
+    (
+        "of a turn that said nothing",
+        [Text(id="x"), TextEnd(id="x"), StepStart(id="s"), Retract(blocks=("x",))],
+        False,
+    ),
+    (
+        "with a request to approve it",
+        [StepStart(id="s"), ToolUseStart(id="t", name="ls"), ASKED, Retract(blocks=("t",))],
+        True,
+    ),
     ("beside a page", [StepStart(id="s"), Text(id="x"), PAGE, Retract(blocks=("x",))], False),
     (
         "again in the same turn",

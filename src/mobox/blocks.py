@@ -73,6 +73,9 @@ _SAID_IN = _OPENINGS | _DELTAS
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer ones are no count of ours
 
 
+_OUR_NAMES: Final = tuple(f"{block}_" for block in Block)
+
+
 class OpenBlock(NamedTuple):
     """A block that we opened, because the framework names none."""
 
@@ -145,7 +148,7 @@ class Blocks:
 
     def _keep_clear_of(self, event: StreamEvent) -> None:
         """A framework may call a block as we call ours; ours are then counted on from there."""
-        if event.type not in _SAID_IN or event.id is None:
+        if event.id is None or not event.id.startswith(_OUR_NAMES) or event.type not in _SAID_IN:
             return
         block = next((block for block in Block if not _is_foreign(event.id, block)), None)
         if block is not None:

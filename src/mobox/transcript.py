@@ -281,19 +281,21 @@ class Transcript:
         part.output, part.structured = event.output, event.structured
 
     def _request(self, event: InputRequest) -> None:
-        call = self._tools.get(event.tool_call_id)
-        waits = call is not None and call.ended and not call.invalid and call.status is None
-        part = RequestPart(request=event, approval=waits and event.kind == "approval")
+        approval = event.kind == "approval" and self._waits(event)
+        part = RequestPart(request=event, approval=approval)
         self._requests[event.id] = part
-        if part.approval:
-            self._parts.append(part)
-        else:
-            self._put(part, event.id)
+        self._put(part, event.id, len(self._parts) if approval else None)
 
     def _response(self, event: InputResponse) -> None:
-        if event.id in self._requests:
-            self._requests[event.id].response = event
+        part = self._requests.pop(event.id, None)
+        if part is not None and (not part.approval or self._waits(part.request)):
+            part.response = event
         self._turn()
+
+    def _waits(self, request: InputRequest) -> bool:
+        """Whether it is about a call that has its input and no result."""
+        call = self._tools.get(request.tool_call_id)
+        return call is not None and call.ended and not call.invalid and call.status is None
 
     # What a message carries besides
 

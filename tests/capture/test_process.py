@@ -533,8 +533,8 @@ def test_stop_is_heard_as_ctrl_c_wherever_the_agent_waits(job: Make) -> None:
         import sys, time
         from shared.emitter import *
         read_turn()
-        emit_status("ready")
         try:
+            emit_status("ready")
             time.sleep(1000)
         except KeyboardInterrupt:
             assert stopping()
@@ -550,8 +550,8 @@ def test_stop_cancels_an_asyncio_agent(job: Make) -> None:
         from shared.emitter import *
         async def main():
             read_turn()
-            emit_status("ready")
             try:
+                emit_status("ready")
                 await asyncio.sleep(1000)
             finally:
                 print("cleaned up")
@@ -571,8 +571,8 @@ def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
             print(wait_for_answer("never"))
             let_go.set()
         threading.Thread(target=wait).start()
-        emit_status("ready")
         try:
+            emit_status("ready")
             let_go.wait()
         except KeyboardInterrupt:
             let_go.wait()

@@ -9,17 +9,58 @@ from hypothesis import strategies as st
 
 from ai_sdk_client import AiSdkClients
 from formatters.test_law import CLIENTS, comparable, without_last_step
-from mobox.events import LogEntry
+from mobox.errors import UnknownProfile
+from mobox.events import (
+    Custom,
+    Done,
+    Error,
+    File,
+    InputRequest,
+    InputResponse,
+    LogEntry,
+    Outcome,
+    Paused,
+    Result,
+    Retract,
+    Source,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingEnd,
+    TodoCreate,
+    TodoItem,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
+from mobox.formatters.ai_sdk.tools import INVALID_INPUT
+from mobox.message import Message
 from mobox.transcript import fold
-from strategies import logs
+from mobox.usage import Totals
+from strategies import endings, log_of, logs, numbered
 
 UIPart = dict[str, Any]
 
+every_profile = pytest.mark.parametrize("profile", CLIENTS)
+
+
+# The law, for any log
+
 
 def as_in_javascript(value: Any) -> Any:
-    """`value` with the numbers that JavaScript has: floats, of which it writes the infinite as null."""
+    """With the numbers that JavaScript has: floats, of which it writes the infinite as null."""
     if isinstance(value, dict):
         return {name: as_in_javascript(child) for name, child in value.items()}
     if isinstance(value, list):
@@ -49,11 +90,483 @@ def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
         assert metadata == as_in_javascript(stored["metadata"])
 
 
-@pytest.mark.parametrize("profile", CLIENTS)
+def assert_law_at(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str, cuts: list[int]) -> None:
+    """At the end, and at a few places before."""
+    for k in {len(log), *(cut % len(log) + 1 for cut in cuts)}:
+        assert_law(ai_sdk, log[:k], profile)
+
+
+cuts = st.lists(st.integers(min_value=1), max_size=3)
+
+
+@every_profile
 @settings(max_examples=60)
-@given(log=logs(), cuts=st.lists(st.integers(min_value=1), max_size=3))
+@given(log=logs(), cuts=cuts)
 def test_any_message_is_reloaded_as_it_was_streamed(
     ai_sdk: AiSdkClients, profile: str, log: list[LogEntry], cuts: list[int]
 ) -> None:
-    for k in {len(log), *(cut % len(log) + 1 for cut in cuts)}:
+    assert_law_at(ai_sdk, log, profile, cuts)
+
+
+def few(event_class: Any, **fields: Any) -> st.SearchStrategy[StreamEvent]:
+    return st.builds(event_class, **{name: st.sampled_from(f) for name, f in fields.items()})
+
+
+calls, blocks = ["t", "u"], ["x", "y"]
+statuses: list[Outcome] = ["ok", "error", "denied", "interrupted", "unknown"]
+MEDDLED = st.one_of(
+    few(ToolUseStart, id=calls, name=["ls"], scope=[(), ("a",)]),
+    few(ToolUseDelta, id=calls, delta=["", "{", "1"]),
+    few(ToolUseEnd, id=calls, input=[None, {"a": 1}], invalid=[None, None, "{"]),
+    few(ToolResult, id=calls, output=[None, "x"], status=statuses, partial=[True, False]),
+    few(InputRequest, id=["r", "q"], tool_call_id=calls),
+    few(InputRequest, id=["p"], tool_call_id=calls, kind=["question"]),
+    few(
+        InputResponse,
+        id=["r", "q", "p"],
+        decision=["approved", "denied", "answered", "cancelled"],
+    ),
+    few(StepStart, id=["s1", "s2"], kind=["turn", "turn", "task"]),
+    few(Text, id=blocks, content=["hi"]),
+    few(TextEnd, id=blocks),
+    st.builds(Retract, blocks=st.lists(st.sampled_from([*calls, *blocks])).map(tuple)),
+    few(Status, message=["busy"]),
+    few(Error, message=["broke"]),
+    few(Paused, request_ids=[()]),
+)
+"""What goes wrong with calls: asked and answered, denied, broken and taken back, in any order."""
+
+
+@every_profile
+@settings(max_examples=60)
+@given(said=st.lists(MEDDLED, max_size=14), done=endings(), cuts=cuts)
+def test_so_is_one_whose_calls_were_asked_about_and_taken_back(
+    ai_sdk: AiSdkClients, profile: str, said: list[StreamEvent], done: Done | None, cuts: list[int]
+) -> None:
+    assert_law_at(ai_sdk, numbered(log_of(said, done)), profile, cuts)
+
+
+# The law, where it was broken once
+
+CALLED: list[StreamEvent] = [ToolUseStart(id="t", name="ls"), ToolUseEnd(id="t", input={})]
+SCOPED: list[StreamEvent] = [
+    ToolUseStart(id="t", name="ls", scope=("a",)),
+    ToolUseEnd(id="t", scope=("a",), invalid="{"),
+]
+ASKED = InputRequest(id="r", tool_call_id="t")
+QUESTION = InputRequest(id="r", kind="question")
+APPROVED = InputResponse(id="r", decision="approved")
+DENIED = InputResponse(id="r", decision="denied")
+CANCELLED = InputResponse(id="r", decision="cancelled")
+
+ONCE_BROKEN: dict[str, list[StreamEvent]] = {
+    "a broken input with metadata": SCOPED,
+    "a broken input that got a part of a result": [
+        *SCOPED,
+        ToolResult(id="t", scope=("a",), output="x", partial=True),
+    ],
+    "a call that was denied and interrupted": [*CALLED, ASKED, DENIED],
+    "a call that was denied and ran": [*CALLED, ASKED, DENIED, ToolResult(id="t", output="x")],
+    "a request that was taken back": [*CALLED, ASKED, CANCELLED, ToolResult(id="t", output="x")],
+    "an answer that came too late": [*CALLED, ASKED, ToolResult(id="t"), APPROVED],
+    "two answers": [*CALLED, ASKED, APPROVED, DENIED],
+    "two answers to a question": [
+        QUESTION,
+        InputResponse(id="r", decision="answered", value=1),
+        InputResponse(id="r", decision="answered", value=2),
+    ],
+    "a question that is asked twice": [QUESTION, Text(content="x"), QUESTION],
+    "and in a step of its own": [QUESTION, StepStart(id="s"), QUESTION, APPROVED, Text(id="x")],
+    "a task that runs twice": [
+        *(StepStart(id="s", kind="task"), StepEnd(id="s"), Text(content="x")),
+        *(StepStart(id="s", kind="task"),),
+    ],
+    "a subagent that comes twice": [
+        *(SubagentStart(id="t", agent="a"), SubagentEnd(id="t", agent="a"), Text(content="x")),
+        *(SubagentStart(id="t", agent="b"),),
+    ],
+    "a text that is sent again under its id": [
+        *(StepStart(id="s"), Text(id="x", content="On"), TextEnd(id="x"), Retract(blocks=("x",))),
+        *(Text(id="x", content="Once."),),
+    ],
+    "a turn that is taken back while its call is asked about": [
+        *(StepStart(id="s"), *CALLED, ASKED, Retract(blocks=("t",))),
+    ],
+    "a result of a call that was taken back": [
+        *(StepStart(id="s"), *CALLED, Retract(blocks=("t",)), ToolResult(id="t", output="x")),
+    ],
+}
+
+
+@every_profile
+@pytest.mark.parametrize("events", ONCE_BROKEN.values(), ids=ONCE_BROKEN)
+def test_the_law_holds_for(ai_sdk: AiSdkClients, profile: str, events: list[StreamEvent]) -> None:
+    log = numbered(log_of([Start(framework="test"), *events]))
+    for k in range(1, len(log) + 1):
         assert_law(ai_sdk, log[:k], profile)
+
+
+# Messages
+
+
+def stored(*events: StreamEvent, profile: str = "v6", done: Done | None = None) -> dict[str, Any]:
+    """The reloaded message of a run that says this, without times."""
+    log = log_of(
+        [Start(framework="test"), *events, *([done] if done else [Paused(request_ids=())])]
+    )
+    entries = [LogEntry(n, n, None, event) for n, event in enumerate(log, 1)]
+    return ui_message(fold(entries, "msg_1"), profile)
+
+
+def tool_of(*events: StreamEvent, profile: str = "v6") -> UIPart:
+    [part] = [p for p in stored(*events, profile=profile)["parts"] if p["type"] == "dynamic-tool"]
+    return {key: value for key, value in part.items() if key not in ("type", "toolCallId")}
+
+
+def test_a_message_is_a_ui_message() -> None:
+    message = stored(Text(id="x", content="Hi"), done=Done(reason="stop"))
+    assert message == {
+        "id": "msg_1",
+        "role": "assistant",
+        "parts": [
+            {
+                "type": "text",
+                "text": "Hi",
+                "state": "done",
+                "providerMetadata": {"mobox": {"id": "x"}},
+            }
+        ],
+        "metadata": {"reason": "stop"},
+    }
+
+
+def test_the_metadata_tells_what_the_last_chunk_would() -> None:
+    usage = Totals(input=1, output=2, is_total=True, num_turns=3)
+    message = Message(id="m", parts=[], reason="length", usage=usage, duration_ms=7)
+    told = {"inputTokens": 1, "outputTokens": 2, "isTotal": True, "numTurns": 3}
+    assert ui_message(message)["metadata"] == {"reason": "length", "usage": told, "durationMs": 7}
+
+
+def test_a_message_that_has_not_ended_has_no_metadata() -> None:
+    assert "metadata" not in stored(Text(content="Hi"))
+
+
+def test_a_message_of_columns_is_processing_thinking_and_text() -> None:
+    metadata = {"processing": ["Starting", "Ending"], "thinking": "Hm."}
+    message = Message(id="m", role="assistant", parts=[], content="Hi", metadata=metadata)
+    assert ui_message(message)["parts"] == [
+        {
+            "type": "reasoning",
+            "text": "Starting\nEnding",
+            "state": "done",
+            "providerMetadata": {"mobox": {"variant": "processing"}},
+        },
+        {
+            "type": "reasoning",
+            "text": "Hm.",
+            "state": "done",
+            "providerMetadata": {"mobox": {"variant": "thinking"}},
+        },
+        {"type": "text", "text": "Hi", "state": "done"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "metadata", "types"),
+    [
+        ("", {}, []),
+        ("Hi", {}, ["text"]),
+        ("", {"thinking": "Hm."}, ["reasoning"]),
+        ("", {"processing": ["a"]}, ["reasoning"]),
+        ("Hi", {"processing": [], "thinking": ""}, ["text"]),
+    ],
+)
+def test_columns_that_are_empty_are_left_out(
+    content: str, metadata: dict[str, Any], types: list[str]
+) -> None:
+    message = Message(id="m", parts=[], content=content, metadata=metadata)
+    assert [part["type"] for part in ui_message(message)["parts"]] == types
+
+
+def test_a_message_of_columns_is_what_the_columns_of_one_with_parts_are() -> None:
+    log = numbered(
+        log_of([Status(message="a"), Thinking(content="b"), Text(content="c"), Done(reason="stop")])
+    )
+    whole = fold(log, "m")
+    row = Message(id="m", parts=[], content=whole.content, metadata=whole.metadata)
+    texts = [part["text"] for part in ui_message(row)["parts"]]
+    assert texts == [part["text"] for part in ui_message(whole)["parts"]] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("profile", ["v4", "document", ""])
+def test_an_unknown_profile_is_refused_and_the_known_are_listed(profile: str) -> None:
+    with pytest.raises(UnknownProfile, match="known: v5, v6, v7"):
+        ui_message(Message(id="m", parts=[]), profile)
+
+
+# Calls
+
+INPUT = ToolUseEnd(id="t", input={"a": 1})
+NAMED = {"toolName": "ls"}
+CALLS: list[tuple[str, list[StreamEvent], UIPart]] = [
+    ("that has begun", [], {"state": "input-streaming"}),
+    (
+        "whose input streams",
+        [ToolUseDelta(id="t", delta='{"a"')],
+        {"state": "input-streaming", "rawInput": '{"a"'},
+    ),
+    ("that waits", [INPUT], {"state": "input-available", "input": {"a": 1}}),
+    (
+        "with a part of its result",
+        [INPUT, ToolResult(id="t", output="x", partial=True)],
+        {"state": "output-available", "input": {"a": 1}, "output": "x", "preliminary": True},
+    ),
+    (
+        "with its result",
+        [INPUT, ToolResult(id="t", output=None)],
+        {"state": "output-available", "input": {"a": 1}, "output": None},
+    ),
+    (
+        "that failed",
+        [INPUT, ToolResult(id="t", output={"message": "No."}, status="error")],
+        {"state": "output-error", "input": {"a": 1}, "errorText": "No."},
+    ),
+    (
+        "that was denied",
+        [INPUT, ToolResult(id="t", status="denied")],
+        {"state": "output-error", "input": {"a": 1}, "errorText": "The call was denied."},
+    ),
+    (
+        "that was interrupted",
+        [INPUT, ToolResult(id="t", status="interrupted")],
+        {"state": "output-error", "input": {"a": 1}, "errorText": "The call was interrupted."},
+    ),
+    (
+        "whose input is no JSON",
+        [ToolUseEnd(id="t", invalid="{")],
+        {"state": "output-error", "input": "{", "errorText": INVALID_INPUT},
+    ),
+    (
+        "whose input is no JSON, at the end of the run",
+        [ToolUseEnd(id="t", invalid="{"), ToolResult(id="t", status="interrupted")],
+        {"state": "output-error", "input": "{", "errorText": INVALID_INPUT},
+    ),
+    (
+        "whose input is no JSON, and that has a result",
+        [ToolUseEnd(id="t", invalid="{"), ToolResult(id="t", output="x", status="error")],
+        {"state": "output-error", "input": "{", "errorText": "x"},
+    ),
+]
+
+
+@every_profile
+@pytest.mark.parametrize(
+    ("events", "told"), [row[1:] for row in CALLS], ids=[row[0] for row in CALLS]
+)
+def test_a_call(profile: str, events: list[StreamEvent], told: UIPart) -> None:
+    start = ToolUseStart(id="t", name="ls")
+    assert tool_of(start, *events, profile=profile) == NAMED | told
+
+
+def test_a_tool_of_the_provider_says_so() -> None:
+    assert tool_of(ToolUseStart(id="t", name="ls", server=True))["providerExecuted"] is True
+
+
+ABOUT = {"mobox": {"kind": "shell", "display": "think", "scope": ["a"]}}
+METADATA: list[tuple[str, list[StreamEvent], list[str]]] = [
+    ("v5", [], []),
+    ("v6", [], []),
+    ("v7", [], ["callProviderMetadata"]),
+    ("v5", [INPUT], ["callProviderMetadata"]),
+    ("v6", [INPUT], ["callProviderMetadata"]),
+    ("v7", [INPUT], ["callProviderMetadata"]),
+    ("v5", [ToolUseEnd(id="t", invalid="{")], []),
+    ("v6", [ToolUseEnd(id="t", invalid="{")], ["resultProviderMetadata"]),
+    (
+        "v7",
+        [ToolUseEnd(id="t", invalid="{")],
+        ["callProviderMetadata", "resultProviderMetadata"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("profile", "events", "where"), METADATA)
+def test_what_a_call_is_stands_where_the_client_keeps_it(
+    profile: str, events: list[StreamEvent], where: list[str]
+) -> None:
+    start = ToolUseStart(id="t", name="ls", kind="shell", display="think", scope=("a",))
+    part = tool_of(start, *events, profile=profile)
+    assert {key: part[key] for key in part if "Metadata" in key} == dict.fromkeys(where, ABOUT)
+
+
+# Approvals
+
+OK = ToolResult(id="t", output="x")
+REFUSED = ToolResult(id="t", output="No.", status="denied")
+ANSWERS: list[tuple[list[StreamEvent], str, bool | None]] = [
+    ([ASKED], "input-available", None),
+    ([ASKED, APPROVED], "approval-responded", True),
+    ([ASKED, DENIED], "approval-responded", False),
+    ([ASKED, APPROVED, OK], "output-available", True),
+    ([ASKED, DENIED, REFUSED], "output-denied", False),
+    ([ASKED, DENIED, OK], "output-denied", False),
+    ([ASKED, CANCELLED], "input-available", None),
+    ([ASKED, CANCELLED, OK], "output-available", None),
+    ([ASKED, OK], "output-available", None),
+    ([ASKED, REFUSED], "output-error", None),
+    ([REFUSED], "output-error", None),
+]
+
+
+@pytest.mark.parametrize(("events", "state", "approved"), ANSWERS)
+def test_version_7_shows_what_was_answered(
+    events: list[StreamEvent], state: str, approved: bool | None
+) -> None:
+    part = tool_of(*CALLED, *events, profile="v7")
+    assert part["state"] == state
+    expected = None if approved is None else {"id": "r", "approved": approved}
+    assert part.get("approval") == expected
+
+
+@pytest.mark.parametrize(("events", "state"), [row[:2] for row in ANSWERS])
+def test_version_6_shows_only_the_result(events: list[StreamEvent], state: str) -> None:
+    part = tool_of(*CALLED, *events, profile="v6")
+    assert "approval" not in part
+    assert part["state"].startswith(("input-available", "output-available", "output-error"))
+    kinds = {p["type"] for p in stored(*CALLED, *events, profile="v6")["parts"]}
+    assert "data-input" not in kinds
+
+
+@pytest.mark.parametrize("events", [[ASKED], [ASKED, APPROVED]])
+def test_version_5_shows_a_request_as_data(events: list[StreamEvent]) -> None:
+    parts = stored(*CALLED, *events, profile="v5")["parts"]
+    [asked] = [part for part in parts if part["type"] == "data-input"]
+    answered = {"answered": {"decision": "approved"}} if APPROVED in events else {}
+    assert asked == {
+        "type": "data-input",
+        "id": "r",
+        "data": {"kind": "approval", "toolCallId": "t", **answered},
+    }
+
+
+def test_a_question_is_data_everywhere() -> None:
+    answer = InputResponse(id="r", decision="answered", value="tea")
+    for profile in CLIENTS:
+        assert stored(QUESTION, answer, profile=profile)["parts"][0] == {
+            "type": "data-input",
+            "id": "r",
+            "data": {"kind": "question", "answered": {"decision": "answered", "value": "tea"}},
+        }
+
+
+# What would harm a browser
+
+HARM = {"__proto__": {"polluted": True}, "constructor": {"prototype": {}}}
+HARMFUL: list[list[StreamEvent]] = [
+    [Custom(name="chart", value=HARM)],
+    [ToolUseStart(id="t", name="ls"), ToolUseEnd(id="t", input=HARM)],
+    [*CALLED, ToolResult(id="t", output=[HARM])],
+    [Thinking(id="x"), ThinkingEnd(id="x", provider={"v": HARM})],
+]
+
+
+@every_profile
+@pytest.mark.parametrize("events", HARMFUL, ids=lambda events: str(events[-1].type))
+def test_no_key_that_pollutes_prototypes_is_reloaded(
+    ai_sdk: AiSdkClients, profile: str, events: list[StreamEvent]
+) -> None:
+    assert "'(__proto__)'" in repr(stored(*events, profile=profile))
+    assert "'__proto__'" not in repr(stored(*events, profile=profile))
+    assert_law(ai_sdk, numbered(log_of(events)), profile)
+
+
+def test_words_are_not_keys() -> None:
+    [part] = stored(Text(id="x", content='"__proto__" and "constructor"'))["parts"]
+    assert part["text"] == '"__proto__" and "constructor"'
+
+
+# The other parts
+
+
+def test_parts_that_are_one_chunk_live_are_that_chunk() -> None:
+    plan = (TodoItem(content="cook", active_form="cooking"),)
+    parts = stored(
+        Source(id="x", url="https://a.org", title="A"),
+        File(media_type="image/png", base64="aGk="),
+        Usage(id="u", input=1, output=2),
+        Result(num_turns=3),
+        StepStart(id="s", kind="task", name="Sleep"),
+        SubagentStart(id="t", agent="scout", scope=("a",)),
+        TodoCreate(items=plan),
+        Custom(name="chart", value=1),
+    )["parts"]
+    by_type = {part["type"]: part for part in parts}
+    assert [by_type[kind] for kind in by_type if kind != "reasoning"] == [
+        {
+            "type": "source-url",
+            "sourceId": "source_1",
+            "url": "https://a.org",
+            "title": "A",
+            "providerMetadata": {"mobox": {"for": "x"}},
+        },
+        {"type": "file", "url": "data:image/png;base64,aGk=", "mediaType": "image/png"},
+        {
+            "type": "data-usage",
+            "id": "usage",
+            "data": {"inputTokens": 1, "outputTokens": 2, "isTotal": False, "numTurns": 3},
+        },
+        {
+            "type": "data-step",
+            "id": "s",
+            "data": {"kind": "task", "name": "Sleep", "status": "running"},
+        },
+        {
+            "type": "data-subagent",
+            "id": "t",
+            "data": {"agent": "scout", "status": "running", "scope": ["a"]},
+        },
+        {
+            "type": "data-todos",
+            "id": "todos",
+            "data": {"items": [{"content": "cook", "status": "pending", "activeForm": "cooking"}]},
+        },
+        {"type": "data-chart", "data": 1},
+    ]
+
+
+def test_what_a_subagent_said_is_reasoning() -> None:
+    [part] = stored(Text(id="x", content="Hi", scope=("a",)))["parts"]
+    assert part == {
+        "type": "reasoning",
+        "id": "x",
+        "text": "Hi",
+        "state": "streaming",
+        "providerMetadata": {"mobox": {"variant": "thinking", "id": "x", "scope": ["a"]}},
+    }
+
+
+TAKEN_BACK: list[StreamEvent] = [
+    *(StepStart(id="s"), Text(id="x"), TextDelta(id="x", delta="On"), TextEnd(id="x")),
+    *(Retract(blocks=("x",)), Text(id="y", content="Once.")),
+]
+
+
+@pytest.mark.parametrize(
+    ("profile", "texts", "hidden"),
+    [("v5", ["On", "Once."], ["x"]), ("v6", ["On", "Once."], ["x"]), ("v7", ["Once."], None)],
+)
+def test_what_was_taken_back_is_gone_or_hidden(
+    profile: str, texts: list[str], hidden: list[str] | None
+) -> None:
+    parts = stored(*TAKEN_BACK, profile=profile)["parts"]
+    assert [part["text"] for part in parts if part["type"] == "text"] == texts
+    retracts = [part["data"]["ids"] for part in parts if part["type"] == "data-retract"]
+    assert retracts == ([hidden] if hidden else [])
+
+
+def test_all_that_was_taken_back_is_listed_in_one_place() -> None:
+    events = [Text(id="x"), Retract(blocks=("x",)), Text(id="y"), Retract(blocks=("y",))]
+    parts = stored(*events)["parts"]
+    [retract] = [part for part in parts if part["type"] == "data-retract"]
+    assert retract["data"] == {"ids": ["x", "y"]}
+    assert parts.index(retract) == 1

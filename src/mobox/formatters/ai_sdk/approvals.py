@@ -7,7 +7,7 @@ version 7 can be told the answer.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mobox.events import InputRequest, InputResponse
 from mobox.formatters.ai_sdk import data_parts
@@ -23,45 +23,52 @@ APPROVED: Final = {"approved": True, "denied": False}
 """What a decision says of the call; others say nothing: a request taken back denies nothing."""
 
 
+class _Asked(NamedTuple):
+    event: InputRequest
+    approval: bool
+    """It asks whether a call that waits may run."""
+
+
 class Approvals:
-    """Every request of the run so far."""
+    """Every request of the run that is not answered, by its id; asked again, the last counts."""
 
     def __init__(self, profile: Profile, tools: Tools) -> None:
         self._profile = profile
         self._tools = tools
-        self._asked: dict[str | None, InputRequest] = {}  # as data parts
-        self._held: dict[str | None, InputRequest] = {}  # as approvals, to be told later
+        self._asked: dict[str | None, _Asked] = {}
 
     def ask(self, event: InputRequest) -> Chunks:
-        """Somebody is asked; who is asked again under an id, answers the last."""
-        self._asked.pop(event.id, None)
-        self._held.pop(event.id, None)
-        waits = event.kind == "approval" and self._tools.waits(event.tool_call_id)
-        if self._profile.approvals and waits:
-            self._held[event.id] = event
-            return []
-        self._asked[event.id] = event
-        return [data_parts.request(event)]
+        """Somebody is asked."""
+        approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
+        self._asked[event.id] = asked = _Asked(event, approval)
+        return [] if self._is_held(asked) else [data_parts.request(event)]
 
     def answer(self, event: InputResponse) -> Chunks:
-        """Somebody answered."""
-        if event.id in self._asked:
-            return [data_parts.request(self._asked[event.id], event)]
-        held = self._held.pop(event.id, None)
-        if held is None or not self._profile.answers or not self._tools.waits(held.tool_call_id):
+        """Somebody answered; too late, if the call has its result."""
+        asked = self._asked.pop(event.id, None)
+        if asked is None or (asked.approval and not self._waits(asked)):
             return []
+        if not self._is_held(asked):
+            return [data_parts.request(asked.event, event)]
         approved = APPROVED.get(event.decision)
-        if approved is None:
+        if approved is None or not self._profile.answers:
             return []
         if not approved:
-            self._tools.deny(held.tool_call_id)
+            self._tools.deny(asked.event.tool_call_id)
         answer = chunk("tool-approval-response", approvalId=event.id, approved=approved)
-        return [_request(held), answer]
+        return [_request(asked.event), answer]
 
     def open(self) -> Chunks:
         """The response ends here: ask for what is not answered."""
-        held = self._held.values()
-        return [_request(event) for event in held if self._tools.waits(event.tool_call_id)]
+        held = filter(self._is_held, self._asked.values())
+        return [_request(asked.event) for asked in held if self._waits(asked)]
+
+    def _is_held(self, asked: _Asked) -> bool:
+        """Whether it is told as an approval, later, and not as data."""
+        return asked.approval and self._profile.approvals
+
+    def _waits(self, asked: _Asked) -> bool:
+        return self._tools.waits(asked.event.tool_call_id)
 
 
 def _request(event: InputRequest) -> bytes:

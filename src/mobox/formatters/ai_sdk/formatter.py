@@ -329,6 +329,7 @@ class AISDKFormatter:
 
     def _retract(self, event: Retract) -> Chunks:
         if self._profile.resets and self._steps.is_made_of(event.blocks):
+            self._tools.forget(event.blocks)
             return self._steps.reset()
         self._retracted += event.blocks
         return [data_parts.retract(self._retracted)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from mobox.events import JSON, ToolResult, ToolUseDelta, ToolUseEnd, ToolUseStart
@@ -77,6 +79,11 @@ class Tools:
         """The client was told that this call is denied."""
         self._denied.add(name)
 
+    def forget(self, names: Collection[str]) -> None:
+        """These calls were taken back: the client has no part left that a result could go to."""
+        for name in names:
+            self._calls.pop(name, None)
+
     def start(self, event: ToolUseStart) -> Chunks:
         call = self._calls[event.id] = _Call(event)
         self._streaming.add(event.id)
@@ -101,7 +108,9 @@ class Tools:
         return [call.input("tool-input-available", {} if event.input is None else event.input)]
 
     def result(self, event: ToolResult) -> Chunks:
-        call = self._calls[event.id]
+        call = self._calls.get(event.id)
+        if call is None:
+            return []
         before, call.answered, call.waits = call.answered, True, False
         if event.id in self._denied:  # to the client, nothing else can come of such a call
             return [chunk("tool-output-denied", toolCallId=event.id)]

@@ -36,13 +36,8 @@ _API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
 
 
 def _typed(line: bytes) -> Any:
-    """A line that streams, decoded straight into its shape; `None` for one that is another."""
-    if len(line) > json_text.SHORT and not json_text.is_shallow(line):
-        return None
-    try:
-        return _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    """A long line that streams, decoded straight into its shape; `None` if it nests too deeply."""
+    return _decode(line) if json_text.is_shallow(line) else None
 
 
 def _as_it_came(event: StreamEvent, raw: JSON) -> StreamEvent:
@@ -74,7 +69,10 @@ class ClaudeParser(EventParser):
             if not isinstance(line, bytes):
                 append(line)
                 continue
-            typed = _typed(line)
+            try:
+                typed: Any = _decode(line) if len(line) <= json_text.SHORT else _typed(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                typed = None  # the long way tells what it is
             if type(typed) is delta_line:
                 block = open_at(typed.index)
                 delta: Any = typed.delta

@@ -1,0 +1,209 @@
+"""Recordings that went bad: whatever an agent prints, its run is logged and every client reads it.
+
+About a minute in all. In CI the examples are always the same (conftest.py). A failure leaves its
+bytes in .reports/fuzz/, where `mobox convert` and `scripts/judge-recordings` can read them.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from grammar import PROFILES, check_ai_sdk
+from grammar_log import legal_log
+from mobox import LogEntry, Recorder, get_formatter
+from mobox.events import Done, decode_many, encode_many
+from mobox.formatters import format_all
+from mobox.formatters.ai_sdk import ui_message
+from mobox.lifecycle import Lifecycle
+from mobox.message import decode_parts, encode_parts
+from mobox.transcript import fold
+
+HERE = Path(__file__).parent
+REPORTS = HERE.parent / ".reports" / "fuzz"
+
+RECORDINGS: dict[str, list[Path]] = defaultdict(list)
+for path in sorted(HERE.glob("recordings/*/*")):
+    RECORDINGS[path.parent.name].append(path)
+
+EXAMPLES = 1600 // len(RECORDINGS)  # a minute, however many frameworks there are
+
+ODDITIES: list[Any] = [
+    *(None, True, False, 0, -1, 7, 1.5, -0.0, 1e308, 2**53 + 1, 2**64, -(2**70)),
+    *("", "x", " ", "0", "text", "tool_use", "tool_result", "assistant", "end_turn", "r"),
+    *("\x00", "\x1b[31m", "\u2028\u2029\x85", "\ufeff", "\u202eabc", "e\u0301", "👩‍👩‍👧", "\ud83d"),
+    *('{"a": 1}', "[DONE]", "data: {}", "__proto__", "constructor", "é" * 70_000, "\n" * 3),
+    *([], {}, [[]], [None], [1, "a"], {"": None}, {"a": {"b": []}}, [{"type": "text"}]),
+    *({"__proto__": {"a": 1}}, {"constructor": {"prototype": {}}}, {"type": "x", "id": 1}),
+]
+"""Values that no schema expects; the lone surrogate is written as an escape."""
+
+NOISE = [b"\xff\xfe", b"\xc3", b"\x00", b"\r", b"NaN", b'"', b"}", b"[" * 300, b"\n", b"\\ud800"]
+
+numbers = st.integers(min_value=0)
+
+
+class Spoiled(NamedTuple):
+    """A recording that went bad, and how."""
+
+    recording: Path
+    lines: list[bytes]
+    how: list[str]
+
+    @property
+    def data(self) -> bytes:
+        return b"\n".join(self.lines)
+
+
+def nodes_in(value: Any) -> int:
+    children = value.values() if isinstance(value, dict) else value if type(value) is list else ()
+    return 1 + sum(map(nodes_in, children))
+
+
+def changed(value: Any, at: int, new: Any) -> tuple[Any, int]:
+    """`value` with `new` as its node number `at`; and how many nodes are left to pass."""
+    if at == 0:
+        return new, -1
+    at -= 1
+    if isinstance(value, dict | list):
+        copy = value.copy()
+        for key in value if isinstance(value, dict) else range(len(value)):
+            copy[key], at = changed(value[key], at, new)
+            if at < 0:
+                return copy, at
+    return value, at
+
+
+# What goes wrong, with the line at one place of two
+
+
+def drop(_draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
+    del lines[here]
+
+
+def repeat(_draw: DrawFn, lines: list[bytes], here: int, there: int) -> None:
+    lines.insert(there, lines[here])
+
+
+def swap(_draw: DrawFn, lines: list[bytes], here: int, there: int) -> None:
+    lines[here], lines[there] = lines[there], lines[here]
+
+
+def truncate(_draw: DrawFn, lines: list[bytes], here: int, there: int) -> None:
+    """The source ends in the middle of a line."""
+    del lines[here + 1 :]
+    lines[here] = lines[here][: there * 7 % (len(lines[here]) + 1)]
+
+
+def cut(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
+    """Bytes are missing from a line, or others are there."""
+    start = draw(numbers) % (len(lines[here]) + 1)
+    size = draw(st.integers(0, 40))
+    lines[here] = (
+        lines[here][:start] + draw(st.sampled_from([b"", *NOISE])) + lines[here][start + size :]
+    )
+
+
+def replace(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
+    """A value of a line is another one."""
+    prefix, brace, rest = lines[here].partition(b"{")
+    try:
+        value = json.loads(brace + rest)
+    except ValueError:
+        return
+    node, odd = draw(numbers) % nodes_in(value), draw(st.sampled_from(ODDITIES))
+    lines[here] = prefix + json.dumps(changed(value, node, odd)[0]).encode()
+
+
+MISHAPS: list[Callable[[DrawFn, list[bytes], int, int], None]] = [
+    *(drop, repeat, swap, truncate, cut),
+    *[replace] * 5,
+]
+
+
+@st.composite
+def spoiled(draw: DrawFn, framework: str) -> Spoiled:
+    """A recording of `framework` that up to six things happened to."""
+    recording = draw(st.sampled_from(RECORDINGS[framework]))
+    lines, how = recording.read_bytes().split(b"\n"), []
+    for _ in range(draw(st.integers(1, 6))):
+        if lines:
+            mishap = draw(st.sampled_from(MISHAPS))
+            here, there = draw(numbers) % len(lines), draw(numbers) % len(lines)
+            mishap(draw, lines, here, there)
+            how.append(f"{mishap.__name__} {here} {there}")
+    return Spoiled(recording, lines, how)
+
+
+# What must hold
+
+
+def record(run: Spoiled, cuts: list[int]) -> list[LogEntry]:
+    recorder = Recorder(run.recording.parent.name)
+    places = [0, *sorted(cut % (len(run.data) + 1) for cut in cuts), len(run.data)]
+    reads = [run.data[a:b] for a, b in pairwise(places)]
+    return [entry for read in reads for entry in recorder.read(read)] + recorder.close()
+
+
+def check_replay(log: list[LogEntry]) -> None:
+    """Feeding a log to another lifecycle gives that log, and nothing is left to close."""
+    lifecycle = Lifecycle("other")
+    again = [event for entry in log for event in lifecycle.feed(entry.event)]
+    assert again + lifecycle.close() == [entry.event for entry in log]
+
+
+def check_streams(log: list[LogEntry]) -> None:
+    """Every client can read the run, live and reloaded."""
+    message = fold(log, "msg_1")
+    assert decode_parts(encode_parts(message.parts)) == message.parts
+    for profile in PROFILES:
+        formatter = get_formatter("ai-sdk", "msg_1", profile)
+        documents = format_all(formatter, log)
+        documents += [] if isinstance(log[-1].event, Done) else formatter.pause()
+        check_ai_sdk(documents, profile)
+        json.dumps(ui_message(message, profile), allow_nan=False)
+    document = get_formatter("ai-sdk", "msg_1", "document")
+    assert format_all(document, log)
+
+
+def check(run: Spoiled, cuts: list[int]) -> None:
+    log = record(run, cuts)
+    assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
+    legal_log([entry.event for entry in log])
+    assert decode_many(encode_many(log)) == log
+    assert log == record(run, [])
+    check_replay(log)
+    check_streams(log)
+
+
+@pytest.mark.parametrize("framework", RECORDINGS)
+@settings(max_examples=EXAMPLES, print_blob=True)
+@given(data=st.data(), cuts=st.lists(numbers, max_size=6))
+def test_no_recording_that_went_bad_is_fatal(
+    framework: str, data: st.DataObject, cuts: list[int]
+) -> None:
+    run = data.draw(spoiled(framework))
+    note(f"{run.recording.relative_to(HERE)}: {', '.join(run.how)}; reads cut at {cuts}")
+    try:
+        check(run, cuts)
+    except BaseException:
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        (kept := REPORTS / f"{framework}-{run.recording.name}").write_bytes(run.data)
+        note(f"scripts/judge-recordings {kept} --from {framework}")
+        raise
+
+
+@pytest.mark.parametrize("framework", RECORDINGS)
+def test_a_recording_may_break_off_after_any_line(framework: str) -> None:
+    for path in RECORDINGS[framework]:
+        lines = path.read_bytes().split(b"\n")
+        step = max(1, len(lines) // 12)
+        for count in range(0, len(lines) + 1, step):
+            check(Spoiled(path, lines[:count], ["truncate"]), [])
