@@ -1,0 +1,24 @@
+"""Cursors of lists: numbers that clients hand back as they got them."""
+
+from __future__ import annotations
+
+import re
+
+from mobox.errors import BadCursor
+
+__all__ = ["read_cursor", "write_cursor"]
+
+_CURSOR = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")  # no more than a database's integers hold
+
+
+def write_cursor(*numbers: int) -> str:
+    """The cursor of a place that `numbers` tell."""
+    return ".".join(map(str, numbers))
+
+
+def read_cursor(cursor: str, length: int) -> tuple[int, ...]:
+    """The `length` numbers of a cursor."""
+    numbers = cursor.split(".")
+    if not _CURSOR.fullmatch(cursor) or len(numbers) != length:
+        raise BadCursor(cursor)
+    return tuple(map(int, numbers))

@@ -1,0 +1,164 @@
+"""How a log is read while it is written: the same for every store."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from mobox.errors import BadCursor, LogDeleted, RunNotFound, StorageError
+from mobox.events import LogEntry
+from mobox.storage.log import PAGE, Position, RunId
+from mobox.storage.tail import Watch
+
+__all__ = ["Following"]
+
+
+class Following(ABC):
+    """Reads from memory what has just been written, and the rest from the store below it."""
+
+    def __init__(self, poll_seconds: float | None) -> None:
+        self._watches: dict[RunId, Watch] = {}
+        self._poll_seconds = poll_seconds
+        """How often to look for what other processes wrote; `None` where there are none."""
+        self._poller: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
+        """How far these logs have come; those that are not there are left out."""
+
+    @abstractmethod
+    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+        """The next entries out of the store; `RunNotFound` or `BadCursor` if there is no place."""
+
+    # The interface
+
+    async def read(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[LogEntry]:
+        watch = self._watches.get(run_id)
+        entries = watch.tail.after(after, limit) if watch is not None else []
+        return entries or await self._read(run_id, after, limit)
+
+    async def beyond(self, run_id: RunId, seq: int) -> Position:
+        with self._reading(run_id) as watch:
+            return await self._wait_beyond(run_id, watch, seq)
+
+    async def follow(
+        self, run_id: RunId, after: int = 0, *, through_pauses: bool = True
+    ) -> AsyncIterator[list[LogEntry]]:
+        with self._reading(run_id) as watch:
+            await self._check_cursor(run_id, watch, after)
+            while entries := await self._next(run_id, watch, after, through_pauses):
+                after = entries[-1].seq
+                yield entries
+
+    async def _next(
+        self, run_id: RunId, watch: Watch, after: int, through_pauses: bool
+    ) -> list[LogEntry]:
+        position = watch.position or await self._look(run_id, watch)
+        if position.tail <= after:
+            if position.status == "waiting" and not through_pauses:
+                return []
+            position = await self._wait_beyond(run_id, watch, after)
+        return await self.read(run_id, after) if position.tail > after else []
+
+    async def _wait_beyond(self, run_id: RunId, watch: Watch, seq: int) -> Position:
+        position = watch.position or await self._look(run_id, watch)
+        while position.tail <= seq and position.status != "done":
+            self._start_polling()
+            await watch.change()
+            if watch.gone:
+                raise LogDeleted(run_id)
+            position = watch.position or position
+        return position
+
+    async def _check_cursor(self, run_id: RunId, watch: Watch, after: int) -> None:
+        position = watch.position or await self._look(run_id, watch)
+        if after > position.tail:  # or another process wrote, and nobody has told us yet
+            position = await self._look(run_id, watch)
+        if not 0 <= after <= position.tail:
+            raise BadCursor(after, position.tail)
+
+    async def _look(self, run_id: RunId, watch: Watch) -> Position:
+        """Ask the store. The watch is there already, so what is written meanwhile is not missed."""
+        found = await self._positions([run_id])
+        if run_id not in found or watch.gone:
+            raise RunNotFound(run_id)
+        watch.advance(found[run_id])
+        return watch.position or found[run_id]
+
+    # What is watched
+
+    @contextmanager
+    def _reading(self, run_id: RunId) -> Iterator[Watch]:
+        watch = self._watches.setdefault(run_id, Watch())
+        watch.readers += 1
+        try:
+            yield watch
+        finally:
+            watch.readers -= 1
+            self._tidy(run_id, watch)
+
+    def _publish(
+        self, run_id: RunId, position: Position, entries: Sequence[LogEntry], size: int
+    ) -> None:
+        """Tell the readers what was committed."""
+        watch = self._watches.setdefault(run_id, Watch())
+        if entries:
+            watch.tail.add(entries, size)
+        watch.advance(position)
+        self._tidy(run_id, watch)
+
+    def _unpublish(self, run_id: RunId) -> None:
+        """The log was deleted, or is no longer written here."""
+        if watch := self._watches.pop(run_id, None):
+            watch.vanish()
+
+    def _hand_over(self, run_id: RunId) -> None:
+        """Somebody else writes this log now: those who read it here look there."""
+        if watch := self._watches.get(run_id):
+            watch.tail.clear()
+            if not watch.readers:
+                del self._watches[run_id]
+
+    def _tidy(self, run_id: RunId, watch: Watch) -> None:
+        """Only what is being written or read is kept."""
+        is_running = watch.position is not None and watch.position.status == "running"
+        is_written = is_running and not watch.tail.is_empty
+        if not watch.readers and not is_written and self._watches.get(run_id) is watch:
+            del self._watches[run_id]
+
+    # Other processes
+
+    def _start_polling(self) -> None:
+        if self._poll_seconds is not None and self._poller is None:
+            self._poller = asyncio.get_running_loop().create_task(self._poll(self._poll_seconds))
+
+    async def _poll(self, seconds: float) -> None:
+        """One question for all who wait, so that a thousand idle readers cost as much as one."""
+        try:
+            while self._waited_for():
+                await asyncio.sleep(seconds)
+                await self._look_for_news(self._waited_for())
+        finally:
+            self._poller = None
+
+    def _waited_for(self) -> list[RunId]:
+        return [run_id for run_id, watch in self._watches.items() if watch.is_waited_for]
+
+    async def _look_for_news(self, run_ids: Sequence[RunId]) -> None:
+        try:
+            found = await self._positions(run_ids)
+        except StorageError:
+            return  # it may be back next time
+        for run_id in run_ids:
+            watch = self._watches.get(run_id)
+            if watch is not None and run_id in found:
+                watch.advance(found[run_id])
+            elif watch is not None:
+                self._unpublish(run_id)
+
+    async def _stop_polling(self) -> None:
+        if self._poller is not None:
+            self._poller.cancel()
+            await asyncio.gather(self._poller, return_exceptions=True)

@@ -1,0 +1,241 @@
+"""A store in this process's memory: for trying things out, and the interface at its plainest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from mobox.errors import ChatNotFound, KeyReused, LogDeleted, RunNotFound
+from mobox.message import Message
+from mobox.storage.chats import (
+    BegunTurn,
+    Chat,
+    ChatPage,
+    History,
+    MessagePage,
+    RunUsage,
+    StoredMessage,
+)
+from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.storage.log import Run, RunId
+from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
+from mobox.storage.settings import Settings
+from mobox.storage.turns import TurnPlan, fingerprint, new_run_id, plan_turn, title_of
+from mobox.transcript import fold
+from mobox.turn import Request, UserMessage
+
+__all__ = ["MemoryStorage"]
+
+
+class MemoryStorage(MemoryLog):
+    """Everything in dictionaries."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings or Settings())
+        self._keys: dict[tuple[str, str], tuple[bytes, RunId]] = {}
+        self._deleted: dict[str, str] = {}  # run id -> owner
+
+    async def close(self) -> None:
+        await self._stop_polling()
+
+    # Turns
+
+    async def begin_turn(
+        self, owner: str, request: Request, agent: str, framework: str
+    ) -> BegunTurn:
+        if (begun := self._begun(owner, request)) is not None:
+            return BegunTurn(run=begun, created=False)
+        thread = self._threads.get(request.chat_id)
+        if thread is not None and thread.chat.owner != owner:
+            raise ChatNotFound(request.chat_id)
+        if thread is not None:
+            self._check_none_runs(thread)
+        live = thread.live() if thread is not None else []
+        plan = plan_turn([row.outline() for row in live], request)
+        thread = thread or self._new_thread(owner, request)
+        self._supersede(live[plan.kept :])
+        run = self._new_run(thread, plan, agent, framework)
+        if request.idempotency_key is not None:
+            self._keys[owner, request.idempotency_key] = (fingerprint(request), run.id)
+        return BegunTurn(run=run, created=True)
+
+    def _begun(self, owner: str, request: Request) -> Run | None:
+        key = request.idempotency_key
+        if key is None or (owner, key) not in self._keys:
+            return None
+        before, run_id = self._keys[owner, key]
+        if before != fingerprint(request):
+            raise KeyReused(key)
+        return self._recordings[run_id].run
+
+    def _new_thread(self, owner: str, request: Request) -> Thread:
+        now = self._settings.clock()
+        title = title_of(request.message)
+        chat = Chat(id=request.chat_id, owner=owner, title=title, created_at=now, updated_at=now)
+        self._chats_made += 1
+        self._threads[chat.id] = thread = Thread(chat, self._chats_made)
+        return thread
+
+    def _supersede(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            row.superseded = True
+            if not isinstance(row.said, UserMessage):
+                recording = self._recordings[row.said]
+                recording.run = replace(recording.run, superseded=True)
+
+    def _new_run(self, thread: Thread, plan: TurnPlan, agent: str, framework: str) -> Run:
+        now, lease = self._settings.clock(), self._lease()
+        run = Run(
+            id=new_run_id(now),
+            chat_id=thread.chat.id,
+            owner=thread.chat.owner,
+            agent=agent,
+            framework=framework,
+            lease_owner=lease.owner,
+            lease_until=lease.until,
+            first_event_index=thread.event_index,
+            started_at=now,
+        )
+        if plan.added is not None:
+            thread.add(now, plan.added)
+        thread.add(now, run.id)
+        thread.runs.append(run.id)
+        self._recordings[run.id] = Recording(run)
+        self._touch(thread)
+        return run
+
+    # Runs
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        return self._owned(owner, run_id).run
+
+    async def runs(self, owner: str, chat_id: str) -> list[Run]:
+        return [self._recordings[run_id].run for run_id in self._thread(owner, chat_id).runs]
+
+    async def request_stop(self, owner: str, run_id: str) -> Run:
+        recording = self._owned(owner, run_id)
+        if recording.run.status != "done" and recording.run.stop_requested_at is None:
+            now = self._settings.clock()
+            recording.run = replace(recording.run, stop_requested_at=now)
+        return recording.run
+
+    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
+        used = []
+        for run_id in self._thread(owner, chat_id).runs:
+            run = self._recordings[run_id].run
+            totals = self._fold(run_id).usage
+            if run.status == "done" and totals is not None:
+                used.append(
+                    RunUsage(
+                        run_id=run_id, agent=run.agent, started_at=run.started_at, totals=totals
+                    )
+                )
+        return used
+
+    def _owned(self, owner: str, run_id: str) -> Recording:
+        recording = self._recordings.get(RunId(run_id))
+        if recording is not None and recording.run.owner == owner:
+            return recording
+        raise LogDeleted(run_id) if self._deleted.get(run_id) == owner else RunNotFound(run_id)
+
+    # Chats
+
+    async def chat(self, owner: str, chat_id: str) -> Chat:
+        return self._thread(owner, chat_id).chat
+
+    async def chats(
+        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+    ) -> ChatPage:
+        end = read_cursor(before, 2) if before is not None else None
+        threads = [thread for thread in self._threads.values() if thread.chat.owner == owner]
+        placed = sorted(((t.chat.updated_at, t.n), t) for t in threads)
+        found = [
+            (place, thread.chat)
+            for place, thread in reversed(placed)
+            if (end is None or place < end) and self._says(thread, query.casefold())
+        ]
+        more = write_cursor(*found[limit - 1][0]) if len(found) > limit else None
+        return ChatPage(chats=tuple(chat for _, chat in found[:limit]), before=more)
+
+    async def history(self, owner: str, chat_id: str) -> History:
+        thread = self._thread(owner, chat_id)
+        active = self._active(thread)
+        messages = tuple(map(self._stored, self._at_rest(thread, active)))
+        return History(chat=thread.chat, messages=messages, active=active)
+
+    async def messages(
+        self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
+    ) -> MessagePage:
+        (end,) = read_cursor(before, 1) if before is not None else (None,)
+        thread = self._thread(owner, chat_id)
+        active = self._active(thread)
+        rows = [row for row in self._at_rest(thread, active) if end is None or row.n < end]
+        page = rows[-limit:]
+        more = write_cursor(page[0].n) if len(rows) > limit else None
+        return MessagePage(messages=tuple(map(self._stored, page)), active=active, before=more)
+
+    async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
+        thread = self._thread(owner, chat_id)
+        thread.chat = replace(thread.chat, title=title)
+        return thread.chat
+
+    async def delete(self, owner: str, chat_id: str) -> None:
+        thread = self._thread(owner, chat_id)
+        del self._threads[chat_id]
+        gone = set(thread.runs)
+        self._keys = {key: begun for key, begun in self._keys.items() if begun[1] not in gone}
+        for run_id in thread.runs:
+            del self._recordings[run_id]
+            self._deleted[run_id] = owner
+            self._unpublish(run_id)
+
+    def _thread(self, owner: str, chat_id: str) -> Thread:
+        thread = self._threads.get(chat_id)
+        if thread is None or thread.chat.owner != owner:
+            raise ChatNotFound(chat_id)
+        return thread
+
+    # Messages
+
+    def _active(self, thread: Thread) -> Run | None:
+        """The running one; else the last that waits."""
+        runs = [self._recordings[run_id].run for run_id in thread.runs]
+        active = [run for run in runs if run.status != "done" and not run.superseded]
+        running = [run for run in active if run.status == "running"]
+        return (running or active)[-1] if active else None
+
+    def _at_rest(self, thread: Thread, active: Run | None) -> list[Row]:
+        return [row for row in thread.live() if active is None or row.said != active.id]
+
+    def _stored(self, row: Row) -> StoredMessage:
+        if isinstance(row.said, UserMessage):
+            return StoredMessage(
+                id=row.said.id, role="user", created_at=row.created_at, body=row.said
+            )
+        return StoredMessage(
+            id=row.said,
+            role="assistant",
+            created_at=row.created_at,
+            body=self._fold(row.said),
+            run_id=row.said,
+        )
+
+    def _fold(self, run_id: RunId) -> Message:
+        recording = self._recordings[run_id]
+        if recording.folded is None or recording.folded_seq < recording.run.tail_seq:
+            recording.folded = fold(recording.entries, run_id)
+            recording.folded_seq = recording.run.tail_seq
+        return recording.folded
+
+    def _says(self, thread: Thread, query: str) -> bool:
+        return query in thread.chat.title.casefold() or any(
+            query in self._words(row).casefold() for row in thread.live()
+        )
+
+    def _words(self, row: Row) -> str:
+        """What is searched: an answer only when it is whole."""
+        if isinstance(row.said, UserMessage):
+            return row.said.text
+        ended = self._recordings[row.said].run.status == "done"
+        return self._fold(row.said).content if ended else ""

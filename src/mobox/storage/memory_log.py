@@ -1,0 +1,205 @@
+"""The log of a store that keeps everything in memory.
+
+Nothing here awaits between looking and writing, so every method is atomic.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from mobox.errors import BadCursor, Fenced, RunActive, RunNotFound
+from mobox.events import LogEntry, StreamEvent
+from mobox.message import Message
+from mobox.storage.chats import Chat
+from mobox.storage.following import Following
+from mobox.storage.log import PAGE, Position, RawEntry, RawLine, Run, RunId, keep_raw
+from mobox.storage.runs import Lease, after_events, in_next_leg, released, taken_over
+from mobox.storage.settings import Settings
+from mobox.turn import HistoryMessage, UserMessage
+
+__all__ = ["MemoryLog", "Recording", "Row", "Thread"]
+
+
+class Row:
+    """A message: a user's, or the place of an assistant's."""
+
+    def __init__(self, n: int, created_at: int, said: UserMessage | RunId) -> None:
+        self.n = n
+        self.created_at = created_at
+        self.said = said
+        self.superseded = False
+
+    def outline(self) -> HistoryMessage:
+        if isinstance(self.said, UserMessage):
+            return HistoryMessage(id=self.said.id, role="user")
+        return HistoryMessage(id=self.said, role="assistant")
+
+
+class Thread:
+    """A chat and what is in it."""
+
+    def __init__(self, chat: Chat, n: int) -> None:
+        self.chat = chat
+        self.n = n
+        self.rows: list[Row] = []
+        self.runs: list[RunId] = []
+        self.event_index = 0
+
+    def live(self) -> list[Row]:
+        return [row for row in self.rows if not row.superseded]
+
+    def add(self, now: int, said: UserMessage | RunId) -> None:
+        self.rows.append(Row(len(self.rows) + 1, now, said))
+
+
+class Recording:
+    """A run and its log."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.entries: list[LogEntry] = []
+        self.raw: list[RawEntry] = []
+        self.folded: Message | None = None
+        self.folded_seq = 0
+
+
+class MemoryLog(Following):
+    """Runs and their logs, in dictionaries."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(poll_seconds=None)
+        self._settings = settings
+        self._chats_made = 0
+        self._holder = f"memory-{secrets.token_hex(8)}"
+        self._id = 0
+        self._threads: dict[str, Thread] = {}
+        self._recordings: dict[RunId, Recording] = {}
+
+    # Writers
+
+    async def append(
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        raw: Sequence[RawLine] = (),
+        event_count: int | None = None,
+    ) -> list[LogEntry]:
+        recording = self._recording(run_id, epoch)
+        run = after_events(recording.run, epoch, events, self._lease(), self._settings.clock())
+        self._check_alone(recording.run, run)
+        seqs = range(recording.run.tail_seq + 1, run.tail_seq + 1)
+        tally = (run.raw_lines, run.raw_bytes)
+        kept, (lines, size) = keep_raw(raw, seqs, tally, self._settings.raw_bytes)
+        recording.raw += kept
+        run = replace(run, raw_lines=lines, raw_bytes=size)
+        if event_count is not None:
+            self._threads[run.chat_id].event_index = run.first_event_index + event_count
+        return self._commit(recording, run, events, ts)
+
+    async def next_leg(
+        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+    ) -> Run:
+        recording = self._recording(run_id, epoch)
+        run = in_next_leg(recording.run, epoch, events, self._lease(), self._settings.clock())
+        self._check_alone(recording.run, run)
+        self._commit(recording, run, events, ts)
+        return recording.run
+
+    async def expired(self) -> list[Run]:
+        now = self._settings.clock()
+        return [run for run in self._running() if (run.lease_until or 0) <= now]
+
+    async def take_over(self, run_id: RunId, epoch: int) -> Run:
+        recording = self._recording(run_id, epoch)
+        now = self._settings.clock()
+        recording.run = taken_over(recording.run, epoch, self._lease(), now)
+        return recording.run
+
+    async def release(self, run_id: RunId, epoch: int) -> None:
+        recording = self._recording(run_id, epoch)
+        recording.run = released(recording.run, epoch)
+
+    async def stopping(self) -> list[Run]:
+        return [
+            run
+            for run in self._running()
+            if run.lease_owner == self._holder and run.stop_requested_at is not None
+        ]
+
+    def _running(self) -> list[Run]:
+        runs = [recording.run for recording in self._recordings.values()]
+        return [run for run in runs if run.status == "running"]
+
+    def _recording(self, run_id: RunId, epoch: int) -> Recording:
+        if run_id not in self._recordings:
+            raise Fenced(run_id, epoch)
+        return self._recordings[run_id]
+
+    def _lease(self) -> Lease:
+        """A lease that never runs out: the store and its writers live and die together."""
+        return Lease(self._holder, sys.maxsize)
+
+    def _check_alone(self, before: Run, after: Run) -> None:
+        """One running run per chat, also when one goes on that was waiting."""
+        if after.status == "running" and before.status != "running":
+            self._check_none_runs(self._threads[after.chat_id])
+
+    def _check_none_runs(self, thread: Thread) -> None:
+        for run_id in thread.runs:
+            if self._recordings[run_id].run.status == "running":
+                raise RunActive(run_id)
+
+    def _commit(
+        self,
+        recording: Recording,
+        run: Run,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+    ) -> list[LogEntry]:
+        first = recording.run.tail_seq + 1
+        entries = [
+            LogEntry(first + n, self._id + n + 1, ts, event) for n, event in enumerate(events)
+        ]
+        self._id += len(events)
+        recording.entries += entries
+        if run.status != recording.run.status:
+            self._touch(self._threads[run.chat_id])
+        recording.run = run
+        self._publish(run.id, Position(run.tail_seq, run.status), entries, 0)
+        return entries
+
+    def _touch(self, thread: Thread) -> None:
+        thread.chat = replace(thread.chat, updated_at=self._settings.clock())
+
+    # Readers
+
+    async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
+        lines = self._recordings[run_id].raw if run_id in self._recordings else []
+        return [line for line in lines if line.n > after][:limit]
+
+    async def drop_raw(self, ended_before: int) -> int:
+        dropped = 0
+        for recording in self._recordings.values():
+            ended_at = recording.run.ended_at
+            if ended_at is not None and ended_at < ended_before:
+                dropped += len(recording.raw)
+                recording.raw = []
+        return dropped
+
+    async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
+        runs = [self._recordings[run_id].run for run_id in run_ids if run_id in self._recordings]
+        return {run.id: Position(run.tail_seq, run.status) for run in runs}
+
+    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+        if run_id not in self._recordings:
+            raise RunNotFound(run_id)
+        entries = self._recordings[run_id].entries
+        if not 0 <= after <= len(entries):
+            raise BadCursor(after, len(entries))
+        return entries[after : after + limit]

@@ -1,0 +1,257 @@
+"""Appending to logs: the batches of many runs in a handful of statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import repeat
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mobox.errors import Fenced, RunActive, RunNotFound
+from mobox.events import LogEntry, StreamEvent
+from mobox.storage.log import Position, RawLine, Run, RunId, Status, keep_raw, status_after
+from mobox.storage.runs import after_events, in_next_leg
+from mobox.storage.sqlite.rows import Row, encode_events, find_run, insert_many, save_run
+from mobox.storage.sqlite.transaction import LAST_ID, Transaction
+
+__all__ = [
+    "Append",
+    "Appended",
+    "NextLeg",
+    "append_all",
+    "append_one",
+    "check_none_runs",
+    "prepare",
+    "start_next_leg",
+]
+
+
+class Append(Struct, frozen=True, kw_only=True):
+    """A batch as the writer gets it."""
+
+    run_id: RunId
+    epoch: int
+    events: Sequence[StreamEvent]
+    ts: int | None
+    raw: Sequence[RawLine] = ()
+    event_count: int | None = None
+    rows: list[tuple[int, bytes]]
+    is_plain: bool
+    """A running run runs on: nothing but its log changes."""
+
+    @property
+    def size(self) -> int:
+        return sum(len(data) for _, data in self.rows)
+
+
+class Appended(Struct, frozen=True):
+    """A batch in its log."""
+
+    run_id: RunId
+    position: Position
+    entries: list[LogEntry]
+    size: int
+
+
+class NextLeg(Struct, frozen=True):
+    """A run that goes on, and what it goes on with."""
+
+    run: Run
+    answers: Appended
+
+
+class _Written(Struct, array_like=True):
+    """What an append changes of a run that goes on running."""
+
+    id: RunId
+    n: int
+    epoch: int
+    status: Status
+    tail_seq: int
+    raw_lines: int
+    raw_bytes: int
+
+
+Outcome = Appended | Exception
+
+
+def prepare(
+    run_id: RunId,
+    epoch: int,
+    events: Sequence[StreamEvent],
+    ts: int | None,
+    raw: Sequence[RawLine] = (),
+    event_count: int | None = None,
+) -> Append:
+    """Encode and check here, so that what cannot be stored fails its caller and nobody else."""
+    if ts is not None and not -(2**63) <= ts < 2**63:
+        raise OverflowError(f"{ts} is no time that can be stored")
+    is_plain = event_count is None and status_after("running", events) == "running"
+    return Append(
+        run_id=run_id,
+        epoch=epoch,
+        events=events,
+        ts=ts,
+        raw=raw,
+        event_count=event_count,
+        rows=encode_events(events),
+        is_plain=is_plain,
+    )
+
+
+# Many at once
+
+_FIND = f"""
+SELECT ({LAST_ID}),
+    json_group_array(json_array(id, n, epoch, status, tail_seq, raw_lines, raw_bytes))
+FROM run WHERE id IN (SELECT value FROM json_each(?))
+"""
+_ADVANCE = """
+UPDATE run SET
+    tail_seq = json_extract(j.value, '$[1]'),
+    raw_lines = json_extract(j.value, '$[2]'),
+    raw_bytes = json_extract(j.value, '$[3]')
+FROM json_each(?) AS j WHERE run.n = json_extract(j.value, '$[0]')
+"""
+_EVENT_ROW = "(?, ?, ?, ?, ?, CAST(? AS TEXT))"
+_RAW_ROW = "(?, ?, ?, ?, ?)"
+_find_decoder = msgspec.json.Decoder(list[_Written])
+
+
+def append_all(
+    transaction: Transaction,
+    appends: Sequence[Append],
+    one_by_one: Callable[[Append], Outcome],
+) -> list[Outcome]:
+    """Append batches in their order; those that change more than a log go `one_by_one`."""
+    written = _find(transaction, appends)
+    special = {append.run_id for append in appends if not append.is_plain}
+    special |= {run.id for run in written.values() if run.status == "waiting"}
+    bulk = _Bulk(transaction, written)
+    outcomes = [bulk.append(append) if append.run_id not in special else None for append in appends]
+    bulk.write()
+    return [
+        one_by_one(append) if outcome is None else outcome
+        for append, outcome in zip(appends, outcomes, strict=True)
+    ]
+
+
+def _find(transaction: Transaction, appends: Sequence[Append]) -> dict[RunId, _Written]:
+    names = json.dumps([append.run_id for append in appends])
+    ((last_id, found),) = transaction.connection.execute(_FIND, (names,)).fetchall()
+    transaction.know_last_id(last_id)
+    return {run.id: run for run in _find_decoder.decode(found)}
+
+
+class _Bulk:
+    """Batches that are written together."""
+
+    def __init__(self, transaction: Transaction, written: dict[RunId, _Written]) -> None:
+        self._transaction = transaction
+        self._written = written
+        self._changed: dict[int, _Written] = {}
+        self._events: list[Row] = []
+        self._raw: list[Row] = []
+
+    def append(self, append: Append) -> Outcome:
+        run = self._written.get(append.run_id)
+        if run is None or run.epoch != append.epoch or run.status == "done":
+            return Fenced(append.run_id, append.epoch)
+        seqs = range(run.tail_seq + 1, run.tail_seq + len(append.events) + 1)
+        entries, events = _number(self._transaction, append, run.n, seqs)
+        self._events += events
+        if append.raw:
+            tally = (run.raw_lines, run.raw_bytes)
+            raw, (run.raw_lines, run.raw_bytes) = _raw_rows(
+                self._transaction, append, run.n, seqs, tally
+            )
+            self._raw += raw
+        run.tail_seq += len(append.events)
+        self._changed[run.n] = run
+        return Appended(run.id, Position(run.tail_seq, "running"), entries, append.size)
+
+    def write(self) -> None:
+        connection = self._transaction.connection
+        insert_many(connection, "event", _EVENT_ROW, self._events)
+        insert_many(connection, "raw", _RAW_ROW, self._raw)
+        changed = [
+            (run.n, run.tail_seq, run.raw_lines, run.raw_bytes) for run in self._changed.values()
+        ]
+        if changed:
+            connection.execute(_ADVANCE, (json.dumps(changed),))
+
+
+def _number(
+    transaction: Transaction, append: Append, run: int, seqs: range
+) -> tuple[list[LogEntry], list[Row]]:
+    """The entries of a batch, and their rows."""
+    first_id = id_ = transaction.take_ids(len(seqs))
+    rows: list[Row] = []
+    last_seq = seqs.start - 1
+    for count, data in append.rows:
+        last_seq += count
+        rows.append((run, last_seq, count, id_, append.ts, data))
+        id_ += count
+    ids = range(first_id, id_)
+    return list(map(LogEntry, seqs, ids, repeat(append.ts), append.events)), rows
+
+
+def _raw_rows(
+    transaction: Transaction, append: Append, run: int, seqs: range, tally: tuple[int, int]
+) -> tuple[list[Row], tuple[int, int]]:
+    kept, tally = keep_raw(append.raw, seqs, tally, transaction.settings.raw_bytes)
+    return [(run, raw.n, raw.line, raw.first_seq, raw.last_seq) for raw in kept], tally
+
+
+# One that changes its run
+
+
+def append_one(transaction: Transaction, append: Append) -> Appended:
+    """Append a batch that may let its run wait, go on or end."""
+    return _append_as(transaction, append, after_events)[1]
+
+
+def start_next_leg(transaction: Transaction, append: Append) -> NextLeg:
+    """Append the answers that a waiting run goes on with."""
+    return NextLeg(*_append_as(transaction, append, in_next_leg))
+
+
+def _append_as(
+    transaction: Transaction, append: Append, change: Callable[..., Run]
+) -> tuple[Run, Appended]:
+    connection = transaction.connection
+    try:
+        n, chat, before = find_run(connection, append.run_id)
+    except RunNotFound as error:  # deleted: its writer must stop
+        raise Fenced(append.run_id, append.epoch) from error
+    run = change(before, append.epoch, append.events, transaction.lease, transaction.now)
+    if run.status == "running" and before.status != "running":
+        check_none_runs(transaction, chat)
+    seqs = range(before.tail_seq + 1, run.tail_seq + 1)
+    entries, events = _number(transaction, append, n, seqs)
+    raw, (lines, size) = _raw_rows(transaction, append, n, seqs, (run.raw_lines, run.raw_bytes))
+    insert_many(connection, "event", _EVENT_ROW, events)
+    insert_many(connection, "raw", _RAW_ROW, raw)
+    run = replace(run, raw_lines=lines, raw_bytes=size)
+    save_run(connection, n, run)
+    _tell_chat(transaction, append, chat, before, run)
+    return run, Appended(run.id, Position(run.tail_seq, run.status), entries, append.size)
+
+
+def _tell_chat(transaction: Transaction, append: Append, chat: int, before: Run, run: Run) -> None:
+    connection = transaction.connection
+    if run.status != before.status:
+        connection.execute("UPDATE chat SET updated_at = ? WHERE n = ?", (transaction.now, chat))
+    if append.event_count is not None:
+        index = run.first_event_index + append.event_count
+        connection.execute("UPDATE chat SET event_index = ? WHERE n = ?", (index, chat))
+
+
+def check_none_runs(transaction: Transaction, chat: int) -> None:
+    """One running run per chat."""
+    find = "SELECT id FROM run WHERE chat = ? AND status = 'running'"
+    if row := transaction.connection.execute(find, (chat,)).fetchone():
+        raise RunActive(row[0])

@@ -1,0 +1,131 @@
+"""The database file: how it is opened, and how it is brought up to date.
+
+Rule 1: a migration is a numbered file that never changes once released; each is one transaction.
+Rule 2: a database that a later version has written is not touched.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from importlib.resources import files
+from pathlib import Path
+
+from msgspec import Struct
+
+from mobox.errors import DatabaseTooNew, StorageError
+from mobox.storage.settings import Settings
+
+__all__ = ["Migration", "connect", "migrate", "migrations", "open_database"]
+
+_OLDEST_SQLITE = (3, 38, 0)  # the first with all of STRICT, RETURNING and JSON
+_CHECKPOINT_PAGES = 50_000  # 200 MB: a last resort, because a commit that copies takes long
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+_VERSIONS = """
+CREATE TABLE IF NOT EXISTS migration (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL
+) STRICT
+"""
+
+
+class Migration(Struct, frozen=True):
+    """One step of the schema."""
+
+    version: int
+    name: str
+    sql: str
+
+    def statements(self) -> Iterator[str]:
+        """Its statements one by one: `executescript` would commit what went before."""
+        statement = ""
+        for line in self.sql.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                yield statement
+                statement = ""
+
+
+def migrations() -> list[Migration]:
+    """All that this version knows, in order."""
+    found = []
+    for file in files("mobox.storage").joinpath("migrations").iterdir():
+        if match := _FILE.fullmatch(file.name):
+            sql = file.read_text(encoding="utf-8")
+            found.append(Migration(int(match[1]), match[2], sql))
+    return sorted(found, key=lambda migration: migration.version)
+
+
+def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
+    """The writer's connection to a database that is up to date."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        oldest = ".".join(map(str, _OLDEST_SQLITE))
+        raise StorageError(f"SQLite {oldest} or newer is needed, this is {sqlite3.sqlite_version}")
+    try:
+        connection = connect(path, settings)
+        with ExitStack() as on_failure:
+            on_failure.callback(connection.close)
+            _use_wal(connection, settings)
+            migrate(connection, migrations())
+            on_failure.pop_all()
+    except sqlite3.Error as error:
+        raise StorageError(f"{path} cannot be opened: {error}") from error
+    return connection
+
+
+def connect(path: Path, settings: Settings) -> sqlite3.Connection:
+    """One connection, for whichever thread uses it; transactions are begun by hand."""
+    connection = sqlite3.connect(
+        path, timeout=settings.busy_seconds, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(f"PRAGMA synchronous = {settings.synchronous}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection, settings: Settings) -> None:
+    """Changing the mode does not wait for others as a transaction does, so that is done here."""
+    deadline = time.monotonic() + settings.busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> None:
+    """Apply what is missing; if one fails, all before it stay and nothing of it does."""
+    connection.execute(_VERSIONS)
+    newest = known[-1].version
+    for migration in known:
+        connection.execute("BEGIN IMMEDIATE")  # another process may migrate too
+        try:
+            if _version(connection, newest) < migration.version:
+                _apply(connection, migration)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection, newest: int) -> int:
+    (found,) = connection.execute("SELECT coalesce(max(version), 0) FROM migration").fetchone()
+    version = int(found)
+    if version > newest:
+        raise DatabaseTooNew(version, newest)
+    return version
+
+
+def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
+    for statement in migration.statements():
+        connection.execute(statement)
+    now = time.time_ns() // 1_000_000
+    applied = (migration.version, migration.name, now)
+    connection.execute("INSERT INTO migration VALUES (?, ?, ?)", applied)

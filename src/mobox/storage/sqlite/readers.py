@@ -1,0 +1,71 @@
+"""The threads that read, each with a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from mobox.errors import StorageError
+from mobox.storage.settings import Settings
+from mobox.storage.sqlite.database import connect
+from mobox.storage.sqlite.reads import says
+
+__all__ = ["Readers"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Readers:
+    """Runs functions of a connection, each in one snapshot."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self._path = path
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(settings.readers, thread_name_prefix="mobox-reader")
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+
+    async def read(
+        self,
+        function: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """The function's result."""
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(
+                self._threads, lambda: self._snapshot(lambda c: function(c, *args, **kwargs))
+            )
+        except sqlite3.Error as error:
+            raise StorageError(f"the database cannot be read: {error}") from error
+
+    async def close(self) -> None:
+        """Let those who read finish."""
+        await asyncio.to_thread(self._threads.shutdown)
+        for connection in self._connections:
+            connection.close()
+
+    def _snapshot(self, function: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection()
+        connection.execute("BEGIN")
+        try:
+            return function(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = connect(self._path, self._settings)
+            connection.execute("PRAGMA query_only = ON")
+            connection.create_function("says", 2, says, deterministic=True)
+            self._local.connection = connection
+            self._connections.append(connection)
+        return connection

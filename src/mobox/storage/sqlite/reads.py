@@ -1,0 +1,179 @@
+"""Runs, logs and lists of chats as they are read: each function sees one snapshot."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
+from mobox.events import LogEntry
+from mobox.storage.chats import Chat, ChatPage
+from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.storage.log import Position, RawEntry, Run, RunId
+from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
+
+__all__ = [
+    "expired_runs",
+    "find_chat",
+    "iterate_log",
+    "list_chats",
+    "owned_run",
+    "positions",
+    "raw_lines",
+    "read_log",
+    "runs_of_chat",
+    "says",
+    "stopping_runs",
+]
+
+Connection = sqlite3.Connection
+
+_PAGE_BYTES = 256 * 1024
+"""A page ends early when its events are big: what a slow reader holds has a bound in bytes."""
+
+# Runs
+
+
+def owned_run(connection: Connection, owner: str, run_id: str) -> tuple[int, Run]:
+    """A run's number and the run, if it is this owner's."""
+    find = f"{RUN} WHERE run.id = ? AND chat.owner = ?"
+    if row := connection.execute(find, (run_id, owner)).fetchone():
+        return row[0], run_of(row)
+    deleted = "SELECT 1 FROM deleted_run WHERE id = ? AND owner = ?"
+    is_deleted = connection.execute(deleted, (run_id, owner)).fetchone() is not None
+    raise LogDeleted(run_id) if is_deleted else RunNotFound(run_id)
+
+
+def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
+    """See `Chats.runs`."""
+    n, _ = find_chat(connection, owner, chat_id)
+    return _runs(connection, "WHERE run.chat = ? ORDER BY run.n", n)
+
+
+def expired_runs(connection: Connection, now: int) -> list[Run]:
+    """See `Log.expired`."""
+    is_over = "(run.lease_until IS NULL OR run.lease_until <= ?)"
+    return _runs(connection, f"WHERE run.status = 'running' AND {is_over} ORDER BY run.n", now)
+
+
+def stopping_runs(connection: Connection, holder: str) -> list[Run]:
+    """See `Log.stopping`."""
+    asked = "run.lease_owner = ? AND run.stop_requested_at IS NOT NULL"
+    return _runs(connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder)
+
+
+def _runs(connection: Connection, where: str, value: Any) -> list[Run]:
+    return [run_of(row) for row in connection.execute(f"{RUN} {where}", (value,))]
+
+
+# Logs
+
+
+def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[RunId, Position]:
+    """How far logs have come; those that are not there are left out."""
+    find = "SELECT id, tail_seq, status FROM run WHERE id IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(find, (json.dumps(run_ids),))
+    return {id_: Position(tail, status) for id_, tail, status in rows}
+
+
+def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+    """See `Log.read`."""
+    find = "SELECT n, tail_seq FROM run WHERE id = ?"
+    row = connection.execute(find, (run_id,)).fetchone()
+    if row is None:
+        raise RunNotFound(run_id)
+    if not 0 <= after <= row[1]:
+        raise BadCursor(after, row[1])
+    entries: list[LogEntry] = []
+    size = 0
+    for more, more_size in iterate_log(connection, row[0], after):
+        entries += more
+        size += more_size
+        if len(entries) >= limit or size >= _PAGE_BYTES:
+            break
+    return entries[:limit]
+
+
+def iterate_log(
+    connection: Connection, run: int, after: int = 0
+) -> Iterator[tuple[list[LogEntry], int]]:
+    """The rest of a log, in pieces, with the size of each."""
+    find = """
+    SELECT last_seq, count, first_id, ts, CAST(events AS BLOB)
+    FROM event WHERE run = ? AND last_seq > ? ORDER BY last_seq
+    """
+    for last_seq, count, first_id, ts, data in connection.execute(find, (run, after)):
+        entries = entries_of(last_seq, count, first_id, ts, data)
+        yield entries[max(0, after - last_seq + count) :], len(data)
+
+
+def raw_lines(connection: Connection, run_id: RunId, after: int, limit: int) -> list[RawEntry]:
+    """See `Log.raw_lines`."""
+    find = """
+    SELECT raw.n, line, first_seq, last_seq FROM raw JOIN run ON run.n = raw.run
+    WHERE run.id = ? AND raw.n > ? ORDER BY raw.n LIMIT ?
+    """
+    return [
+        RawEntry(n=n, line=line, first_seq=first_seq, last_seq=last_seq)
+        for n, line, first_seq, last_seq in connection.execute(find, (run_id, after, limit))
+    ]
+
+
+# Chats
+
+
+def find_chat(connection: Connection, owner: str, chat_id: str) -> tuple[int, Chat]:
+    """A chat's number and the chat, if it is this owner's."""
+    row = connection.execute(f"{CHAT} WHERE id = ? AND owner = ?", (chat_id, owner)).fetchone()
+    if row is None:
+        raise ChatNotFound(chat_id)
+    return row[0], chat_of(row)
+
+
+_LISTED = """
+WHERE owner = :owner AND (updated_at, n) < (:updated_at, :n) {filter}
+ORDER BY updated_at DESC, n DESC LIMIT :limit
+"""
+_FOUND = """
+AND ({title} OR EXISTS (
+    SELECT 1 FROM message WHERE chat = chat.n AND superseded = 0 AND {content}
+))
+"""
+_LIKE = "{} LIKE :pattern ESCAPE '\\'"
+_SAYS = "says({}, :query)"
+_LATEST = (2**62, 0)
+_ESCAPES = str.maketrans({character: "\\" + character for character in "\\%_"})
+
+
+def list_chats(
+    connection: Connection, owner: str, before: str | None, limit: int, query: str
+) -> ChatPage:
+    """See `Chats.chats`."""
+    updated_at, n = read_cursor(before, 2) if before is not None else _LATEST
+    asked = {
+        "owner": owner,
+        "updated_at": updated_at,
+        "n": n,
+        "limit": limit + 1,
+        "pattern": f"%{query.translate(_ESCAPES)}%",
+        "query": query.casefold(),
+    }
+    listed = f"{CHAT} {_LISTED.format(filter=_filter(query))}"
+    rows = connection.execute(listed, asked).fetchall()
+    chats = tuple(map(chat_of, rows[:limit]))
+    more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
+    return ChatPage(chats=chats, before=more)
+
+
+def _filter(query: str) -> str:
+    """LIKE is fast, but knows the cases of ASCII only."""
+    condition = _LIKE if query.isascii() else _SAYS
+    found = _FOUND.format(title=condition.format("title"), content=condition.format("content"))
+    return found if query else ""
+
+
+def says(text: str, query: str) -> bool:
+    """Whether a text contains the query, which is in lower case; a function of the database."""
+    return query in text.casefold()

@@ -1,0 +1,119 @@
+"""Rows of the database as values, and back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+import msgspec
+
+from mobox.errors import RunNotFound
+from mobox.events import AnyEvent, LogEntry, StreamEvent, decode
+from mobox.storage.chats import Chat
+from mobox.storage.log import Run
+
+__all__ = [
+    "CHAT",
+    "EVENTS_PER_ROW",
+    "RUN",
+    "chat_of",
+    "encode_events",
+    "entries_of",
+    "find_run",
+    "insert_many",
+    "run_of",
+    "save_run",
+]
+
+Row = tuple[Any, ...]
+
+EVENTS_PER_ROW = 256
+"""A longer append becomes several rows, so that a page of it needs no more than a page."""
+
+_OWN = [name for name in Run.__struct_fields__ if name not in ("chat_id", "owner")]
+_CHANGING = [name for name in _OWN if name not in ("id", "agent", "framework", "started_at")]
+
+RUN = f"""
+SELECT run.n, run.chat, chat.id, chat.owner, {", ".join(f"run.{name}" for name in _OWN)}
+FROM run JOIN chat ON chat.n = run.chat
+"""
+_SAVE_RUN = f"UPDATE run SET {', '.join(f'{name} = ?' for name in _CHANGING)} WHERE n = ?"
+
+CHAT = "SELECT n, id, owner, title, created_at, updated_at FROM chat"
+
+_INSERT_SIZES = (256, 128, 64, 32, 16, 8, 4, 2, 1)
+
+
+def run_of(row: Row) -> Run:
+    """The run of a row that `RUN` selects."""
+    fields = dict(zip(_OWN, row[4:], strict=True))
+    fields["superseded"] = bool(fields["superseded"])
+    return Run(chat_id=row[2], owner=row[3], **fields)
+
+
+def find_run(connection: sqlite3.Connection, run_id: str) -> tuple[int, int, Run]:
+    """The numbers of a run and of its chat, and the run itself."""
+    row = connection.execute(f"{RUN} WHERE run.id = ?", (run_id,)).fetchone()
+    if row is None:
+        raise RunNotFound(run_id)
+    return row[0], row[1], run_of(row)
+
+
+def save_run(connection: sqlite3.Connection, n: int, run: Run) -> None:
+    """Write what can change of a run."""
+    connection.execute(_SAVE_RUN, [*(getattr(run, name) for name in _CHANGING), n])
+
+
+def chat_of(row: Row) -> Chat:
+    """The chat of a row that `CHAT` selects."""
+    _, id_, owner, title, created_at, updated_at = row
+    return Chat(id=id_, owner=owner, title=title, created_at=created_at, updated_at=updated_at)
+
+
+def insert_many(connection: sqlite3.Connection, into: str, form: str, rows: Sequence[Row]) -> None:
+    """Insert rows with as few statements as can be.
+
+    With every statement this thread lets the others run, and with a busy event loop among them it
+    waits up to 5 ms to be let in again: that, not the database, is what a row would cost.
+    """
+    start = 0
+    for size in _INSERT_SIZES:
+        while len(rows) - start >= size:
+            values = [value for row in rows[start : start + size] for value in row]
+            connection.execute(f"INSERT INTO {into} VALUES {', '.join([form] * size)}", values)
+            start += size
+
+
+# Events
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[AnyEvent]).decode
+_decode_raw = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
+    """The events as JSON, a row each: how many, and what."""
+    rows = (events[i : i + EVENTS_PER_ROW] for i in range(0, len(events), EVENTS_PER_ROW))
+    return [(len(row), _encode(row)) for row in rows]
+
+
+def entries_of(
+    last_seq: int, count: int, first_id: int, ts: int | None, data: bytes
+) -> list[LogEntry]:
+    """The entries of a row."""
+    first = last_seq - count + 1
+    try:
+        events = _decode(data)
+    except msgspec.DecodeError:
+        events = _foreign_events(data)
+    numbers = range(first, last_seq + 1)
+    ids = range(first_id, first_id + count)
+    return list(map(LogEntry, numbers, ids, repeat(ts), events))
+
+
+def _foreign_events(data: bytes) -> list[StreamEvent]:
+    """Another version's events: what is unknown here becomes RAW, as everywhere."""
+    line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
+    return [decode(line % bytes(event)).event for event in _decode_raw(data)]

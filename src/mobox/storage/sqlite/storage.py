@@ -1,0 +1,185 @@
+"""A store in a SQLite file: one thread writes, a few read, and the event loop waits for neither."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Self, TypeVar
+
+from mobox.errors import Fenced
+from mobox.events import LogEntry, StreamEvent
+from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, RunUsage
+from mobox.storage.following import Following
+from mobox.storage.log import PAGE, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.settings import Settings
+from mobox.storage.sqlite import messages, reads, turns
+from mobox.storage.sqlite.appends import Appended, NextLeg, prepare, start_next_leg
+from mobox.storage.sqlite.checkpoints import Checkpoints
+from mobox.storage.sqlite.database import open_database
+from mobox.storage.sqlite.messages import Fold, Told, store_fold
+from mobox.storage.sqlite.readers import Readers
+from mobox.storage.sqlite.transaction import Transaction
+from mobox.storage.sqlite.writer import Writer
+from mobox.turn import Request
+
+__all__ = ["SqliteStorage"]
+
+T = TypeVar("T")
+
+
+class SqliteStorage(Following):
+    """Everything in one file; open it with `SqliteStorage.open`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, settings: Settings) -> None:
+        super().__init__(settings.poll_seconds)
+        self._settings = settings
+        self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._writer = Writer(connection, settings, self._holder, self._publish_all)
+        self._readers = Readers(path, settings)
+        self._checkpoints = Checkpoints(path, settings)
+
+    @classmethod
+    async def open(cls, path: Path, settings: Settings | None = None) -> Self:
+        """Open a database, made or brought up to date if need be, in the running event loop."""
+        settings = settings or Settings()
+        connection = await asyncio.to_thread(open_database, path, settings)
+        return cls(connection, path, settings)
+
+    async def close(self) -> None:
+        await self._stop_polling()
+        await self._writer.close()
+        await self._readers.close()
+        await asyncio.to_thread(self._checkpoints.close)
+
+    # Writers
+
+    async def append(
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        raw: Sequence[RawLine] = (),
+        event_count: int | None = None,
+    ) -> list[LogEntry]:
+        batch = prepare(run_id, epoch, events, ts, raw, event_count)
+        appended: Appended = await self._writer.submit(batch)
+        return appended.entries
+
+    async def next_leg(
+        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+    ) -> Run:
+        batch = prepare(run_id, epoch, events, ts)
+        leg = await self._write(lambda transaction: start_next_leg(transaction, batch))
+        return leg.run
+
+    async def expired(self) -> list[Run]:
+        return await self._readers.read(reads.expired_runs, self._settings.clock())
+
+    async def take_over(self, run_id: RunId, epoch: int) -> Run:
+        return await self._write(lambda t: turns.take_over(t, run_id, epoch))
+
+    async def release(self, run_id: RunId, epoch: int) -> None:
+        await self._write(lambda t: turns.release(t, run_id, epoch))
+
+    async def stopping(self) -> list[Run]:
+        return await self._readers.read(reads.stopping_runs, self._holder)
+
+    async def drop_raw(self, ended_before: int) -> int:
+        return await self._write(lambda t: turns.drop_raw(t, ended_before))
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        done: T = await self._writer.submit(work)
+        return done
+
+    def _publish_all(self, outcomes: Iterable[object]) -> None:
+        """Tell the readers, before the writers, what was committed."""
+        self._checkpoints.note_commit()
+        for outcome in outcomes:
+            match outcome:
+                case Appended() as told:
+                    self._publish(told.run_id, told.position, told.entries, told.size)
+                case NextLeg(answers=told):
+                    self._publish(told.run_id, told.position, told.entries, told.size)
+                case Fenced():
+                    self._hand_over(RunId(outcome.run_id))
+                case _:
+                    pass
+
+    # Readers
+
+    async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
+        return await self._readers.read(reads.raw_lines, run_id, after, limit)
+
+    async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
+        return await self._readers.read(reads.positions, run_ids)
+
+    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+        return await self._readers.read(reads.read_log, run_id, after, limit)
+
+    # Turns and runs
+
+    async def begin_turn(
+        self, owner: str, request: Request, agent: str, framework: str
+    ) -> BegunTurn:
+        return await self._write(lambda t: turns.begin_turn(t, owner, request, agent, framework))
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        _, run = await self._readers.read(reads.owned_run, owner, run_id)
+        return run
+
+    async def runs(self, owner: str, chat_id: str) -> list[Run]:
+        return await self._readers.read(reads.runs_of_chat, owner, chat_id)
+
+    async def request_stop(self, owner: str, run_id: str) -> Run:
+        return await self._write(lambda t: turns.request_stop(t, owner, run_id))
+
+    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
+        await self._catch_up(owner, chat_id)
+        return await self._readers.read(messages.read_usage, owner, chat_id)
+
+    # Chats and messages
+
+    async def chat(self, owner: str, chat_id: str) -> Chat:
+        _, chat = await self._readers.read(reads.find_chat, owner, chat_id)
+        return chat
+
+    async def chats(
+        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+    ) -> ChatPage:
+        if query:
+            await self._catch_up(owner)
+        return await self._readers.read(reads.list_chats, owner, before, limit, query)
+
+    async def history(self, owner: str, chat_id: str) -> History:
+        return self._keep_folds(await self._readers.read(messages.read_history, owner, chat_id))
+
+    async def messages(
+        self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
+    ) -> MessagePage:
+        read = self._readers.read(messages.read_messages, owner, chat_id, before, limit)
+        return self._keep_folds(await read)
+
+    async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
+        return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
+
+    async def delete(self, owner: str, chat_id: str) -> None:
+        for run_id in await self._write(lambda t: turns.delete_chat(t, owner, chat_id)):
+            self._unpublish(run_id)
+
+    def _keep_folds(self, told: Told[T]) -> T:
+        """Nobody waits for a cache: a fold that is not kept is made again."""
+        for made in told.folds:
+            self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
+        return told.value
+
+    async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
+        while made := await self._readers.read(messages.folds_behind, owner, chat_id):
+            await asyncio.gather(*map(self._keep, made))
+
+    def _keep(self, made: Fold) -> asyncio.Future[None]:
+        return self._writer.submit(lambda transaction: store_fold(transaction, made))

@@ -1,0 +1,184 @@
+"""What owners and supervisors change: jobs of the writer, each all or nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
+from mobox.storage.chats import BegunTurn, Chat
+from mobox.storage.log import Run, RunId
+from mobox.storage.runs import released, taken_over
+from mobox.storage.sqlite.appends import check_none_runs
+from mobox.storage.sqlite.reads import find_chat, owned_run
+from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
+from mobox.storage.sqlite.transaction import Transaction
+from mobox.storage.turns import TurnPlan, fingerprint, new_run_id, plan_turn, title_of
+from mobox.turn import HistoryMessage, Request
+
+__all__ = [
+    "begin_turn",
+    "delete_chat",
+    "drop_raw",
+    "release",
+    "rename_chat",
+    "request_stop",
+    "take_over",
+]
+
+_ADD_RUN = """
+INSERT INTO run (
+    id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
+    first_event_index, started_at, superseded, raw_lines, raw_bytes
+) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, ?, 0, 0, 0) RETURNING n
+"""
+_ADD_MESSAGE = """
+INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
+_encode = msgspec.json.Encoder().encode
+
+
+# Turns
+
+
+def begin_turn(
+    transaction: Transaction, owner: str, request: Request, agent: str, framework: str
+) -> BegunTurn:
+    """See `Chats.begin_turn`."""
+    if (begun := _begun(transaction, owner, request)) is not None:
+        return BegunTurn(run=begun, created=False)
+    chat = _chat_for(transaction, owner, request)
+    check_none_runs(transaction, chat)
+    live = _live(transaction, chat)
+    plan = plan_turn([message for _, message in live], request)
+    _supersede(transaction, [n for n, _ in live[plan.kept :]])
+    n, run = _add_run(transaction, chat, agent, framework)
+    _add_messages(transaction, chat, plan, n, run)
+    if request.idempotency_key is not None:
+        key = (owner, request.idempotency_key, fingerprint(request), n)
+        transaction.connection.execute("INSERT INTO idempotency_key VALUES (?, ?, ?, ?)", key)
+    return BegunTurn(run=run, created=True)
+
+
+def _begun(transaction: Transaction, owner: str, request: Request) -> Run | None:
+    key = request.idempotency_key
+    find = "SELECT fingerprint, run FROM idempotency_key WHERE owner = ? AND key = ?"
+    row = transaction.connection.execute(find, (owner, key)).fetchone()
+    if row is None or key is None:
+        return None
+    if row[0] != fingerprint(request):
+        raise KeyReused(key)
+    found = transaction.connection.execute(f"{RUN} WHERE run.n = ?", (row[1],)).fetchone()
+    return run_of(found)
+
+
+def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
+    """The number of the chat, made if there is none."""
+    find = "SELECT n, owner FROM chat WHERE id = ?"
+    row = transaction.connection.execute(find, (request.chat_id,)).fetchone()
+    if row is not None and row[1] != owner:
+        raise ChatNotFound(request.chat_id)
+    if row is not None:
+        touch = "UPDATE chat SET updated_at = ? WHERE n = ?"
+        transaction.connection.execute(touch, (transaction.now, row[0]))
+        return int(row[0])
+    add = "INSERT INTO chat (id, owner, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)"
+    title, now = title_of(request.message), transaction.now
+    made = transaction.connection.execute(add, (request.chat_id, owner, title, now, now))
+    return made.lastrowid or 0
+
+
+def _live(transaction: Transaction, chat: int) -> list[tuple[int, HistoryMessage]]:
+    find = "SELECT n, id, role FROM message WHERE chat = ? AND superseded = 0 ORDER BY n"
+    rows = transaction.connection.execute(find, (chat,)).fetchall()
+    return [(n, HistoryMessage(id=id_, role=role)) for n, id_, role in rows]
+
+
+def _supersede(transaction: Transaction, messages: list[int]) -> None:
+    rows = [(n,) for n in messages]
+    mark_run = "UPDATE run SET superseded = 1 WHERE n = (SELECT run FROM message WHERE n = ?)"
+    transaction.connection.executemany(mark_run, rows)
+    transaction.connection.executemany("UPDATE message SET superseded = 1 WHERE n = ?", rows)
+
+
+def _add_run(transaction: Transaction, chat: int, agent: str, framework: str) -> tuple[int, Run]:
+    connection, now, lease = transaction.connection, transaction.now, transaction.lease
+    find = "SELECT event_index FROM chat WHERE n = ?"
+    (index,) = connection.execute(find, (chat,)).fetchone()
+    row = (new_run_id(now), chat, agent, framework, lease.owner, lease.until, index, now)
+    ((n,),) = connection.execute(_ADD_RUN, row).fetchall()
+    return n, run_of(connection.execute(f"{RUN} WHERE run.n = ?", (n,)).fetchone())
+
+
+def _add_messages(transaction: Transaction, chat: int, plan: TurnPlan, n: int, run: Run) -> None:
+    said, now = plan.added, transaction.now
+    rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", None)]
+    if said is not None:
+        rows.insert(0, (chat, said.id, "user", None, now, said.text, _encode(said).decode()))
+    transaction.connection.executemany(_ADD_MESSAGE, rows)
+
+
+# Leases
+
+
+def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
+    """See `Log.take_over`."""
+    n, before = _written_run(transaction.connection, run_id, epoch)
+    run = taken_over(before, epoch, transaction.lease, transaction.now)
+    save_run(transaction.connection, n, run)
+    return run
+
+
+def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    """See `Log.release`."""
+    n, before = _written_run(transaction.connection, run_id, epoch)
+    save_run(transaction.connection, n, released(before, epoch))
+
+
+def _written_run(connection: sqlite3.Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
+    try:
+        n, _, run = find_run(connection, run_id)
+    except RunNotFound as error:
+        raise Fenced(run_id, epoch) from error
+    return n, run
+
+
+def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
+    """See `Chats.request_stop`."""
+    n, run = owned_run(transaction.connection, owner, run_id)
+    if run.status == "done" or run.stop_requested_at is not None:
+        return run
+    run = replace(run, stop_requested_at=transaction.now)
+    save_run(transaction.connection, n, run)
+    return run
+
+
+# Chats
+
+
+def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) -> Chat:
+    """See `Chats.rename`."""
+    n, chat = find_chat(transaction.connection, owner, chat_id)
+    transaction.connection.execute("UPDATE chat SET title = ? WHERE n = ?", (title, n))
+    return replace(chat, title=title)
+
+
+def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:
+    """Delete a chat; return the runs that went with it."""
+    connection = transaction.connection
+    n, _ = find_chat(connection, owner, chat_id)
+    runs = connection.execute("SELECT id FROM run WHERE chat = ?", (n,)).fetchall()
+    left = [(run_id, owner) for (run_id,) in runs]
+    connection.executemany("INSERT INTO deleted_run VALUES (?, ?)", left)
+    connection.execute("DELETE FROM chat WHERE n = ?", (n,))
+    return [RunId(run_id) for (run_id,) in runs]
+
+
+def drop_raw(transaction: Transaction, ended_before: int) -> int:
+    """See `Log.drop_raw`."""
+    drop = "DELETE FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
+    return transaction.connection.execute(drop, (ended_before,)).rowcount

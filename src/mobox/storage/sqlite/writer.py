@@ -1,0 +1,189 @@
+"""The thread that writes: it commits what all runs have to say in one transaction.
+
+Rule 1: whoever waits for a job is told after the commit, never before.
+Rule 2: a job that fails undoes itself alone; a commit that fails fails all that is in it.
+Rule 3: an idle writer commits at once. A busy one waits a little, so that more comes together: a
+        commit costs the same for one batch as for a hundred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from mobox.errors import MoboxError, StorageError
+from mobox.storage.settings import Settings
+from mobox.storage.sqlite.appends import Append, append_all, append_one
+from mobox.storage.sqlite.transaction import Transaction
+
+__all__ = ["Writer"]
+
+Work = Callable[[Transaction], Any]
+
+_MOST_JOBS = 1000
+_LEAST_SPACING = 0.00025
+_MOST_SPACING = 0.002
+_RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'running'"
+
+# What the data of one job can cause; anything else is a fault of ours and ends the thread.
+_REFUSALS = (MoboxError, sqlite3.Error, ValueError, TypeError, OverflowError)
+
+
+class _Job(NamedTuple):
+    work: Append | Work
+    future: asyncio.Future[Any]
+
+
+class Writer:
+    """Owns the connection that writes, and the leases of the runs that are written here."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        settings: Settings,
+        holder: str,
+        on_commit: Callable[[Iterable[object]], None],
+    ) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._holder = holder
+        self._on_commit = on_commit
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._is_open = True
+        self._spacing = 0.0
+        self._renew_at = 0.0
+        self._thread = threading.Thread(target=self._serve, name="mobox-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Append | Work) -> asyncio.Future[Any]:
+        """Do this in the next transaction; the future has its result once that is committed."""
+        if not self._is_open:
+            raise StorageError("the store is closed")
+        future = self._loop.create_future()
+        self._jobs.put(_Job(work, future))
+        return future
+
+    async def close(self) -> None:
+        """Do what was submitted, then stop."""
+        if self._is_open:
+            self._is_open = False
+            self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    # In the thread
+
+    def _serve(self) -> None:
+        try:
+            while (jobs := self._next_jobs()) is not None:
+                self._commit(jobs)
+                self._wait_for_more(len(jobs))
+        finally:
+            self._is_open = False
+            self._connection.close()
+            self._deliver(_all_fail(self._drain(), "the writer has stopped"))
+
+    def _next_jobs(self) -> list[_Job] | None:
+        """What there is to do; nothing, if it is only time to renew the leases."""
+        try:
+            first = self._jobs.get(timeout=max(0.0, self._renew_at - time.monotonic()))
+        except Empty:
+            return []
+        if first is None:
+            return None
+        return [first, *self._drain()]
+
+    def _drain(self) -> Iterator[_Job]:
+        for _ in range(_MOST_JOBS):
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                return
+            if job is None:
+                self._jobs.put(None)
+                return
+            yield job
+
+    def _wait_for_more(self, done: int) -> None:
+        if done > 1:
+            self._spacing = min(_MOST_SPACING, max(_LEAST_SPACING, self._spacing * 2))
+        else:
+            self._spacing = self._spacing / 2 if self._spacing > _LEAST_SPACING else 0.0
+        if self._spacing:
+            time.sleep(self._spacing)
+
+    def _commit(self, jobs: Sequence[_Job]) -> None:
+        transaction = Transaction(self._connection, self._settings, self._holder)
+        outcomes = _all_fail(jobs, "the writer has stopped")  # should a fault of ours end it here
+        try:
+            transaction.begin()
+            self._renew_leases(transaction)
+            done = list(_do_all(transaction, jobs))
+            transaction.commit()
+            outcomes = done
+        except sqlite3.Error as error:
+            transaction.roll_back()
+            outcomes = _all_fail(jobs, f"the database cannot be written: {error}")
+        finally:
+            self._deliver(outcomes)
+
+    def _renew_leases(self, transaction: Transaction) -> None:
+        if time.monotonic() >= self._renew_at:
+            lease = transaction.lease
+            self._connection.execute(_RENEW, (lease.until, lease.owner))
+            self._renew_at = time.monotonic() + self._settings.lease_seconds / 3
+
+    def _deliver(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
+        """One wake-up of the loop for all of them."""
+        if outcomes and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell, outcomes)
+
+    # In the loop
+
+    def _tell(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
+        self._on_commit(outcome for _, outcome in outcomes)
+        for job, outcome in outcomes:
+            if job.future.done():
+                continue  # whoever asked went away
+            if isinstance(outcome, BaseException):
+                job.future.set_exception(outcome)
+            else:
+                job.future.set_result(outcome)
+
+
+def _all_fail(jobs: Iterable[_Job], problem: str) -> list[tuple[_Job, Any]]:
+    return [(job, StorageError(problem)) for job in jobs]
+
+
+def _do_all(transaction: Transaction, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, Any]]:
+    """Do jobs in their order, appends that stand together at once."""
+    for is_append, together in groupby(jobs, key=lambda job: isinstance(job.work, Append)):
+        group = list(together)
+        if is_append:
+            appends = [job.work for job in group if isinstance(job.work, Append)]
+            yield from zip(group, _append(transaction, appends), strict=True)
+        else:
+            yield from ((job, _do(transaction, job.work)) for job in group if callable(job.work))
+
+
+def _append(transaction: Transaction, appends: Sequence[Append]) -> Sequence[Any]:
+    def one_by_one(append: Append) -> Any:
+        return _do(transaction, lambda _: append_one(transaction, append))
+
+    return append_all(transaction, appends, one_by_one)
+
+
+def _do(transaction: Transaction, work: Work) -> Any:
+    try:
+        with transaction.alone():
+            return work(transaction)
+    except _REFUSALS as error:
+        if not transaction.connection.in_transaction:
+            raise
+        return error

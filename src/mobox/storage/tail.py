@@ -1,0 +1,105 @@
+"""The end of a log that is still written, kept in memory, and those who wait for more of it.
+
+Rule 1: only what is committed gets here.
+Rule 2: a reader waits for a number to be passed, never for an event to happen: one that comes late
+        sees the number and does not wait, so no wake-up can be lost.
+Rule 3: a wake-up is a hint; what there is to read, the tail or the database says.
+Rule 4: all of it belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from mobox.events import LogEntry
+from mobox.storage.log import PAGE, Position
+
+__all__ = ["Tail", "Watch"]
+
+_ENTRIES = PAGE
+_BYTES = 256 * 1024
+
+
+class Tail:
+    """The last entries of a log, without a gap between them."""
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[tuple[LogEntry, ...], int]] = deque()
+        self._entries = 0
+        self._bytes = 0
+
+    def add(self, entries: Sequence[LogEntry], size: int) -> None:
+        """Take what was appended, `size` bytes of JSON, and let the oldest go."""
+        if self._batches and self._batches[-1][0][-1].seq + 1 != entries[0].seq:
+            self.clear()  # another process wrote in between
+        self._batches.append((tuple(entries), size))  # the writer may go on with its list
+        self._entries += len(entries)
+        self._bytes += size
+        while self._batches and (self._entries > _ENTRIES or self._bytes > _BYTES):
+            gone, size = self._batches.popleft()
+            self._entries -= len(gone)
+            self._bytes -= size
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._batches
+
+    def clear(self) -> None:
+        self._batches.clear()
+        self._entries = self._bytes = 0
+
+    def after(self, seq: int, limit: int) -> list[LogEntry]:
+        """What follows `seq`; nothing if that is not here."""
+        if not self._batches or seq + 1 < self._batches[0][0][0].seq:
+            return []
+        found: deque[tuple[LogEntry, ...]] = deque()
+        for entries, _ in reversed(self._batches):  # readers are mostly close to the end
+            if entries[-1].seq <= seq:
+                break
+            found.appendleft(entries)
+        if found:
+            found[0] = found[0][max(0, seq + 1 - found[0][0].seq) :]
+        return [entry for entries in found for entry in entries][:limit]
+
+
+class Watch:
+    """How far one log is known to have come, and who waits for more."""
+
+    def __init__(self) -> None:
+        self.position: Position | None = None
+        self.gone = False
+        self.readers = 0
+        self.tail = Tail()
+        self._waiters: set[asyncio.Future[None]] = set()
+
+    @property
+    def is_waited_for(self) -> bool:
+        return bool(self._waiters)
+
+    def advance(self, position: Position) -> None:
+        """The log is at least this long. News that come late change nothing."""
+        if self.position is None or position.tail > self.position.tail:
+            self.position = position
+            self._wake()
+
+    def vanish(self) -> None:
+        """The log was deleted."""
+        self.gone = True
+        self.tail.clear()
+        self._wake()
+
+    async def change(self) -> None:
+        """Wait for the next change."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    def _wake(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)

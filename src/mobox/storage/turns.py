@@ -1,0 +1,80 @@
+"""What a request does to a stored chat, as a plan that every store carries out."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from mobox.errors import InvalidRequest
+from mobox.storage.log import RunId
+from mobox.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
+
+__all__ = ["TurnPlan", "fingerprint", "new_run_id", "plan_turn", "title_of"]
+
+_TITLE_LENGTH = 80
+
+
+class TurnPlan(Struct, frozen=True):
+    """How many messages stay, and the one that is added."""
+
+    kept: int
+    added: UserMessage | None
+
+
+def plan_turn(live: Sequence[HistoryMessage], request: Request) -> TurnPlan:
+    """The plan for a chat of which `live` is what is not superseded."""
+    if request.action is Action.CONTINUE:
+        raise InvalidRequest("action", "a run that goes on is not a new turn")
+    kept = _kept(live, request)
+    stored = {message.id for message in live[:kept]}
+    if request.action is Action.REGENERATE:
+        return _regeneration(live[:kept], request, stored)
+    if request.message is None:
+        raise InvalidRequest("message", "expected the message to answer")
+    if request.message.id in stored:
+        raise InvalidRequest("message.id", f"the chat has a message {request.message.id!r} already")
+    return TurnPlan(kept, request.message)
+
+
+def _kept(live: Sequence[HistoryMessage], request: Request) -> int:
+    """A cut at a message that is not stored cuts after the question, if that one is."""
+    kept = request.cut.kept(live) if request.cut is not None else len(live)
+    if kept is None and request.action is Action.REGENERATE and request.message is not None:
+        kept = Cut(Place.AFTER, request.message.id).kept(live)
+    return len(live) if kept is None else kept
+
+
+def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[str]) -> TurnPlan:
+    """What is stored wins; only after a failed POST the store does not know the question."""
+    if kept and kept[-1].role == "user":
+        return TurnPlan(len(kept), None)
+    if request.message is None or request.message.id in stored:
+        raise InvalidRequest("messages", "there is no message to answer anew")
+    return TurnPlan(len(kept), request.message)
+
+
+def fingerprint(request: Request) -> bytes:
+    """What must be the same when an idempotency key comes again."""
+    message = request.message
+    said = [message.id, message.parts] if message is not None else None
+    asked = [request.chat_id, request.action, said, request.cut]
+    return hashlib.sha256(_canonical(asked)).digest()
+
+
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+def new_run_id(now: int) -> RunId:
+    """An id that nobody can guess, and that sorts by the time in milliseconds it was made at."""
+    return RunId(f"run_{now:012x}{secrets.token_hex(10)}")
+
+
+def title_of(message: UserMessage | None) -> str:
+    """The first line of what a chat began with."""
+    words = message.text.strip() if message is not None else ""
+    line = words.splitlines()[0].strip() if words else "New chat"
+    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,0 +1,11 @@
+"""The store in memory does what every store does."""
+
+from pathlib import Path
+
+from mobox.storage import MemoryStorage, Settings, Storage
+from storage.conformance import StorageConformance
+
+
+class TestMemoryStorage(StorageConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return MemoryStorage(settings)

@@ -1,0 +1,11 @@
+"""The store in a SQLite file does what every store does."""
+
+from pathlib import Path
+
+from mobox.storage import Settings, SqliteStorage, Storage
+from storage.conformance import StorageConformance
+
+
+class TestSqliteStorage(StorageConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return await SqliteStorage.open(folder / "mobox.db", settings)

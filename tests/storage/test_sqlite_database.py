@@ -1,0 +1,172 @@
+"""The database file: migrations, and what refuses to open."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from mobox.errors import DatabaseTooNew, StorageError
+from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
+from mobox.storage.sqlite.database import (
+    Migration,
+    connect,
+    migrate,
+    migrations,
+    open_database,
+)
+from storage.conformance import ids_of, turn
+
+LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
+
+
+def names(connection: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY version")]
+
+
+def write_a_turn(path: Path) -> None:
+    async def write() -> None:
+        store = await SqliteStorage.open(path)
+        await turn(store, "Hello", "Hi")
+        await store.close()
+
+    asyncio.run(write())
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [migration.version for migration in migrations()] == list(
+        range(1, len(migrations()) + 1)
+    )
+
+
+def test_a_database_of_version_1_is_brought_up_to_date_with_its_data(tmp_path: Path) -> None:
+    path = tmp_path / "mobox.db"
+    connection = connect(path, Settings())
+    migrate(connection, migrations()[:1])
+    connection.execute(
+        "INSERT INTO chat (id, owner, title, created_at, updated_at) VALUES ('c', 'ann', 't', 1, 1)"
+    )
+    migrate(connection, [*migrations(), LATER])
+    assert connection.execute("SELECT id, colour FROM chat").fetchall() == [("c", None)]
+    assert names(connection)[-1] == "later"
+    connection.close()
+
+
+def test_a_migration_is_applied_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        connection = open_database(tmp_path / "mobox.db", Settings())
+        assert len(names(connection)) == len(migrations())
+        connection.close()
+
+
+def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "mobox.db"
+    write_a_turn(path)
+
+    async def read() -> None:
+        store = await SqliteStorage.open(path)
+        assert len(await ids_of(store)) == 2
+        await store.close()
+
+    asyncio.run(read())
+
+
+def test_a_migration_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    sql = "CREATE TABLE half (n INTEGER);\nINSERT INTO nowhere VALUES (1);"
+    connection = open_database(tmp_path / "mobox.db", Settings())
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, [*migrations(), Migration(LATER.version, "broken", sql)])
+    assert len(names(connection)) == len(migrations())
+    with pytest.raises(sqlite3.OperationalError):
+        connection.execute("SELECT * FROM half")
+    migrate(connection, [*migrations(), LATER])
+    assert names(connection)[-1] == "later"
+    connection.close()
+
+
+def die_in_a_migration(path: Path) -> None:
+    """As a process that is killed between two statements of a migration."""
+    connection = connect(path, Settings())
+    connection.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    sql = "CREATE TABLE half (n INTEGER);\nINSERT INTO half SELECT die();"
+    migrate(connection, [*migrations(), Migration(LATER.version, "deadly", sql)])
+
+
+def test_a_process_that_dies_in_a_migration_leaves_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "mobox.db"
+    write_a_turn(path)
+    process = multiprocessing.get_context("spawn").Process(target=die_in_a_migration, args=(path,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    connection = open_database(path, Settings())
+    assert len(names(connection)) == len(migrations())
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    migrate(connection, [*migrations(), LATER])
+    assert connection.execute("SELECT count(*) FROM message").fetchone() == (2,)
+    connection.close()
+
+
+def test_a_database_of_a_later_version_is_refused_and_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "mobox.db"
+    connection = open_database(path, Settings())
+    migrate(connection, [*migrations(), LATER])
+    connection.close()
+    with pytest.raises(DatabaseTooNew, match=rf"version {LATER.version}.*update mobox"):
+        open_database(path, Settings())
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mobox.db"
+    path.write_text("this is not a database, whatever its name says" * 10)
+    with pytest.raises(StorageError, match="cannot be opened"):
+        open_database(path, Settings())
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be opened"):
+        open_database(tmp_path / "nowhere" / "mobox.db", Settings())
+
+
+@pytest.mark.parametrize("synchronous", ["NORMAL", "FULL"])
+def test_how_safe_a_commit_is_can_be_set(tmp_path: Path, synchronous: str) -> None:
+    settings = Settings(synchronous="FULL" if synchronous == "FULL" else "NORMAL")
+    connection = open_database(tmp_path / "mobox.db", settings)
+    (level,) = connection.execute("PRAGMA synchronous").fetchone()
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    (keys,) = connection.execute("PRAGMA foreign_keys").fetchone()
+    assert (level, mode, keys) == ({"NORMAL": 1, "FULL": 2}[synchronous], "wal", 1)
+    connection.close()
+
+
+def open_and_close(path: Path) -> None:
+    open_database(path, Settings()).close()
+
+
+def test_many_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    path = tmp_path / "mobox.db"
+    processes = [context.Process(target=open_and_close, args=(path,)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+
+
+def test_a_url_names_a_store(tmp_path: Path) -> None:
+    async def check() -> None:
+        assert isinstance(await open_storage("memory:"), MemoryStorage)
+        store = await open_storage(f"sqlite:///{tmp_path}/mobox.db")
+        assert (tmp_path / "mobox.db").exists()
+        await store.close()
+        for url in ("sqlite:///", "mysql://somewhere", ""):
+            with pytest.raises(StorageError, match="known: memory:, sqlite:///PATH"):
+                await open_storage(url)
+
+    asyncio.run(check())

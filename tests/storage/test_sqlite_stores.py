@@ -1,0 +1,352 @@
+"""What only a SQLite store does: several on one file, leases that run out, one commit for many."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mobox.errors import BadCursor, Fenced, RunNotFound, StorageError
+from mobox.events import Done, Raw, Status
+from mobox.message import Message
+from mobox.storage import Settings, SqliteStorage
+from mobox.storage.log import PAGE, Run
+from storage.conformance import (
+    BEGINNING,
+    DONE,
+    ENDING,
+    SECONDS,
+    begin,
+    collect,
+    ids_of,
+    say,
+    seqs,
+    submit,
+    turn,
+    words,
+)
+
+Scenario = Callable[[SqliteStorage, SqliteStorage], Coroutine[Any, Any, None]]
+
+
+class Clock:
+    """A clock that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def two_stores(path: Path, scenario: Scenario, settings: Settings | None = None) -> None:
+    """Run a scenario of two stores on one file, as two processes have them."""
+
+    async def run() -> None:
+        settings_ = settings or Settings(poll_seconds=0.01, lease_seconds=3600)
+        one = await SqliteStorage.open(path, settings_)
+        two = await SqliteStorage.open(path, settings_)
+        try:
+            async with asyncio.timeout(SECONDS):
+                await scenario(one, two)
+        finally:
+            await one.close()
+            await two.close()
+
+    asyncio.run(run())
+
+
+def one_store(path: Path, scenario: Callable[[SqliteStorage], Coroutine[Any, Any, None]]) -> None:
+    two_stores(path, lambda store, _: scenario(store))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mobox.db"
+
+
+# Two stores
+
+
+def test_two_stores_write_to_one_file(path: Path) -> None:
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        runs = [
+            (store, await begin(store, submit(chat_id=f"c{n}{store is one}")))
+            for n in range(5)
+            for store in (one, two)
+        ]
+
+        async def write(store: SqliteStorage, run: Run) -> None:
+            for n in range(20):
+                await say(store, run, *words(str(n), "x"))
+
+        await asyncio.gather(*(write(store, run) for store, run in runs))
+        logs = [await two.read(run.id) for _, run in runs]
+        assert all(seqs(log) == list(range(1, 41)) for log in logs)
+        ids = [entry.id for log in logs for entry in log]
+        assert len(set(ids)) == len(ids)
+
+    two_stores(path, scenario)
+
+
+def test_a_follower_sees_what_another_store_writes(path: Path) -> None:
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        run = await begin(one)
+        followers = [asyncio.create_task(collect(two.follow(run.id))) for _ in range(3)]
+        for n in range(20):
+            await say(one, run, *words(str(n)))
+        assert seqs(await collect_some(two, run, 15)) == [16, 17, 18, 19, 20]
+        await say(one, run, DONE)
+        for follower in followers:
+            assert seqs(await follower) == list(range(1, 22))
+
+    async def collect_some(store: SqliteStorage, run: Run, after: int) -> Any:
+        return [entry async for batch in until(store, run, after, 20) for entry in batch]
+
+    async def until(store: SqliteStorage, run: Run, after: int, last: int) -> Any:
+        async for batch in store.follow(run.id, after):
+            yield batch
+            if batch[-1].seq >= last:
+                return
+
+    two_stores(path, scenario)
+
+
+def test_a_cursor_of_what_another_store_wrote_is_a_place(path: Path) -> None:
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        run = await begin(one)
+        await say(one, run, *BEGINNING)
+        first = two.follow(run.id)
+        assert len(await anext(first)) == 2  # from here on `two` believes it knows the tail
+        await say(one, run, *words("a", "b"))
+        assert seqs(await anext(two.follow(run.id, 3))) == [4]
+        with pytest.raises(BadCursor):
+            await anext(two.follow(run.id, 5))
+
+    two_stores(path, scenario)
+
+
+def test_a_log_that_another_store_deletes_ends_its_followers(path: Path) -> None:
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        run = await begin(one)
+        follower = asyncio.create_task(collect(two.follow(run.id)))
+        await say(one, run, *BEGINNING)
+        await one.delete("ann", "chat")
+        with pytest.raises(RunNotFound):
+            await follower
+
+    two_stores(path, scenario)
+
+
+# Leases
+
+
+def test_the_lease_of_a_store_that_is_gone_runs_out(path: Path) -> None:
+    clock = Clock()
+
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        run = await begin(one)
+        await say(one, run, *BEGINNING)
+        assert await two.expired() == []
+        clock.now += 3_600_000
+        (lost,) = await two.expired()
+        mine = await two.take_over(lost.id, lost.epoch)
+        assert (mine.epoch, mine.lease_owner == run.lease_owner) == (2, False)
+        assert await one.expired() == []
+        with pytest.raises(Fenced):
+            await say(one, run, *words("from beyond"))
+        await say(two, mine, Done(reason="lost"))
+        assert seqs(await one.read(run.id)) == [1, 2, 3]
+
+    two_stores(path, scenario, Settings(clock=clock, lease_seconds=3600))
+
+
+def test_a_store_renews_the_leases_it_has_and_no_others(path: Path) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
+
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
+        await one.release(let_go.id, let_go.epoch)
+        clock.now += 1_000_000
+        while any(run.id == kept.id for run in await two.expired()):
+            pass  # until the writer's next round
+        assert [run.id for run in await two.expired()] == [let_go.id]
+        renewed = await two.run("ann", kept.id)
+        assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
+
+    two_stores(path, scenario, settings)
+
+
+def test_only_the_store_that_has_the_lease_is_asked_to_stop(path: Path) -> None:
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        run = await begin(one)
+        asked = await two.request_stop("ann", run.id)
+        assert await one.stopping() == [asked]
+        assert await two.stopping() == []
+
+    two_stores(path, scenario)
+
+
+# The writer
+
+
+def test_what_many_runs_say_is_committed_together(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(100)]
+        with sqlite3.connect(path) as other:
+            (before,) = other.execute("PRAGMA data_version").fetchone()
+            commits, tasks = 0, [asyncio.create_task(say(store, run, DONE)) for run in runs]
+            while not all(task.done() for task in tasks):
+                await asyncio.sleep(0)
+                (now,) = other.execute("PRAGMA data_version").fetchone()
+                commits, before = commits + (now != before), now
+        other.close()
+        assert await store.expired() == []
+        assert 1 <= commits < 20
+
+    one_store(path, scenario)
+
+
+def test_closing_commits_what_is_pending(path: Path) -> None:
+    async def write() -> Run:
+        store = await SqliteStorage.open(path)
+        run = await begin(store)
+        pending = [asyncio.create_task(say(store, run, *words(str(n)))) for n in range(50)]
+        await asyncio.sleep(0)
+        await store.close()
+        await asyncio.gather(*pending)
+        with pytest.raises(StorageError, match="closed"):
+            await say(store, run, DONE)
+        await store.close()
+        return run
+
+    run = asyncio.run(write())
+
+    async def read(store: SqliteStorage) -> None:
+        assert len(await store.read(run.id)) == 50
+
+    one_store(path, read)
+
+
+def test_a_caller_that_goes_away_loses_nothing(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        run = await begin(store)
+        task = asyncio.create_task(say(store, run, *BEGINNING))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert seqs(await say(store, run, *ENDING)) == [3, 4]
+        assert seqs(await store.read(run.id)) == [1, 2, 3, 4]
+
+    one_store(path, scenario)
+
+
+def test_a_job_that_cannot_be_done_fails_alone(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        run = await begin(store)
+        bad_title = "\ud800"  # half a character, which no file can hold
+        outcomes = await asyncio.gather(
+            say(store, run, *BEGINNING),
+            store.rename("ann", "chat", bad_title),
+            store.append(run.id, 1, words("a"), 2**70),
+            say(store, run, *words(bad_title)),
+            say(store, run, *ENDING),
+            return_exceptions=True,
+        )
+        assert [isinstance(outcome, Exception) for outcome in outcomes] == [
+            False, True, True, True, False,
+        ]  # fmt: skip
+        assert len(await store.read(run.id)) == 4
+        assert (await store.chat("ann", "chat")).title == "Hello"
+
+    one_store(path, scenario)
+
+
+def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_works(path: Path) -> None:
+    async def scenario() -> None:
+        store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+        run = await begin(store)
+        with sqlite3.connect(path, isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StorageError, match="cannot be written"):
+                await say(store, run, *BEGINNING)
+            other.execute("ROLLBACK")
+        other.close()
+        assert seqs(await say(store, run, *BEGINNING)) == [1, 2]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+# What is read
+
+
+def test_a_long_batch_is_read_in_pages_of_events_and_of_bytes(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        run = await begin(store)
+        await say(store, run, *words(*["w"] * 1000))
+        await say(store, run, *words(*["long " * 20_000] * 9))
+        await say(store, run, DONE)
+        page = await store.read(run.id, 100, 5)
+        assert seqs(page) == [101, 102, 103, 104, 105]
+        lengths = [len(batch) async for batch in store.follow(run.id)]
+        assert sum(lengths) == 1010
+        assert max(lengths) <= PAGE
+
+    one_store(path, scenario)
+
+
+def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        run = await begin(store)
+        await say(store, run, *BEGINNING, Status(message="known"), DONE)
+        with sqlite3.connect(path) as other:
+            other.execute("UPDATE event SET events = replace(events, 'status', 'telepathy')")
+        other.close()
+        entries = await store.read(run.id)
+        assert seqs(entries) == [1, 2, 3, 4]
+        assert [entry.event.type for entry in entries] == ["start", "text", "raw", "done"]
+        assert isinstance(entries[2].event, Raw)
+        assert entries[2].event.raw == {"type": "telepathy", "message": "known"}
+
+    one_store(path, scenario)
+
+
+def test_a_fold_is_kept_and_made_again_where_it_cannot_be_read(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        run = await turn(store, "Hello", "Hi")
+        await ids_of(store)
+        await store.rename("ann", "chat", "after the fold is kept")
+        with sqlite3.connect(path) as other:
+            find = "SELECT folded_seq, content FROM message WHERE id = ?"
+            assert other.execute(find, (run.id,)).fetchall() == [(5, "Hi")]
+            other.execute("UPDATE message SET body = '{\"old\": 1}' WHERE id = ?", (run.id,))
+        other.close()
+        body = (await store.history("ann", "chat")).messages[1].body
+        assert isinstance(body, Message)
+        assert body.content == "Hi"
+
+    one_store(path, scenario)
+
+
+def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        for n in range(5):
+            run = await turn(store, "Hello", "Hi", chat_id=f"c{n}")
+            await collect(store.follow(run.id))
+        assert len(store._watches) == 0
+        running = await begin(store)
+        await say(store, running, *BEGINNING)
+        assert len(store._watches) == 1
+        await store.release(running.id, 1)
+        await store.take_over(running.id, 1)
+        with pytest.raises(Fenced):
+            await say(store, running, *words("late"))
+        assert len(store._watches) == 0
+
+    one_store(path, scenario)
