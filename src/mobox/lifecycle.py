@@ -46,7 +46,7 @@ from mobox.events import (
     ToolUseDelta,
 )
 
-__all__ = ["Lifecycle"]
+__all__ = ["LETS_WAIT", "Lifecycle"]
 
 Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
@@ -76,7 +76,7 @@ _SPEECH = {
     EventType.STEP_START,
 }
 _SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
-_LETS_WAIT = {
+LETS_WAIT = {
     EventType.RAW,
     EventType.RESULT,
     EventType.STATE,
@@ -85,6 +85,7 @@ _LETS_WAIT = {
     EventType.THINKING_END,
     EventType.USAGE,
 }
+"""What may come after PAUSED, and the run still waits: it says nothing new."""
 NOISE = 32
 """How much that means nothing may come before the first event that does, and wait for a START."""
 _AGENTS_OWN_REASONS: set[DoneReason] = {
@@ -174,7 +175,7 @@ class Lifecycle:
             log.append(event)
             self._names.take(event.id)
             self.waiting = event.type is EventType.PAUSED or (
-                self.waiting and event.type in _LETS_WAIT
+                self.waiting and event.type in LETS_WAIT
             )
             self._failed = event.type is EventType.ERROR or (self._failed and not _speaks(event))
         return log

@@ -504,6 +504,16 @@ class StorageConformance:
             await store.next_leg(leg.id, leg.epoch, ANSWER, None)
 
     @scenario
+    async def test_an_answer_to_an_earlier_pause_starts_nothing(self, store: Storage) -> None:
+        run = await begin(store)
+        await say(store, run, *QUESTION)
+        leg = await store.next_leg(run.id, run.epoch, ANSWER, None)
+        await say(store, leg, *QUESTION)
+        with pytest.raises(Fenced):
+            await store.next_leg(run.id, run.epoch, ANSWER, None)
+        assert (await store.run("ann", run.id)).status == "waiting"
+
+    @scenario
     async def test_only_one_of_many_answers_starts_the_next_leg(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)

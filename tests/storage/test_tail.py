@@ -3,8 +3,7 @@
 import pytest
 
 from mobox.events import LogEntry, Status
-from mobox.lifecycle import _LETS_WAIT as LIFECYCLE_LETS_WAIT
-from mobox.storage.log import _LETS_WAIT, Position
+from mobox.storage.log import Position
 from mobox.storage.tail import Tail, Watch
 
 
@@ -58,7 +57,3 @@ def test_news_that_come_late_change_nothing() -> None:
     watch.advance(Position(5, "done"))
     watch.advance(Position(3, "running"))
     assert watch.position == Position(5, "done")
-
-
-def test_the_store_and_the_lifecycle_agree_on_what_lets_a_run_wait() -> None:
-    assert _LETS_WAIT == LIFECYCLE_LETS_WAIT

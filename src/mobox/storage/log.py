@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from mobox.errors import ProtocolError
 from mobox.events import Done, DoneReason, EventType, LogEntry, StreamEvent
+from mobox.lifecycle import LETS_WAIT
 
 __all__ = [
     "PAGE",
@@ -148,15 +149,6 @@ class Log(Protocol):
         """Delete the raw lines of all runs that ended before then; return how many."""
 
 
-_LETS_WAIT = {  # as the lifecycle has it; a test holds them together
-    EventType.RAW,
-    EventType.RESULT,
-    EventType.STATE,
-    EventType.STATUS,
-    EventType.TEXT_END,
-    EventType.THINKING_END,
-    EventType.USAGE,
-}
 _BECOMES: dict[EventType, Status] = {EventType.PAUSED: "waiting", EventType.DONE: "done"}
 
 
@@ -165,7 +157,7 @@ def status_after(status: Status, events: Sequence[StreamEvent]) -> Status:
     if Done in map(type, events[:-1]):
         raise ProtocolError(f"{events[-1].type} after DONE")
     for event in reversed(events):
-        if event.type not in _LETS_WAIT:  # such as the usage of the message that paused
+        if event.type not in LETS_WAIT:  # such as the usage of the message that paused
             return _BECOMES.get(event.type, "running")
     return status
 
