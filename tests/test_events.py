@@ -222,3 +222,8 @@ def test_whatever_stands_in_a_log_is_an_entry_or_corrupt(
     line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
     with suppress(CorruptLog):
         assert isinstance(decode(bytes(line)), LogEntry)
+
+
+def test_the_fields_of_an_event_come_as_a_mapping() -> None:
+    with pytest.raises(InvalidEvent, match="expected the fields as a mapping, got 'abc'"):
+        StreamEvent.of("text", "abc")  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ bytes in .reports/fuzz/, where `mobox convert` and `scripts/judge-recordings` ca
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ RECORDINGS: dict[str, list[Path]] = defaultdict(list)
 for path in sorted(HERE.glob("recordings/*/*")):
     RECORDINGS[path.parent.name].append(path)
 
-EXAMPLES = 1600 // len(RECORDINGS)  # a minute, however many frameworks there are
+EXAMPLES = 4000 // len(RECORDINGS)  # a minute, however many frameworks there are
 
 ODDITIES: list[Any] = [
     *(None, True, False, 0, -1, 7, 1.5, -0.0, 1e308, 2**53 + 1, 2**64, -(2**70)),
@@ -46,6 +47,8 @@ ODDITIES: list[Any] = [
 """Values that no schema expects; the lone surrogate is written as an escape."""
 
 NOISE = [b"\xff\xfe", b"\xc3", b"\x00", b"\r", b"NaN", b'"', b"}", b"[" * 300, b"\n", b"\\ud800"]
+KINDS = ("type", "subtype", "event", "_class", "_lc", "role")
+GONE = object()
 
 numbers = st.integers(min_value=0)
 
@@ -62,26 +65,93 @@ class Spoiled(NamedTuple):
         return b"\n".join(self.lines)
 
 
-def nodes_in(value: Any) -> int:
-    children = value.values() if isinstance(value, dict) else value if type(value) is list else ()
-    return 1 + sum(map(nodes_in, children))
+class Line(NamedTuple):
+    """A line that holds a JSON object, maybe behind the name of an SSE field."""
+
+    number: int
+    prefix: bytes
+    value: dict[str, Any]
 
 
-def changed(value: Any, at: int, new: Any) -> tuple[Any, int]:
-    """`value` with `new` as its node number `at`; and how many nodes are left to pass."""
-    if at == 0:
-        return new, -1
-    at -= 1
-    if isinstance(value, dict | list):
-        copy = value.copy()
-        for key in value if isinstance(value, dict) else range(len(value)):
-            copy[key], at = changed(value[key], at, new)
-            if at < 0:
-                return copy, at
-    return value, at
+@cache
+def lines_by_kind(recording: Path) -> dict[str, list[Line]]:
+    """So that what is said once is spoiled as often as what is said a thousand times."""
+    kinds: dict[str, list[Line]] = defaultdict(list)
+    for number, line in enumerate(recording.read_bytes().split(b"\n")):
+        prefix, brace, rest = line.partition(b"{")
+        if brace:
+            value = json.loads(brace + rest)
+            kinds[kind_of(value)].append(Line(number, prefix, value))
+    return kinds
 
 
-# What goes wrong, with the line at one place of two
+def kind_of(value: Any, depth: int = 3) -> str:
+    """The words, a few levels down, by which a framework tells its lines apart."""
+    if not isinstance(value, dict) or not depth:
+        return ""
+    own = [str(value[key]) for key in KINDS if isinstance(value.get(key), str)]
+    return " ".join([*own, *filter(None, (kind_of(v, depth - 1) for v in value.values()))])
+
+
+@cache
+def recordings_by_kind(framework: str) -> dict[str, list[Path]]:
+    kinds: dict[str, list[Path]] = defaultdict(list)
+    for recording in RECORDINGS[framework]:
+        for kind in lines_by_kind(recording):
+            kinds[kind].append(recording)
+    return kinds
+
+
+@st.composite
+def a_line(draw: DrawFn, recording: Path) -> Line:
+    kinds = lines_by_kind(recording)
+    line: Line = draw(st.sampled_from(kinds[draw(st.sampled_from(sorted(kinds)))]))
+    return line
+
+
+@st.composite
+def a_place(draw: DrawFn, value: Any) -> tuple[Any, ...]:
+    """The path to a value within a value; one near the top is as likely as all below another."""
+    path: list[Any] = []
+    while isinstance(value, dict | list) and value and (not path or draw(st.booleans())):
+        keys = sorted(value) if isinstance(value, dict) else range(len(value))
+        path.append(draw(st.sampled_from(keys)))
+        value = value[path[-1]]
+    return tuple(path)
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """`value` with `new` at that place, or without anything there."""
+    if not path:
+        return {} if new is GONE else new
+    copy = value.copy()
+    if len(path) == 1 and new is GONE:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = changed(value[path[0]], path[1:], new)
+    return copy
+
+
+@st.composite
+def a_value(draw: DrawFn, recording: Path) -> Any:
+    """An odd one, none, or one that stands elsewhere, such as the id of another call."""
+    match draw(st.integers(0, 3)):
+        case 0:
+            return GONE
+        case 1:
+            value = draw(a_line(recording)).value
+            return at(value, draw(a_place(value)))
+        case _:
+            return draw(st.sampled_from(ODDITIES))
+
+
+# What happens to lines, at one place or two
 
 
 def drop(_draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
@@ -96,49 +166,42 @@ def swap(_draw: DrawFn, lines: list[bytes], here: int, there: int) -> None:
     lines[here], lines[there] = lines[there], lines[here]
 
 
-def truncate(_draw: DrawFn, lines: list[bytes], here: int, there: int) -> None:
+def truncate(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
     """The source ends in the middle of a line."""
     del lines[here + 1 :]
-    lines[here] = lines[here][: there * 7 % (len(lines[here]) + 1)]
+    lines[here] = lines[here][: draw(numbers) % (len(lines[here]) + 1)]
 
 
 def cut(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
     """Bytes are missing from a line, or others are there."""
-    start = draw(numbers) % (len(lines[here]) + 1)
-    size = draw(st.integers(0, 40))
-    lines[here] = (
-        lines[here][:start] + draw(st.sampled_from([b"", *NOISE])) + lines[here][start + size :]
-    )
-
-
-def replace(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
-    """A value of a line is another one."""
-    prefix, brace, rest = lines[here].partition(b"{")
-    try:
-        value = json.loads(brace + rest)
-    except ValueError:
-        return
-    node, odd = draw(numbers) % nodes_in(value), draw(st.sampled_from(ODDITIES))
-    lines[here] = prefix + json.dumps(changed(value, node, odd)[0]).encode()
+    line, size, noise = lines[here], draw(st.integers(0, 40)), draw(st.sampled_from([b"", *NOISE]))
+    start = draw(numbers) % (len(line) + 1)
+    lines[here] = line[:start] + noise + line[start + size :]
 
 
 MISHAPS: list[Callable[[DrawFn, list[bytes], int, int], None]] = [
     *(drop, repeat, swap, truncate, cut),
-    *[replace] * 5,
 ]
 
 
 @st.composite
 def spoiled(draw: DrawFn, framework: str) -> Spoiled:
-    """A recording of `framework` that up to six things happened to."""
-    recording = draw(st.sampled_from(RECORDINGS[framework]))
+    """A recording that has other values in some of its lines, or other lines."""
+    kinds = recordings_by_kind(framework)
+    kind = draw(st.sampled_from(sorted(kinds)))
+    recording = draw(st.sampled_from(kinds[kind]))
     lines, how = recording.read_bytes().split(b"\n"), []
-    for _ in range(draw(st.integers(1, 6))):
+    first = draw(st.sampled_from(lines_by_kind(recording)[kind]))
+    for line in [first, *draw(st.lists(a_line(recording), max_size=3))][draw(st.integers(0, 1)) :]:
+        path, new = draw(a_place(line.value)), draw(a_value(recording))
+        value = changed(line.value, path, new)
+        lines[line.number] = line.prefix + json.dumps(value).encode()
+        how.append(f"line {line.number + 1} at {'.'.join(map(str, path))}")
+    for mishap in draw(st.lists(st.sampled_from(MISHAPS), max_size=3)):
         if lines:
-            mishap = draw(st.sampled_from(MISHAPS))
             here, there = draw(numbers) % len(lines), draw(numbers) % len(lines)
             mishap(draw, lines, here, there)
-            how.append(f"{mishap.__name__} {here} {there}")
+            how.append(f"{mishap.__name__} {here + 1} {there + 1}")
     return Spoiled(recording, lines, how)
 
 

@@ -241,6 +241,13 @@ def test_a_message_whose_blocks_come_a_line_each_is_one_turn() -> None:
     ]
 
 
+def test_a_whole_message_without_an_id_is_the_one_that_is_being_streamed() -> None:
+    words = streamed(begin("m"), *text_block(0, "Hello")[:-1])
+    assert last_of(*words, whole(None, text("Hello"))) == []
+    after = [*words, *streamed(stopped(0), *ending()), whole(None, text("More."))]
+    assert of_type(last_of(*after), Text) == [Text(id="message_2:0", content="More.")]
+
+
 def test_whole_messages_without_an_id_are_one_each_and_counted() -> None:
     steps = of_type(fed(whole(None, text("a")), whole(None, text("b")), prefix="2."), StepStart)
     assert [step.id for step in steps] == ["2.message_1", "2.message_2"]

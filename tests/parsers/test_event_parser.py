@@ -1,0 +1,129 @@
+"""What every parser does, whatever its framework."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mobox.events import (
+    JSON,
+    Raw,
+    Retract,
+    StreamEvent,
+    Text,
+    TextDelta,
+    Thinking,
+    TodoCreate,
+    TodoDone,
+    TodoItem,
+)
+from mobox.parsers import EmittedParser, EventParser, get_parser
+from mobox.parsers.claude import ClaudeParser
+
+
+class Careless(EventParser):
+    def read(self, raw: JSON) -> list[StreamEvent]:
+        return [Text(content=raw["words"])]
+
+
+def test_a_parser_that_raises_keeps_the_line_and_goes_on() -> None:
+    parser = Careless()
+    [kept] = parser.feed({"word": "typo"})
+    assert kept == Raw(raw={"word": "typo"}, source="parser failed: KeyError('words')")
+    assert parser.feed({"words": "fine"}) == [Text(content="fine")]
+
+
+def test_an_event_that_is_one_already_passes_through() -> None:
+    text = Text(id="a", content="hello")
+    assert EmittedParser().feed(text) == [text]
+    assert EmittedParser().feed_lines([text, b"no JSON"]) == [
+        text,
+        Raw(raw="no JSON", source="not JSON"),
+    ]
+
+
+def test_text_and_thoughts_of_what_was_parsed_are_remembered() -> None:
+    parser = get_parser("emitted")
+    parser.parse(Text(content="a"))
+    parser.parse(TextDelta(delta="b"))
+    parser.parse(TextDelta(delta="nested", scope=("c",)))
+    parser.parse(Thinking(content="hm"))
+    assert (parser.get_text(), parser.get_thinking()) == ("ab", "hm")
+
+
+TODOS = [{"content": "Look", "status": "pending"}, {"content": "Tell"}]
+PLAN = (TodoItem(content="Look"), TodoItem(content="Tell"))
+
+
+def call(name: str, **given: Any) -> JSON:
+    return {"type": "tool_use", "data": {"id": "t", "name": name, "input": given}}
+
+
+def test_a_plan_that_only_a_call_tells_is_told() -> None:
+    parser = EmittedParser()
+    *_, plan = parser.feed(call("write_todos", todos=TODOS))
+    assert plan == TodoCreate(items=PLAN)
+    done = [{"content": "Look", "status": "completed"}, {"content": "Tell"}]
+    *_, plan = parser.feed(call("TodoWrite", todos=done) | {})
+    assert isinstance(plan, TodoDone)
+    assert plan.item == "Look"
+
+
+def test_a_plan_that_a_line_told_before_is_not_told_again_by_the_call() -> None:
+    parser = EmittedParser()
+    parser.feed({"type": "todo_create", "data": {"items": TODOS}})
+    assert len(parser.feed(call("write_todos", todos=TODOS))) == 2
+
+
+def test_a_thought_is_told_once_by_its_line_or_by_its_call() -> None:
+    parser = EmittedParser()
+    *_, thought = parser.feed(call("think_tool", thought="Hm"))
+    assert thought == Thinking(content="Hm", source="think")
+    parser = EmittedParser()
+    parser.feed({"type": "think", "data": {"thought": "Hm"}})
+    assert len(parser.feed(call("think_tool", thought="Hm"))) == 2
+
+
+def claude(*lines: JSON) -> list[StreamEvent]:
+    return ClaudeParser().feed_lines([json.dumps(line).encode() for line in lines])
+
+
+def started(message: str, *content: JSON) -> list[JSON]:
+    start = {"type": "message_start", "message": {"id": message, "model": "m"}}
+    blocks = [
+        {"type": "content_block_start", "index": index, "content_block": block}
+        for index, block in enumerate(content)
+    ]
+    return [start, *blocks]
+
+
+def test_a_plan_in_a_stream_without_results_is_what_the_call_says() -> None:
+    tool = {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": {"todos": TODOS}}
+    *_, plan = claude(*started("m", tool), {"type": "content_block_stop", "index": 0})
+    assert plan == TodoCreate(items=PLAN)
+
+
+def test_a_message_that_broke_off_is_taken_back_when_another_follows() -> None:
+    half, whole = {"type": "text", "text": "Half"}, {"type": "text", "text": "Whole"}
+    events = claude(*started("a", half), *started("b", whole))
+    assert [event for event in events if isinstance(event, Retract)] == [
+        Retract(blocks=("a:0",), reason="retry")
+    ]
+
+
+def test_a_block_of_a_whole_message_that_is_not_understood_takes_no_other_along() -> None:
+    content = [{"type": "text", "text": "Hello"}, {"type": "hologram"}, {"type": "text", "text": 7}]
+    line = {"type": "assistant", "message": {"id": "m", "content": content}}
+    told = [event for event in claude(line) if isinstance(event, Text | Raw)]
+    assert told[0] == Text(id="m:0", content="Hello")
+    assert told[1:]
+    assert all(isinstance(event, Raw) for event in told[1:])
+
+
+@pytest.mark.parametrize("count", [-1, 2**60, 10**400])
+def test_a_count_that_no_client_can_count_is_kept_as_raw(count: int) -> None:
+    usage = {"input_tokens": count, "cache_read_input_tokens": count}
+    line = {"type": "message_start", "message": {"id": "m", "usage": usage}}
+    [raw] = claude(line)
+    assert isinstance(raw, Raw)
+    assert (raw.source or "").startswith("malformed")
