@@ -49,10 +49,10 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes newer versions
 	$(PIP) uv==0.13.7
-	$(COMPILE) pyproject.toml --group build -o requirements/run.txt
-	$(COMPILE) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra server --group build -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra server --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --group node -o requirements/node.txt
-	$(COMPILE) pyproject.toml --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --extra server --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	cd $(CLIENTS) && npm install --package-lock-only
 
 clean:  ## remove all that the other targets made
