@@ -17,6 +17,9 @@
     * RunNotFound         no such run
       * LogDeleted        there was one, and its owner deleted it
   * RunActive             the chat has a run that is not over
+  * NotWaiting            the run has asked nothing that this would answer
+  * TooManyRuns           as many runs go on as are allowed
+  * ShuttingDown          the server begins nothing more
   * KeyReused             an idempotency key came again with another request
   * BadCursor             a reader asks for what is not there yet, or names no place at all
   * Fenced                a writer no longer owns its run, or the run is over: it must stop
@@ -131,6 +134,29 @@ class RunActive(MoboxError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(f"the run {run_id!r} is not over")
+
+
+class NotWaiting(MoboxError):
+    """The run has asked nothing that the answer could be to, or has it already."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"the run {run_id!r} does not wait for this answer")
+
+
+class TooManyRuns(MoboxError):
+    """As many runs go on as are allowed."""
+
+    def __init__(self, running: int) -> None:
+        self.running = running
+        super().__init__("too many runs are going on: try again when one has ended")
+
+
+class ShuttingDown(MoboxError):
+    """The server begins nothing more."""
+
+    def __init__(self) -> None:
+        super().__init__("the server is shutting down: try again in a moment")
 
 
 class KeyReused(MoboxError):

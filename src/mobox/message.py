@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
@@ -183,6 +184,22 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     """Why the run ended; `None` while it has not."""
     error: str | None = None
     duration_ms: int | None = None
+
+
+def told_again(message: Message) -> list[AnyPart]:
+    """What an agent is shown of what was said before: nothing taken back, every call with an end.
+
+    So history is always valid input for a model, wherever a run broke off.
+    """
+    parts: list[AnyPart] = []
+    for part in message.parts:
+        if isinstance(part, RetractPart):
+            parts = [said for said in parts if getattr(said, "id", None) not in part.blocks]
+        elif isinstance(part, ToolPart) and part.status is None and message.reason is not None:
+            parts.append(replace(part, ended=True, status="interrupted"))
+        else:
+            parts.append(part)
+    return parts
 
 
 _encode_parts = msgspec.json.Encoder().encode

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
 from itertools import repeat
+
+import msgspec
 
 from mobox.capture.jsonlines import END, Item, JsonLines
 from mobox.events import JSON, Done, LogEntry, StreamEvent
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import get_parser
+from mobox.storage.log import Log, RawLine, Run
 
-__all__ = ["Recorder"]
+__all__ = ["Clock", "Recorder", "Scribe"]
 
 
 class Recorder:
@@ -48,3 +53,86 @@ class Recorder:
             return [LogEntry(first, first, ts, events[0])]
         numbers = range(first, self._seq + 1)
         return list(map(LogEntry, numbers, numbers, repeat(ts), events))
+
+
+class Clock:
+    """The time on the wall as it was at first, and what has passed since: it never goes back."""
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()
+
+    def now(self) -> int:
+        """In milliseconds."""
+        return round((self._ahead + time.monotonic()) * 1000)
+
+
+class Scribe:
+    """Writes one leg of a run: all that enters its log passes here, and is stored in that order."""
+
+    def __init__(self, log: Log, run: Run) -> None:
+        self._log = log
+        self._run = run
+        self._clock = Clock()
+        self._lines = JsonLines()
+        # Ids that a parser makes up must not come again in a later leg.
+        self._parser = get_parser(run.framework, f"{run.leg}." if run.leg > 1 else "")
+        self._lifecycle = Lifecycle(run.framework)
+        self._pen = asyncio.Lock()
+
+    @classmethod
+    async def take_up(cls, log: Log, run: Run) -> Scribe:
+        """Go on where the log ends, whoever wrote it."""
+        scribe = cls(log, run)
+        after = 0
+        while page := await log.read(run.id, after):
+            scribe._lifecycle.feed_all([entry.event for entry in page])
+            after = page[-1].seq
+        return scribe
+
+    @property
+    def waiting(self) -> bool:
+        """Whether nothing more can be said without an answer."""
+        return self._lifecycle.waiting
+
+    async def write(self, *events: StreamEvent) -> list[LogEntry]:
+        """Store what the server has to say."""
+        async with self._pen:
+            return await self._store(self._lifecycle.feed_all(events))
+
+    async def read(self, data: bytes) -> list[LogEntry]:
+        """Store what an agent wrote, beside the lines themselves."""
+        async with self._pen:
+            return await self._parse(self._lines.split(data))
+
+    async def finish_reading(self) -> list[LogEntry]:
+        """Store what the end of an agent's output completes."""
+        async with self._pen:
+            stored = await self._parse(self._lines.split(END))
+            return stored + await self._store(self._lifecycle.feed_all(self._parser.close()))
+
+    async def end(self, done: Done | None, *last: StreamEvent) -> list[LogEntry]:
+        """Store the last words and the end; `done` overrules what the agent proposed.
+
+        In one append, so that a run that waits ends without running again.
+        """
+        async with self._pen:
+            events = self._lifecycle.feed_all(last)
+            return await self._store(events + self._lifecycle.close(done))
+
+    async def _parse(self, items: Iterable[Item]) -> list[LogEntry]:
+        events: list[StreamEvent] = []
+        lines = []
+        for item in items:
+            first = len(events)
+            events += self._lifecycle.feed_all(self._parser.feed_lines([item]))
+            line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
+            lines.append(RawLine(line, first, len(events)))
+        return await self._store(events, lines)
+
+    async def _store(
+        self, events: Sequence[StreamEvent], lines: Sequence[RawLine] = ()
+    ) -> list[LogEntry]:
+        if not events and not lines:
+            return []
+        run = self._run
+        return await self._log.append(run.id, run.epoch, events, self._clock.now(), lines)

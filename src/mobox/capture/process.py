@@ -25,8 +25,9 @@ from typing import Final, Self
 import msgspec
 from msgspec import Struct
 
+from mobox.capture.execution import Outcome
 from mobox.catalog import Agent
-from mobox.events import JSON, Error
+from mobox.events import JSON
 from mobox.sandbox import Child, Job, Sandbox, Status
 from mobox.turn import Answer, Turn
 
@@ -46,34 +47,6 @@ class Patience(Struct, frozen=True, kw_only=True):
 
 
 _PATIENCE: Final = Patience()
-
-
-class Outcome(Struct, frozen=True, kw_only=True):
-    """How an agent's process ended."""
-
-    exit_code: int | None = None
-    signal: str | None = None
-    """The name of what killed it, such as SIGKILL."""
-    stderr_tail: str = ""
-    stopped: bool = False
-    """Somebody asked for it."""
-
-    def failure(self) -> Error | None:
-        """What to log of an end that is none: the exit code is not 0, or there is none."""
-        if self.exit_code == 0:
-            return None
-        return Error(
-            message=f"The agent {self._how()}.",
-            code="agent_exit",
-            exit_code=self.exit_code,
-            signal=self.signal,
-            stderr_tail=self.stderr_tail or None,
-        )
-
-    def _how(self) -> str:
-        if self.signal is not None:
-            return f"was ended by {self.signal}"
-        return "was lost" if self.exit_code is None else f"exited with code {self.exit_code}"
 
 
 def job_of(agent: Agent, state: Path) -> Job:

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from mobox.message import Message
+from mobox.message import Message, told_again
 from mobox.storage.log import Log, Run, RunId
 from mobox.turn import HistoryMessage, Request, UserMessage
 from mobox.usage import Totals
@@ -53,7 +53,8 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
 
     def as_history(self) -> HistoryMessage:
         """The message as agents get it."""
-        parts = msgspec.to_builtins(self.body.parts)
+        said = told_again(self.body) if isinstance(self.body, Message) else self.body.parts
+        parts = msgspec.to_builtins(said)
         return HistoryMessage(id=self.id, role=self.role, parts=tuple(parts))
 
 
