@@ -1,0 +1,1 @@
+"""Mobox over HTTP."""

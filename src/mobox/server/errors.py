@@ -1,0 +1,111 @@
+"""What the server says when it refuses: `{"error": {"code", "message"}}`, and what is known beside.
+
+Rule 1: what the caller did wrong is explained in the words of the exception.
+Rule 2: what went wrong in here is logged, and not told.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from mobox.catalog import UnknownAgent
+from mobox.errors import (
+    BadCursor,
+    Fenced,
+    InvalidRequest,
+    KeyReused,
+    LogDeleted,
+    MoboxError,
+    NotFound,
+    RunActive,
+    StorageError,
+    UnknownProfile,
+    UnknownProtocol,
+)
+
+__all__ = ["ANSWERS", "Answer", "error_response", "exception_handlers"]
+
+logger = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """How an exception is told: `told` maps names in the answer to attributes of the exception."""
+
+    status: int
+    code: str
+    told: Mapping[str, str] = {}
+
+
+ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
+    InvalidRequest: Answer(400, "invalid_request", {"field": "field"}),
+    UnknownAgent: Answer(400, "unknown_agent", {"known": "known"}),
+    UnknownProfile: Answer(400, "unknown_profile", {"known": "known"}),
+    UnknownProtocol: Answer(400, "unknown_protocol", {"known": "known"}),
+    BadCursor: Answer(400, "bad_cursor", {"tail": "tail"}),
+    NotFound: Answer(404, "not_found"),
+    LogDeleted: Answer(410, "log_deleted"),
+    RunActive: Answer(409, "run_active", {"runId": "run_id"}),
+    Fenced: Answer(409, "fenced", {"runId": "run_id"}),
+    KeyReused: Answer(422, "key_reused"),  # as draft-ietf-httpapi-idempotency-key-header says
+    StorageError: Answer(503, "storage_unavailable"),
+    MoboxError: Answer(500, "internal_error"),
+}
+"""By class; a class that is not here is told as the nearest one above it."""
+
+_OPAQUE: Final = {
+    500: "something went wrong in the server; its log says what",
+    503: "the storage cannot be used now; the log of the server says why",
+}
+
+
+def error_response(status: int, code: str, message: str, **more: Any) -> Response:
+    """An answer that says what is wrong."""
+    body = {"error": {"code": code, "message": message, **more}}
+    return Response(msgspec.json.encode(body), status, media_type="application/json")
+
+
+async def _tell(request: Request, error: Exception) -> Response:
+    """What mobox raised. Unlike other exceptions it goes no further, so it is logged here."""
+    status, code, told = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
+    if status in _OPAQUE:
+        logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return error_response(status, code, _OPAQUE[status])
+    more = {name: getattr(error, attribute) for name, attribute in told.items()}
+    known = {name: value for name, value in more.items() if value is not None}
+    return error_response(status, code, str(error), **known)
+
+
+async def _tell_status(request: Request, error: Exception) -> Response:
+    """What Starlette raised: no such route, no such method."""
+    assert isinstance(error, HTTPException)
+    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
+    response = error_response(error.status_code, code, error.detail)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _tell_nobody(request: Request, error: Exception) -> Response:
+    """The client left before it had said everything."""
+    return error_response(400, "incomplete", "the request ended before its body did")
+
+
+async def _hide(request: Request, error: Exception) -> Response:
+    """Anything else. Starlette raises it again, and the server logs it."""
+    return error_response(500, "internal_error", _OPAQUE[500])
+
+
+exception_handlers: Final[dict[Any, Callable[[Request, Exception], Awaitable[Response]]]] = {
+    MoboxError: _tell,
+    HTTPException: _tell_status,
+    ClientDisconnect: _tell_nobody,
+    Exception: _hide,
+}
+"""For `Starlette(exception_handlers=...)`."""

@@ -1,0 +1,189 @@
+"""Server-Sent Events as an ASGI response, and the one timer that keeps all of them alive.
+
+Rule 1: a batch is one `send`, and the next is taken when that returns: the server's flow control
+        reaches the log, and a reader that stalls holds one batch and the server's buffer.
+Rule 2: a heartbeat goes out between batches, after silence; where a batch waits to be written, no
+        heartbeat is needed, and none is left to wait.
+Rule 3: a reader that leaves is no error; the batches are closed at once.
+Rule 4: batches that fail are logged, and the connection is cut: only what is whole is ended.
+Rule 5: while nothing happens a stream has one task beside the server's own, which waits for the
+        reader to leave, and no timer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Final
+
+from starlette.types import Message, Receive, Scope, Send
+
+__all__ = ["EventStream", "Heartbeats"]
+
+_BEAT: Final = b":\n\n"
+_TICKS: Final = 10
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_HEADERS: Final = {
+    # The AI SDK and AG-UI ignore the type, EventSource its parameter; others guess Latin-1 without.
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+}
+
+logger = logging.getLogger(__name__)
+
+
+class Heartbeats:
+    """The streams that are open, and the timer that they share.
+
+    A stream is silent for less than `interval` seconds.
+    """
+
+    def __init__(self, interval: float = 10.0) -> None:
+        self._seconds = interval / _TICKS
+        self._streams: set[EventStream] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def open_streams(self) -> int:
+        return len(self._streams)
+
+    def start(self) -> None:
+        self.stop()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._turn)
+
+    def stop(self) -> None:
+        """Stop the timer. The streams stay open."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def cut(self) -> None:
+        """Cut every stream, as a server does that will not wait for their ends."""
+        for stream in tuple(self._streams):
+            stream.cut()
+
+    def tick(self) -> None:
+        """A tenth of the interval is over."""
+        for stream in self._streams:
+            stream.tick()
+
+    def add(self, stream: EventStream) -> None:
+        self._streams.add(stream)
+
+    def remove(self, stream: EventStream) -> None:
+        self._streams.discard(stream)
+
+    def _turn(self) -> None:
+        self.start()
+        self.tick()
+
+
+class _Left(Exception):
+    """The server says that there is nobody to send to."""
+
+
+class EventStream:
+    """One response: batches of frames, as `delivery.sse` makes them."""
+
+    __slots__ = ("_batches", "_beat", "_cut", "_headers", "_heart", "_over", "_quiet", "_send",
+                 "_task", "_writing")  # fmt: skip
+
+    def __init__(
+        self, batches: AsyncIterator[bytes], heart: Heartbeats, headers: Mapping[str, str] = _NONE
+    ) -> None:
+        self._batches = batches
+        self._heart = heart
+        self._headers = headers
+        self._writing = asyncio.Lock()
+        self._quiet = 0
+        self._cut = self._over = False
+        self._beat: asyncio.Task[None] | None = None
+        self._send: Send
+        self._task: asyncio.Task[None] | None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._send = send
+        self._task = asyncio.current_task()
+        watcher = asyncio.create_task(self._watch(receive))
+        try:
+            await send(self._start())
+            if scope["method"] == "HEAD":
+                await self._write(b"", more=False)
+            else:
+                await self._pump()
+        except asyncio.CancelledError:
+            if not self._cut or (self._task and self._task.uncancel()):
+                raise
+        except (_Left, OSError):
+            pass
+        finally:
+            self._over = True
+            watcher.cancel()
+            await self._close()
+
+    def cut(self) -> None:
+        """Stop sending, without an end."""
+        if not self._over and not self._cut and self._task:
+            self._cut = True
+            self._task.cancel()
+
+    def tick(self) -> None:
+        """Send a heartbeat if it has been silent for long; called by the timer."""
+        self._quiet += 1
+        if self._quiet >= _TICKS and not self._writing.locked():
+            self._quiet = 0
+            self._beat = asyncio.create_task(self._heartbeat())
+
+    def _start(self) -> Message:
+        headers = {**_HEADERS, **{name.lower(): value for name, value in self._headers.items()}}
+        encoded = [
+            (name.encode("latin-1"), text.encode("latin-1")) for name, text in headers.items()
+        ]
+        return {"type": "http.response.start", "status": 200, "headers": encoded}
+
+    async def _pump(self) -> None:
+        self._heart.add(self)
+        try:
+            async for batch in self._batches:
+                if batch:
+                    await self._write(batch)
+        except _Left:
+            raise
+        except Exception:
+            logger.exception("a stream of events broke off")
+        else:
+            await self._write(b"", more=False)
+
+    async def _write(self, body: bytes, *, more: bool = True) -> None:
+        async with self._writing:
+            try:
+                await self._send({"type": "http.response.body", "body": body, "more_body": more})
+            except OSError:  # what ASGI 2.4 says of a reader that has left
+                raise _Left from None
+            self._quiet = 0
+
+    async def _heartbeat(self) -> None:
+        if not self._writing.locked() and not self._over:
+            with suppress(_Left):
+                await self._write(_BEAT)
+
+    async def _watch(self, receive: Receive) -> None:
+        try:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+        finally:
+            self.cut()
+
+    async def _close(self) -> None:
+        self._heart.remove(self)
+        if self._beat:
+            self._beat.cancel()
+        try:
+            if aclose := getattr(self._batches, "aclose", None):
+                await aclose()
+        except Exception:
+            logger.exception("a stream of events could not be closed")

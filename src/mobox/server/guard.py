@@ -1,0 +1,220 @@
+"""What every request must pass, and what every answer carries.
+
+Rule 1: the server answers only to its own names: a page whose name was made to point here, by
+        "DNS rebinding", gets nothing.
+Rule 2: nothing changes because a foreign page asked: `Origin` must be the server's own or listed,
+        and a browser that tells none must say by `Sec-Fetch-Site` that it is at home. Listing an
+        origin lets it ask through a proxy; it is no CORS, and answers stay unreadable.
+Rule 3: a body is JSON, plain, and not too big. One that turns out to be too big is answered here,
+        and the app sees a client that left: never a part as though it were the whole.
+Rule 4: an app may set any of the headers itself; what it leaves out is added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mobox.server.errors import error_response
+
+__all__ = ["Guard"]
+
+Origin: TypeAlias = tuple[str, str, int]
+
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
+_CHANGES: Final = {"POST", "PUT", "PATCH", "DELETE"}
+_SCHEMES: Final = {"ws": "http", "wss": "https"}
+_PORTS: Final = {"http": 80, "https": 443}
+_AT_HOME: Final = {"", "none", "same-origin"}  # "" is a client that does not say
+
+_HEADERS: Final = {
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+_PAGE_HEADERS: Final = {
+    b"content-security-policy": b"default-src 'self'; script-src 'self'; style-src 'self'; "
+    b"img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+    b"frame-ancestors 'none'; form-action 'self'",
+}
+_API_HEADERS: Final = {b"cache-control": b"no-store"}
+
+
+class Guard:
+    """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them."""
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body: int
+    ) -> None:
+        self._app = app
+        self._hosts = {host.lower().strip("[]") for host in hosts}
+        self._origins = {_listed(origin) for origin in origins}
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._exchange(scope, receive, send)
+        elif scope["type"] == "websocket" and self._refusal(scope, (_host, _origin)):
+            await send({"type": "websocket.close", "code": 1008, "reason": "not allowed"})
+        else:
+            await self._app(scope, receive, send)
+
+    async def _exchange(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = _Exchange(scope, receive, send, self._max_body)
+        if refusal := self._refusal(scope, _CHECKS):
+            await refusal(scope, exchange.receive, exchange.send)
+            return
+        try:
+            await self._app(scope, exchange.receive, exchange.send)
+        except Exception:
+            if not exchange.is_refused:
+                raise
+
+    def _refusal(self, scope: Scope, checks: tuple[Check, ...]) -> Response | None:
+        headers = Headers(scope=scope)
+        return next((no for check in checks if (no := check(self, scope, headers))), None)
+
+    def answers_to(self, host: str) -> bool:
+        return host.strip("[]") in self._hosts
+
+    def lists(self, origin: Origin) -> bool:
+        return origin in self._origins
+
+    def takes(self, size: int) -> bool:
+        return size <= self._max_body
+
+
+Check: TypeAlias = Callable[[Guard, Scope, Headers], Response | None]
+
+
+def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    told = headers.getlist("host")
+    match = _HOST.fullmatch(told[0].lower()) if len(told) == 1 else None
+    if match is None:
+        return error_response(400, "invalid_host", "expected one Host header that names a host")
+    if guard.answers_to(match[1]):
+        return None
+    return error_response(
+        421, "unknown_host", f"this server is not {match[1]}; if it should be, list it as a host"
+    )
+
+
+def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    if scope["type"] == "http" and scope["method"] not in _CHANGES:
+        return None
+    told = headers.getlist("origin")
+    scheme = _SCHEMES.get(scope["scheme"], scope["scheme"])
+    own = _parse_origin(f"{scheme}://{headers['host']}")
+    origins = [_parse_origin(text) for text in told]
+    if all(origin and (origin == own or guard.lists(origin)) for origin in origins) and (
+        told or headers.get("sec-fetch-site", "") in _AT_HOME
+    ):
+        return None
+    return error_response(
+        403,
+        "cross_origin",
+        f"{', '.join(told) or 'another site'} may not change anything here; if it should, list it "
+        "as an origin",
+    )
+
+
+def _encoding(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    if all(text.strip().lower() == "identity" for text in headers.getlist("content-encoding")):
+        return None
+    return error_response(415, "unsupported_encoding", "expected a body without content-encoding")
+
+
+def _type(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+    if scope["method"] not in _CHANGES or not has_body:
+        return None
+    types = [text.partition(";")[0].strip().lower() for text in headers.getlist("content-type")]
+    if types == ["application/json"]:
+        return None
+    return error_response(
+        415,
+        "unsupported_media_type",
+        f"expected content-type application/json, got {', '.join(types) or 'none'}",
+    )
+
+
+def _length(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
+    told = headers.get("content-length", "0")
+    if told.isdecimal() and guard.takes(int(told)):
+        return None
+    return _too_large()
+
+
+_CHECKS: Final = (_host, _origin, _encoding, _type, _length)
+
+
+class _Exchange:
+    """A request whose body is counted, and the answer to it."""
+
+    __slots__ = ("_is_answered", "_left", "_receive", "_scope", "_send", "is_refused")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, max_body: int) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._left = max_body
+        self._is_answered = False
+        self.is_refused = False
+
+    async def receive(self) -> Message:
+        if not self.is_refused:
+            message = await self._receive()
+            self._left -= len(message.get("body", b""))
+            if self._left >= 0:
+                return message
+            await self._refuse()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if self.is_refused:
+            return
+        if message["type"] == "http.response.start":
+            self._is_answered = True
+            message = {**message, "headers": self._completed(list(message.get("headers", ())))}
+        await self._send(message)
+
+    async def _refuse(self) -> None:
+        if not self._is_answered:
+            await _too_large()(self._scope, self._receive, self.send)
+        self.is_refused = True
+
+    def _completed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        told = dict(headers)
+        wanted = dict(_HEADERS)
+        if told.get(b"content-type", b"").startswith(b"text/html"):
+            wanted |= _PAGE_HEADERS
+        if self._scope["path"].removeprefix(self._scope.get("root_path", "")).startswith("/api/"):
+            wanted |= _API_HEADERS
+        return headers + [(name, value) for name, value in wanted.items() if name not in told]
+
+
+def _too_large() -> Response:
+    return error_response(413, "body_too_large", "the body is larger than this server takes")
+
+
+def _parse_origin(text: str) -> Origin | None:
+    """Scheme, host and port; None for "null" and for what is no origin."""
+    try:
+        parts = urlsplit(text.lower())
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    is_bare = parts.hostname and not (parts.path or parts.query or parts.fragment or parts.username)
+    return (parts.scheme, parts.hostname or "", port) if is_bare else None
+
+
+def _listed(text: str) -> Origin:
+    if origin := _parse_origin(text.rstrip("/")):
+        return origin
+    raise ValueError(f"{text!r} is no origin; expected one as https://chat.example")

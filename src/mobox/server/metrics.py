@@ -1,0 +1,202 @@
+"""Numbers about the server, in the text format of Prometheus.
+
+https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+
+Rule 1: all of it belongs to the event loop's thread; nothing is locked.
+Rule 2: labels are given by name at every call, all of them, and are of few values: an agent's name,
+        a status, never an id.
+Rule 3: a metric without labels is there from the start, as zero.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
+from math import inf, isnan
+from typing import Final, TypeAlias, TypeVar
+
+__all__ = ["CONTENT_TYPE", "SECONDS", "Counter", "Gauge", "Histogram", "Registry"]
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+Values: TypeAlias = tuple[str, ...]
+Read: TypeAlias = Callable[[], float | Mapping[Values, float]]
+
+_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL: Final = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+_SPECIAL: Final = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+_SPECIAL_IN_HELP: Final = str.maketrans({"\\": r"\\", "\n": r"\n"})
+
+
+class Metric(ABC):
+    """What all kinds share: a name, a word of help, and the names of the labels."""
+
+    kind = ""
+
+    def __init__(self, name: str, help_text: str, labels: tuple[str, ...] = ()) -> None:
+        if not _NAME.fullmatch(name) or not all(map(_LABEL.fullmatch, labels)):
+            raise ValueError(f"no names for a metric and its labels: {name!r}, {labels}")
+        self.name = name
+        self.labels = labels
+        self._help = help_text
+
+    def lines(self) -> Iterator[str]:
+        """What stands in the text about this metric."""
+        yield f"# HELP {self.name} {self._help.translate(_SPECIAL_IN_HELP)}"
+        yield f"# TYPE {self.name} {self.kind}"
+        yield from self._samples()
+
+    @abstractmethod
+    def _samples(self) -> Iterator[str]: ...
+
+    def _key(self, labels: Mapping[str, str]) -> Values:
+        if labels.keys() != set(self.labels):
+            raise ValueError(f"{self.name} has the labels {self.labels}, got {tuple(labels)}")
+        return tuple(labels[name] for name in self.labels)
+
+    def _sample(self, values: Values, number: float, suffix: str = "", le: str = "") -> str:
+        pairs = [*zip(self.labels, values, strict=True), *([("le", le)] if le else [])]
+        inner = ",".join(f'{name}="{value.translate(_SPECIAL)}"' for name, value in pairs)
+        return f"{self.name}{suffix}{f'{{{inner}}}' if inner else ''} {_number(number)}"
+
+
+class Counter(Metric):
+    """A number that only grows. Its name ends in `_total`."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, help_text: str, labels: tuple[str, ...] = ()) -> None:
+        super().__init__(name, help_text, labels)
+        self._numbers: dict[Values, float] = {} if labels else {(): 0}
+
+    def add(self, amount: float = 1, **labels: str) -> None:
+        if amount < 0:
+            raise ValueError(f"{self.name} cannot shrink by {-amount}")
+        key = self._key(labels)
+        self._numbers[key] = self._numbers.get(key, 0) + amount
+
+    def _samples(self) -> Iterator[str]:
+        return (self._sample(key, number) for key, number in self._numbers.items())
+
+
+class Gauge(Metric):
+    """A number that is set, or that `read` tells whenever it is asked for.
+
+    Where there are labels, `read` gives a number for each tuple of their values.
+    """
+
+    kind = "gauge"
+
+    def __init__(
+        self, name: str, help_text: str, labels: tuple[str, ...] = (), read: Read | None = None
+    ) -> None:
+        super().__init__(name, help_text, labels)
+        self._read = read
+        self._numbers: dict[Values, float] = {} if labels else {(): 0}
+
+    def set(self, number: float, **labels: str) -> None:
+        self._numbers[self._key(labels)] = number
+
+    def add(self, amount: float = 1, **labels: str) -> None:
+        key = self._key(labels)
+        self._numbers[key] = self._numbers.get(key, 0) + amount
+
+    def _samples(self) -> Iterator[str]:
+        found = self._read() if self._read else self._numbers
+        numbers = found if isinstance(found, Mapping) else {(): found}
+        return (self._sample(key, number) for key, number in numbers.items())
+
+
+class _Series:
+    """What was observed under one set of labels."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self, buckets: int) -> None:
+        self.counts = [0] * buckets
+        self.total = 0.0
+
+
+class Histogram(Metric):
+    """How often a number was at most each of `buckets`, to which infinity is added."""
+
+    kind = "histogram"
+
+    def __init__(
+        self,
+        name: str,
+        help_text: str,
+        labels: tuple[str, ...] = (),
+        buckets: tuple[float, ...] = SECONDS,
+    ) -> None:
+        super().__init__(name, help_text, labels)
+        if "le" in labels or not buckets or sorted({*buckets}) != [*buckets] or inf in buckets:
+            raise ValueError(f"{name}: buckets grow, are finite, and own the label `le`")
+        self._bounds = (*buckets, inf)
+        self._series: dict[Values, _Series] = {} if labels else {(): _Series(len(self._bounds))}
+
+    def observe(self, number: float, **labels: str) -> None:
+        key = self._key(labels)
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = _Series(len(self._bounds))
+        series.counts[bisect_left(self._bounds, number)] += 1
+        series.total += number
+
+    def _samples(self) -> Iterator[str]:
+        for key, series in self._series.items():
+            counts = list(accumulate(series.counts))
+            for bound, count in zip(self._bounds, counts, strict=True):
+                yield self._sample(key, count, "_bucket", le=_number(bound))
+            yield self._sample(key, series.total, "_sum")
+            yield self._sample(key, counts[-1], "_count")
+
+
+AnyMetric = TypeVar("AnyMetric", bound=Metric)
+
+
+class Registry:
+    """The metrics of one server."""
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, Metric] = {}
+
+    def counter(self, name: str, help_text: str, labels: tuple[str, ...] = ()) -> Counter:
+        return self._added(Counter(name, help_text, labels))
+
+    def gauge(
+        self, name: str, help_text: str, labels: tuple[str, ...] = (), read: Read | None = None
+    ) -> Gauge:
+        return self._added(Gauge(name, help_text, labels, read))
+
+    def histogram(
+        self,
+        name: str,
+        help_text: str,
+        labels: tuple[str, ...] = (),
+        buckets: tuple[float, ...] = SECONDS,
+    ) -> Histogram:
+        return self._added(Histogram(name, help_text, labels, buckets))
+
+    def render(self) -> bytes:
+        """All of them, to be sent as `CONTENT_TYPE`."""
+        lines = (line for metric in self._metrics.values() for line in metric.lines())
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _added(self, metric: AnyMetric) -> AnyMetric:
+        if metric.name in self._metrics:
+            raise ValueError(f"there is a metric {metric.name!r} already")
+        self._metrics[metric.name] = metric
+        return metric
+
+
+def _number(number: float) -> str:
+    if isnan(number):
+        return "NaN"
+    if number in (inf, -inf):
+        return "+Inf" if number > 0 else "-Inf"
+    return repr(number)

@@ -1,0 +1,127 @@
+"""What a client is told of an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import mobox.errors
+from mobox.catalog import UnknownAgent
+from mobox.errors import (
+    BadCursor,
+    ChatNotFound,
+    CorruptLog,
+    DatabaseTooNew,
+    Fenced,
+    InvalidRequest,
+    KeyReused,
+    LogDeleted,
+    MoboxError,
+    ProtocolError,
+    RunActive,
+    RunNotFound,
+    StorageError,
+    UnknownProfile,
+    UnknownProtocol,
+)
+from mobox.server.errors import ANSWERS, exception_handlers
+from server.serving import client_of, on_uvloop
+
+
+def app_that_raises(error: Exception) -> Starlette:
+    async def endpoint(request: Request) -> Response:
+        raise error
+
+    return Starlette(routes=[Route("/", endpoint)], exception_handlers=exception_handlers)
+
+
+async def answer_to(error: Exception) -> httpx.Response:
+    async with client_of(app_that_raises(error)) as client:
+        return await client.get("/")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "more"),
+    [
+        (InvalidRequest("messages[0].id", "is missing"), 400, "invalid_request",
+         {"field": "messages[0].id"}),
+        (UnknownAgent("x", ["demo"]), 400, "unknown_agent", {"known": ["demo"]}),
+        (UnknownProfile("x", ["v6"]), 400, "unknown_profile", {"known": ["v6"]}),
+        (UnknownProtocol("x", ["ai-sdk"]), 400, "unknown_protocol", {"known": ["ai-sdk"]}),
+        (BadCursor("9.0", 7), 400, "bad_cursor", {"tail": 7}),
+        (BadCursor("x"), 400, "bad_cursor", {}),
+        (ChatNotFound("c"), 404, "not_found", {}),
+        (RunNotFound("r"), 404, "not_found", {}),
+        (LogDeleted("r"), 410, "log_deleted", {}),
+        (RunActive("r"), 409, "run_active", {"runId": "r"}),
+        (Fenced("r", 2), 409, "fenced", {"runId": "r"}),
+        (KeyReused("k"), 422, "key_reused", {}),
+        (HTTPException(404), 404, "not_found", {}),
+        (HTTPException(405, "Only GET"), 405, "method_not_allowed", {}),
+    ],
+)  # fmt: skip
+@on_uvloop
+async def test_what_the_caller_did_wrong_is_explained(
+    error: Exception, status: int, code: str, more: dict[str, Any]
+) -> None:
+    response = await answer_to(error)
+    message = error.detail if isinstance(error, HTTPException) else str(error)
+    assert response.status_code == status
+    assert response.json() == {"error": {"code": code, "message": message, **more}}
+
+
+SECRETS: list[Callable[[], tuple[Exception, int, str]]] = [
+    lambda: (StorageError("secret"), 503, "storage_unavailable"),
+    lambda: (DatabaseTooNew(4, 3), 503, "storage_unavailable"),
+    lambda: (ProtocolError("secret"), 500, "internal_error"),
+    lambda: (CorruptLog("secret"), 500, "internal_error"),
+    lambda: (MoboxError("secret"), 500, "internal_error"),
+    lambda: (ValueError("secret"), 500, "internal_error"),
+]
+
+
+@pytest.mark.parametrize("case", SECRETS)
+@on_uvloop
+async def test_what_went_wrong_in_here_is_logged_once_and_not_told(
+    case: Callable[[], tuple[Exception, int, str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    error, status, code = case()
+    response = await answer_to(error)
+    assert response.status_code == status
+    assert response.json()["error"]["code"] == code
+    assert str(error) not in response.text
+    [record] = [record for record in caplog.records if record.exc_info]
+    assert record.exc_info and record.exc_info[1] is error
+    assert "endpoint" in caplog.text  # the traceback is there
+
+
+@on_uvloop
+async def test_a_client_that_left_is_no_error_of_the_server(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert (await answer_to(ClientDisconnect())).status_code == 400
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@on_uvloop
+async def test_a_wrong_method_is_told_the_right_ones() -> None:
+    async with client_of(app_that_raises(ValueError())) as client:
+        response = await client.post("/")
+    assert response.status_code == 405
+    assert set(response.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert response.headers["content-type"] == "application/json"
+
+
+def test_every_exception_of_mobox_has_an_answer() -> None:
+    kinds = [kind for kind in vars(mobox.errors).values() if isinstance(kind, type)]
+    found = [kind for kind in kinds if issubclass(kind, MoboxError)]
+    assert len(found) > 10
+    assert all(any(base in ANSWERS for base in kind.__mro__) for kind in found)

@@ -1,0 +1,197 @@
+"""The text that Prometheus reads, read by the rules of its format."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mobox.server.metrics import Registry
+
+SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
+LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)')
+ESCAPED = re.compile(r'\\(["\\n])')
+SUFFIXES = {"histogram": ("_bucket", "_sum", "_count")}
+
+Sample = tuple[str, dict[str, str], float]
+
+
+def unescaped(text: str) -> str:
+    return ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], text)
+
+
+def labels_of(text: str) -> dict[str, str]:
+    found = {}
+    place = 0
+    while place < len(text):
+        label = LABEL.match(text, place)
+        assert label, text[place:]
+        assert label[1] not in found
+        found[label[1]] = unescaped(label[2])
+        place = label.end()
+    return found
+
+
+def parsed(rendered: bytes) -> dict[str, tuple[str, str, list[Sample]]]:
+    """Kind, help and samples by name; fails where the text breaks the format."""
+    found: dict[str, tuple[str, str, list[Sample]]] = {}
+    text = rendered.decode()
+    assert not text or text.endswith("\n")
+    lines = iter(text.removesuffix("\n").split("\n") if text else [])
+    family = ""
+    for line in lines:
+        if line.startswith("# HELP "):
+            _, _, family, told = line.split(" ", 3)
+            kind = next(lines).removeprefix(f"# TYPE {family} ")
+            assert family not in found
+            found[family] = (kind, unescaped(told), [])
+            continue
+        sample = SAMPLE.fullmatch(line)
+        assert sample, line
+        kind = found[family][0]
+        assert sample[1] in [family + suffix for suffix in SUFFIXES.get(kind, ("",))]
+        found[family][2].append((sample[1], labels_of(sample[2] or ""), float(sample[3])))
+    return found
+
+
+def test_a_counter_is_zero_before_it_counts() -> None:
+    registry = Registry()
+    runs = registry.counter("mobox_runs_total", "Runs that began.")
+    assert registry.render() == (
+        b"# HELP mobox_runs_total Runs that began.\n"
+        b"# TYPE mobox_runs_total counter\n"
+        b"mobox_runs_total 0\n"
+    )
+    runs.add()
+    runs.add(2)
+    assert registry.render().endswith(b"\nmobox_runs_total 3\n")
+
+
+def test_every_set_of_labels_is_counted_for_itself() -> None:
+    registry = Registry()
+    requests = registry.counter("requests_total", "Requests.", ("method", "status"))
+    assert parsed(registry.render())["requests_total"] == ("counter", "Requests.", [])
+    requests.add(method="GET", status="200")
+    requests.add(status="200", method="GET")
+    requests.add(method="POST", status="409")
+    assert parsed(registry.render())["requests_total"][2] == [
+        ("requests_total", {"method": "GET", "status": "200"}, 2.0),
+        ("requests_total", {"method": "POST", "status": "409"}, 1.0),
+    ]
+
+
+def test_a_gauge_goes_up_and_down() -> None:
+    registry = Registry()
+    gauge = registry.gauge("open_streams", "Streams.", ("protocol",))
+    gauge.set(5, protocol="ai-sdk")
+    gauge.add(-2, protocol="ai-sdk")
+    gauge.add(protocol="ag-ui")
+    assert parsed(registry.render())["open_streams"][2] == [
+        ("open_streams", {"protocol": "ai-sdk"}, 3.0),
+        ("open_streams", {"protocol": "ag-ui"}, 1.0),
+    ]
+
+
+def test_a_gauge_can_be_read_when_it_is_asked_for() -> None:
+    registry = Registry()
+    streams = [1, 2, 3]
+    registry.gauge("streams", "Streams.", read=lambda: len(streams))
+    registry.gauge("runs", "Runs.", ("status",), read=lambda: {("running",): 1, ("waiting",): 2.5})
+    streams.pop()
+    found = parsed(registry.render())
+    assert found["streams"][2] == [("streams", {}, 2.0)]
+    assert found["runs"][2] == [
+        ("runs", {"status": "running"}, 1.0),
+        ("runs", {"status": "waiting"}, 2.5),
+    ]
+
+
+def test_a_histogram_counts_what_is_at_most_a_bound() -> None:
+    registry = Registry()
+    seconds = registry.histogram("seconds", "Time.", ("route",), buckets=(0.1, 1.0))
+    for number in (0.05, 0.1, 0.5, 3.0):
+        seconds.observe(number, route="/")
+    assert parsed(registry.render())["seconds"][2] == [
+        ("seconds_bucket", {"route": "/", "le": "0.1"}, 2.0),
+        ("seconds_bucket", {"route": "/", "le": "1.0"}, 3.0),
+        ("seconds_bucket", {"route": "/", "le": "+Inf"}, 4.0),
+        ("seconds_sum", {"route": "/"}, 3.65),
+        ("seconds_count", {"route": "/"}, 4.0),
+    ]
+
+
+def test_a_histogram_without_labels_is_there_before_it_is_used() -> None:
+    registry = Registry()
+    registry.histogram("seconds", "Time.")
+    samples = parsed(registry.render())["seconds"][2]
+    assert len(samples) == 14
+    assert {sample[2] for sample in samples} == {0.0}
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, 1e-9, 2**53, -0.5])
+def test_any_number_can_be_told(number: float) -> None:
+    registry = Registry()
+    registry.gauge("number", "A number.").set(number)
+    assert parsed(registry.render())["number"][2] == [("number", {}, number)]
+
+
+def test_even_no_number_can_be_told() -> None:
+    registry = Registry()
+    registry.gauge("number", "A number.").set(math.nan)
+    assert registry.render().endswith(b"\nnumber NaN\n")
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(help_text=TEXT, values=st.tuples(TEXT, TEXT))
+def test_any_text_is_read_back_as_it_was_given(help_text: str, values: tuple[str, str]) -> None:
+    registry = Registry()
+    counter = registry.counter("a_total", help_text, ("x", "y"))
+    registry.gauge("b", "Another.")
+    counter.add(x=values[0], y=values[1])
+    found = parsed(registry.render())
+    assert found.keys() == {"a_total", "b"}
+    assert found["a_total"][1:] == (
+        help_text,
+        [("a_total", {"x": values[0], "y": values[1]}, 1.0)],
+    )
+
+
+@pytest.mark.parametrize("name", ["", "1st", "with-dash", "ü"])
+def test_a_name_is_one_that_prometheus_takes(name: str) -> None:
+    with pytest.raises(ValueError, match="no names"):
+        Registry().counter(name, "")
+    with pytest.raises(ValueError, match="no names"):
+        Registry().counter("a", "", (name,))
+
+
+def test_two_metrics_have_two_names() -> None:
+    registry = Registry()
+    registry.counter("a", "")
+    with pytest.raises(ValueError, match="there is a metric 'a' already"):
+        registry.gauge("a", "")
+
+
+@pytest.mark.parametrize("labels", [{}, {"x": "1"}, {"x": "1", "z": "2"}])
+def test_all_labels_are_given(labels: dict[str, Any]) -> None:
+    counter = Registry().counter("a", "", ("x", "y"))
+    with pytest.raises(ValueError, match=r"a has the labels \('x', 'y'\), got"):
+        counter.add(**labels)
+
+
+def test_a_counter_never_shrinks() -> None:
+    with pytest.raises(ValueError, match="cannot shrink"):
+        Registry().counter("a", "").add(-1)
+
+
+@pytest.mark.parametrize("buckets", [(), (1.0, 0.5), (1.0, 1.0), (1.0, math.inf)])
+def test_buckets_grow_and_are_finite(buckets: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="buckets grow"):
+        Registry().histogram("a", "", buckets=buckets)
+    with pytest.raises(ValueError, match="buckets grow"):
+        Registry().histogram("a", "", ("le",))
