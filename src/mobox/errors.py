@@ -6,6 +6,7 @@
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
   * InvalidEvent          the caller built an event from fields it does not have
+  * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
   * NotJson               text that should be JSON is not, or cannot be kept
   * NotUnderstood         a parser's own word for a line that it passes on as RAW
@@ -70,6 +71,14 @@ class UnknownProfile(UnknownName):
 
 class InvalidEvent(MoboxError):
     """The fields given do not make an event of that type."""
+
+
+class InvalidSetting(MoboxError):
+    """A setting has a value that cannot be used; `name` is the flag or the variable."""
+
+    def __init__(self, name: str, value: str, problem: str) -> None:
+        self.name = name
+        super().__init__(f"{name}={value}: {problem}")
 
 
 class InvalidRequest(MoboxError):

@@ -25,8 +25,11 @@ from mobox.errors import (
     LogDeleted,
     MoboxError,
     NotFound,
+    NotWaiting,
     RunActive,
+    ShuttingDown,
     StorageError,
+    TooManyRuns,
     UnknownProfile,
     UnknownProtocol,
 )
@@ -42,7 +45,12 @@ class Answer(NamedTuple):
     status: int
     code: str
     told: Mapping[str, str] = {}
+    instead: str | None = None
+    """What is said where the exception's own words are only for the log."""
 
+
+_INTERNAL: Final = "something went wrong in the server; its log says what"
+_NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
 
 ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     InvalidRequest: Answer(400, "invalid_request", {"field": "field"}),
@@ -55,15 +63,13 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     RunActive: Answer(409, "run_active", {"runId": "run_id"}),
     Fenced: Answer(409, "fenced", {"runId": "run_id"}),
     KeyReused: Answer(422, "key_reused"),  # as draft-ietf-httpapi-idempotency-key-header says
-    StorageError: Answer(503, "storage_unavailable"),
-    MoboxError: Answer(500, "internal_error"),
+    NotWaiting: Answer(409, "not_waiting", {"runId": "run_id"}),
+    TooManyRuns: Answer(429, "too_many_runs"),
+    ShuttingDown: Answer(503, "shutting_down"),
+    StorageError: Answer(503, "storage_unavailable", instead=_NO_STORAGE),
+    MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
 }
 """By class; a class that is not here is told as the nearest one above it."""
-
-_OPAQUE: Final = {
-    500: "something went wrong in the server; its log says what",
-    503: "the storage cannot be used now; the log of the server says why",
-}
 
 
 def error_response(status: int, code: str, message: str, **more: Any) -> Response:
@@ -74,13 +80,13 @@ def error_response(status: int, code: str, message: str, **more: Any) -> Respons
 
 async def _tell(request: Request, error: Exception) -> Response:
     """What mobox raised. Unlike other exceptions it goes no further, so it is logged here."""
-    status, code, told = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
-    if status in _OPAQUE:
+    answer = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
+    if answer.instead is not None:
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return error_response(status, code, _OPAQUE[status])
-    more = {name: getattr(error, attribute) for name, attribute in told.items()}
+        return error_response(answer.status, answer.code, answer.instead)
+    more = {name: getattr(error, attribute) for name, attribute in answer.told.items()}
     known = {name: value for name, value in more.items() if value is not None}
-    return error_response(status, code, str(error), **known)
+    return error_response(answer.status, answer.code, str(error), **known)
 
 
 async def _tell_status(request: Request, error: Exception) -> Response:
@@ -99,7 +105,7 @@ async def _tell_nobody(request: Request, error: Exception) -> Response:
 
 async def _hide(request: Request, error: Exception) -> Response:
     """Anything else. Starlette raises it again, and the server logs it."""
-    return error_response(500, "internal_error", _OPAQUE[500])
+    return error_response(500, "internal_error", _INTERNAL)
 
 
 exception_handlers: Final[dict[Any, Callable[[Request, Exception], Awaitable[Response]]]] = {

@@ -43,6 +43,8 @@ def plan_turn(live: Sequence[HistoryMessage], request: Request) -> TurnPlan:
 def _kept(live: Sequence[HistoryMessage], request: Request) -> int:
     """A cut at a message that is not stored cuts after the question, if that one is."""
     kept = request.cut.kept(live) if request.cut is not None else len(live)
+    if request.action is Action.EDIT and kept is not None and live[kept].role != "user":
+        raise InvalidRequest("messageId", "only a user's message can be edited")
     if kept is None and request.action is Action.REGENERATE and request.message is not None:
         kept = Cut(Place.AFTER, request.message.id).kept(live)
     return len(live) if kept is None else kept

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mobox.formatters import Formatter
 from mobox.formatters.ai_sdk.document import DocumentFormatter
 from mobox.formatters.ai_sdk.formatter import AISDKFormatter
-from mobox.formatters.ai_sdk.snapshot import ui_message
+from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
+from mobox.formatters.ai_sdk.snapshot import ui_message, ui_user_message
 
-__all__ = ["AISDKFormatter", "DocumentFormatter", "ai_sdk", "ui_message"]
+__all__ = [
+    "DEFAULT",
+    "HEADERS",
+    "REPLAYS_FINISHED",
+    "AISDKFormatter",
+    "DocumentFormatter",
+    "ai_sdk",
+    "ui_message",
+    "ui_user_message",
+]
+
+HEADERS: Final = {"x-vercel-ai-ui-message-stream": "v1"}
+"""What a response says of itself beside being SSE."""
+
+REPLAYS_FINISHED: Final = {None, *PROFILES} - {"v5"}
+"""Whose clients take a message they have already for itself, when it is replayed after its end."""
 
 
 class _AISDK:

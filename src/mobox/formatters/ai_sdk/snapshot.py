@@ -39,8 +39,9 @@ from mobox.message import (
     TurnPart,
     UsagePart,
 )
+from mobox.turn import PromptData, PromptFile, PromptPart, PromptText, UserMessage
 
-__all__ = ["ui_message"]
+__all__ = ["ui_message", "ui_user_message"]
 
 UIPart = dict[str, JSON]
 
@@ -55,6 +56,24 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
         ui["metadata"] = message_metadata(message.reason, message.usage, message.duration_ms)
     told: dict[str, JSON] = harmless(ui)
     return told
+
+
+def ui_user_message(message: UserMessage) -> dict[str, JSON]:
+    """A person's message as their client had it."""
+    ui = {"id": message.id, "role": "user", "parts": [_prompt(part) for part in message.parts]}
+    told: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
+    return told
+
+
+def _prompt(part: PromptPart) -> UIPart:
+    match part:
+        case PromptText(text=text):
+            return {"type": "text", "text": text}
+        case PromptFile():
+            about = {"mediaType": part.media_type, "url": part.url, "filename": part.name}
+            return {"type": "file", **known(about)}
+        case PromptData():
+            return known({"type": f"data-{part.name}", "id": part.id, "data": part.value})
 
 
 def _from_columns(message: Message) -> list[UIPart]:

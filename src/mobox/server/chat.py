@@ -1,0 +1,163 @@
+"""The routes that a chat's client talks to while a run goes on.
+
+Rule 1: a response only reads a log: it may begin late, twice or not at all, and the run goes on.
+Rule 2: an answer to nothing is an error, never an empty stream.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from mobox.errors import ChatNotFound, InvalidRequest, RunNotFound
+from mobox.events import JSON
+from mobox.formatters import get_formatter
+from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
+from mobox.formatters.ai_sdk.requests import read_request
+from mobox.server.eventstream import EventStream
+from mobox.server.reading import frames
+from mobox.server.services import Services, json_response, owner_of, read_as, read_json
+from mobox.storage.log import Run, Status
+from mobox.storage.settings import now_ms
+from mobox.turn import Action, Answer, Decision
+
+__all__ = ["AnswerBody", "ChatRoutes", "RunState", "StopBody"]
+
+PROTOCOL: Final = "ai-sdk"
+JUST_ENDED: Final = 30_000
+"""Milliseconds for which a run that is over is still replayed to whoever asks for the active one:
+it may have ended between the page's two questions, for the history and for the stream."""
+
+Id = Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """Which run to stop: a late request must not stop a newer one."""
+
+    run_id: Id | None = None
+
+
+class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """What a person said to a request of the agent."""
+
+    request_id: Id
+    decision: Decision = "answered"
+    value: JSON = None
+    reason: str | None = None
+    run_id: Id | None = None
+
+
+class RunState(Struct, rename="camel", kw_only=True):
+    """A run and how it stands."""
+
+    run_id: str | None
+    status: Status | None = None
+
+
+class ChatRoutes:
+    """`/api/chat` and what is below it."""
+
+    def __init__(self, services: Services) -> None:
+        self._storage = services.storage
+        self._supervisor = services.supervisor
+        self._heartbeats = services.heartbeats
+
+    async def post(self, request: Request) -> ASGIApp:
+        """A message, an edit, another try or an answer; the response is what the agent says."""
+        owner = owner_of(request)
+        asked = read_request(await read_json(request), request.headers.get("idempotency-key"))
+        formatter_profile(request)
+        if asked.action is Action.CONTINUE:
+            run = await self._run(owner, asked.chat_id, asked.run_id or "")
+            continued = await self._supervisor.answer(owner, run.id, asked.answers)
+            return self._stream(request, continued.run, continued.after)
+        begun = await self._supervisor.begin(owner, asked)
+        return self._stream(request, begun.run)
+
+    async def stream(self, request: Request) -> ASGIApp:
+        """The message that is being written, from its beginning; 204 if there is none."""
+        owner, chat_id = owner_of(request), request.path_params["chat_id"]
+        name = request.query_params.get("run")
+        if name is not None:
+            return self._stream(request, await self._run(owner, chat_id, name))
+        run = await self._latest(owner, chat_id)
+        if run is None or not self._is_news(request, run):
+            return Response(status_code=204)
+        return self._stream(request, run)
+
+    async def stop(self, request: Request) -> Response:
+        """End a run; whoever reads it sees how it ends."""
+        owner, chat_id = owner_of(request), request.path_params["chat_id"]
+        body = await read_as(request, StopBody)
+        run = await self._named_or_active(owner, chat_id, body.run_id)
+        if run is None:
+            return json_response(RunState(run_id=None))
+        stopped = await self._supervisor.stop(owner, run.id)
+        return json_response(RunState(run_id=stopped.id, status=stopped.status), 202)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer what the agent asked; read the stream for what it says to that."""
+        owner, chat_id = owner_of(request), request.path_params["chat_id"]
+        body = await read_as(request, AnswerBody)
+        run = await self._named_or_active(owner, chat_id, body.run_id)
+        if run is None:
+            raise InvalidRequest("requestId", "no run of this chat asks anything")
+        answer = Answer(
+            request_id=body.request_id,
+            decision=body.decision,
+            value=body.value,
+            reason=body.reason,
+        )
+        continued = await self._supervisor.answer(owner, run.id, (answer,))
+        return json_response(RunState(run_id=continued.run.id, status="running"), 202)
+
+    # Which run
+
+    async def _run(self, owner: str, chat_id: str, run_id: str) -> Run:
+        run = await self._storage.run(owner, run_id)
+        if run.chat_id != chat_id:
+            raise RunNotFound(run_id)
+        return run
+
+    async def _named_or_active(self, owner: str, chat_id: str, run_id: str | None) -> Run | None:
+        if run_id is not None:
+            return await self._run(owner, chat_id, run_id)
+        await self._storage.chat(owner, chat_id)
+        run = await self._latest(owner, chat_id)
+        return run if run is not None and run.status != "done" else None
+
+    async def _latest(self, owner: str, chat_id: str) -> Run | None:
+        """The run that goes on or waits, else the last one; a page may ask before its chat is."""
+        try:
+            runs = await self._storage.runs(owner, chat_id)
+        except ChatNotFound:
+            return None
+        live = [run for run in runs if not run.superseded]
+        active = [run for run in live if run.status != "done"]
+        found = active or live
+        return found[-1] if found else None
+
+    def _is_news(self, request: Request, run: Run) -> bool:
+        if run.status != "done":
+            return True
+        strict = request.query_params.get("strict") == "1"
+        if strict or formatter_profile(request) not in REPLAYS_FINISHED:
+            return False
+        return now_ms() - (run.ended_at or 0) < JUST_ENDED
+
+    def _stream(self, request: Request, run: Run, after: int = 0) -> EventStream:
+        formatter = get_formatter(PROTOCOL, run.id, formatter_profile(request))
+        told = frames(self._storage, run.id, formatter, after)
+        return EventStream(told, self._heartbeats, {**HEADERS, "x-mobox-run": run.id})
+
+
+def formatter_profile(request: Request) -> str | None:
+    """The client's version, if it says so; one that is not known raises `UnknownProfile`."""
+    profile = request.query_params.get("profile")
+    if profile is not None:
+        get_formatter(PROTOCOL, "", profile)
+    return profile

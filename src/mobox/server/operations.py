@@ -1,0 +1,73 @@
+"""The routes for those who run the server, and its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mobox.errors import MoboxError
+from mobox.server.metrics import CONTENT_TYPE, Registry
+from mobox.server.services import Services, json_response
+
+__all__ = ["Counted", "Health", "OperationsRoutes"]
+
+PAGE: Final = Path(__file__).parent / "static" / "index.html"
+
+
+class Health(Struct):
+    """Whether all is well, and what is not."""
+
+    status: str
+    problem: str | None = None
+
+
+class Counted:
+    """The app, its responses counted."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Registry) -> None:
+        self._app = app
+        self._responses = metrics.counter(
+            "mobox_responses_total", "Responses begun.", ("method", "status")
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def counting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._responses.add(method=scope["method"], status=str(message["status"]))
+            await send(message)
+
+        await self._app(scope, receive, counting if scope["type"] == "http" else send)
+
+
+class OperationsRoutes:
+    """`/healthz`, `/readyz`, `/metrics` and the page."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def health(self, _request: Request) -> Response:
+        """The process is alive."""
+        return json_response(Health("ok"))
+
+    async def ready(self, _request: Request) -> Response:
+        """Whether new runs can be begun here."""
+        if self._services.supervisor.closing:
+            return json_response(Health("closing", "the server is shutting down"), 503)
+        try:
+            await self._services.storage.expired()
+        except MoboxError as error:
+            return json_response(Health("degraded", str(error)), 503)
+        return json_response(Health("ok"))
+
+    async def metrics(self, _request: Request) -> Response:
+        """Prometheus' text format."""
+        return Response(self._services.metrics.render(), media_type=CONTENT_TYPE)
+
+    async def page(self, _request: Request) -> Response:
+        """The page; which chat it shows stands in its address."""
+        return FileResponse(PAGE, headers={"cache-control": "no-cache"})

@@ -1,0 +1,66 @@
+"""What the routes have in common."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mobox import json_text
+from mobox.errors import InvalidRequest, NotJson
+from mobox.events import JSON
+from mobox.server.eventstream import Heartbeats
+from mobox.server.metrics import Registry
+from mobox.server.settings import Settings
+from mobox.storage import Storage
+from mobox.supervisor import Supervisor
+
+__all__ = ["Services", "json_response", "owner_of", "read_as", "read_json"]
+
+T = TypeVar("T")
+
+OWNER = "local"
+"""Whose everything is on a server without keys."""
+
+
+class Services(Struct, frozen=True, kw_only=True):
+    """What a server is made of."""
+
+    settings: Settings
+    storage: Storage
+    supervisor: Supervisor
+    heartbeats: Heartbeats
+    metrics: Registry
+
+
+def owner_of(_request: Request) -> str:
+    """Who asks."""
+    return OWNER
+
+
+async def read_json(request: Request) -> JSON:
+    """The body of a request; an empty one is an object without fields."""
+    body = await request.body()
+    try:
+        return json_text.decode(body) if body else {}
+    except NotJson as problem:
+        raise InvalidRequest("", f"expected JSON: {problem}") from None
+
+
+async def read_as(request: Request, shape: type[T]) -> T:
+    """The body of a request, in its shape."""
+    value = await read_json(request)
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        raise InvalidRequest(path.strip(".`"), problem[0].lower() + problem[1:]) from None
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """The response that says `value`."""
+    body = msgspec.json.encode(value)
+    return Response(body, status, media_type="application/json")
