@@ -38,6 +38,7 @@ from mobox.supervisor.asked import asked_by
 from mobox.supervisor.leg import Leg, Means
 from mobox.supervisor.reaper import Reaper
 from mobox.supervisor.seats import Limits, Seat, Seats
+from mobox.supervisor.stderr import StderrFolder
 from mobox.supervisor.turns import turn_for
 from mobox.turn import Answer, Request, Turn
 
@@ -72,6 +73,7 @@ class Supervisor:
         self.catalog = catalog
         self._storage = storage
         self._states = data / "state"
+        self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
         self._default_agent = default_agent
         self._launch = launch or _in_process_sandbox(get_sandbox("process"))
@@ -199,6 +201,7 @@ class Supervisor:
         means = Means(
             prepare=partial(turn_for, self._storage, run),
             launch=partial(self._launch, agent, state),
+            stderr=self._stderr,
             hold=self._limits.hold,
         )
         leg = Leg(self._storage, run, agent, means)
@@ -282,9 +285,12 @@ class Supervisor:
             await asyncio.wait([self._tasks[leg] for leg in legs])
 
     async def _delete(self, owner: str, chat_id: str) -> None:
+        runs = await self._storage.runs(owner, chat_id)
         await self._storage.delete(owner, chat_id)
         legs = self._legs_of(owner, chat_id)
+        gone = {run.id for run in runs} | {leg.run.id for leg in legs}
         await self._end_now(legs)
+        await asyncio.to_thread(self._stderr.delete, gone)
         await asyncio.to_thread(shutil.rmtree, self._state_of(owner, chat_id), ignore_errors=True)
 
     # What happens elsewhere

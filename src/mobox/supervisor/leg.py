@@ -19,13 +19,14 @@ from msgspec.structs import replace
 
 from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent
-from mobox.errors import Fenced, NotFound, NotWaiting, RunActive
+from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.pipeline import Scribe
 from mobox.storage.log import Log, Run
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.deadlines import Deadlines
 from mobox.supervisor.reaper import Verdict
+from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.turn import Answer, Turn
 
 __all__ = ["Leg", "Means"]
@@ -42,6 +43,7 @@ class Means(NamedTuple):
 
     prepare: Callable[[], Awaitable[Turn]]
     launch: Callable[[Turn], Execution]
+    stderr: StderrFolder
     hold: float
     """For how many seconds an agent is kept that waits for an answer."""
 
@@ -56,6 +58,7 @@ class Leg:
         """It writes nothing more: the run has ended, waits, or is not ours."""
         self._store = store
         self._means = means
+        self._redacted = Redaction(agent)
         self._deadlines = Deadlines(agent.timeouts, means.hold, _now())
         self._scribe: Scribe | None = None
         self._execution: Execution | None = None
@@ -66,6 +69,7 @@ class Leg:
         self._answering = False
         self._deaf = False
         self._said = 0
+        self._stderr = ""
 
     # What others ask of it
 
@@ -145,6 +149,7 @@ class Leg:
             await self._work()
         except (Fenced, NotFound):
             log.info("run %s goes on elsewhere, or was deleted", self.run.id)
+            await self._forget()
         except RunActive:  # it went on by itself, but its chat had gone on already
             return Verdict("cancelled")
         except Exception:  # whatever it was, the run must not hang
@@ -160,6 +165,7 @@ class Leg:
             turn = await self._means.prepare()
             await self._scribe.write(*self._announcement(turn))
             outcome = await self._employ(self._scribe, turn)
+            await self._keep_stderr(outcome)
             async with self._mouth:
                 await self._conclude(self._scribe, outcome)
 
@@ -190,10 +196,11 @@ class Leg:
         async with execution:
             try:
                 await self._listen(scribe, execution)
-                return await execution.outcome()
+                outcome = await execution.outcome()
             except BaseException:  # the run is not ours any more, or we do not know how to go on
                 execution.kill()
                 raise
+        return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
 
     async def _listen(self, scribe: Scribe, execution: Execution) -> None:
         limit = self.agent.limits.output
@@ -241,6 +248,15 @@ class Leg:
 
     # The end
 
+    async def _forget(self) -> None:
+        """Of a run that was deleted nothing is kept."""
+        try:
+            await self._store.read(self.run.id, limit=1)
+        except NotFound:
+            await asyncio.to_thread(self._means.stderr.delete, [self.run.id])
+        except MoboxError as error:
+            log.warning("run %s cannot be read: %s", self.run.id, error)
+
     async def _conclude(self, scribe: Scribe, outcome: Outcome) -> None:
         is_willing = self._verdict is None and (outcome.exit_code == 0 or self._ending is not None)
         if is_willing and scribe.waiting:
@@ -265,6 +281,14 @@ class Leg:
         if error is not None:
             words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
         return words
+
+    async def _keep_stderr(self, outcome: Outcome) -> None:
+        self._stderr += outcome.stderr_tail
+        if self._stderr:
+            try:
+                await asyncio.to_thread(self._means.stderr.keep, self.run, self._stderr)
+            except OSError as error:
+                log.warning("stderr of run %s cannot be kept: %s", self.run.id, error)
 
 
 def _now() -> float:
