@@ -194,12 +194,29 @@ def told_again(message: Message) -> list[AnyPart]:
     parts: list[AnyPart] = []
     for part in message.parts:
         if isinstance(part, RetractPart):
-            parts = [said for said in parts if getattr(said, "id", None) not in part.blocks]
-        elif isinstance(part, ToolPart) and part.status is None and message.reason is not None:
-            parts.append(replace(part, ended=True, status="interrupted"))
+            parts = [said for said in parts if _block_of(said) not in part.blocks]
+        elif isinstance(part, ToolPart) and message.reason is not None and _is_unsettled(part):
+            parts.append(replace(part, ended=True, status="interrupted", partial=False))
         else:
             parts.append(part)
     return parts
+
+
+def _block_of(part: AnyPart) -> str | None:
+    """The block or call that a part is, or belongs to: it is taken back with it."""
+    match part:
+        case TextPart() | ThinkingPart() | ToolPart():
+            return part.id
+        case SourcePart(source=about) | FilePart(file=about) | SubagentPart(start=about):
+            return about.id
+        case RequestPart():
+            return part.request.tool_call_id
+        case _:
+            return None
+
+
+def _is_unsettled(part: ToolPart) -> bool:
+    return part.status is None or part.partial
 
 
 _encode_parts = msgspec.json.Encoder().encode

@@ -10,9 +10,19 @@ from itertools import repeat
 import msgspec
 
 from mobox.capture.jsonlines import END, Item, JsonLines
-from mobox.events import JSON, Done, LogEntry, StreamEvent
-from mobox.lifecycle import Lifecycle
-from mobox.parsers import get_parser
+from mobox.errors import RunActive, StorageError
+from mobox.events import (
+    JSON,
+    Done,
+    InputRequest,
+    InputResponse,
+    LogEntry,
+    Paused,
+    Raw,
+    StreamEvent,
+)
+from mobox.lifecycle import LETS_WAIT, Lifecycle
+from mobox.parsers import EventParser, get_parser
 from mobox.storage.log import Log, RawLine, Run
 
 __all__ = ["Clock", "Recorder", "Scribe"]
@@ -69,35 +79,47 @@ class Clock:
 class Scribe:
     """Writes one leg of a run: all that enters its log passes here, and is stored in that order."""
 
-    def __init__(self, log: Log, run: Run) -> None:
+    def __init__(self, log: Log, run: Run, lifecycle: Lifecycle) -> None:
         self._log = log
         self._run = run
+        self._lifecycle = lifecycle
         self._clock = Clock()
-        self._lines = JsonLines()
-        # Ids that a parser makes up must not come again in a later leg.
-        self._parser = get_parser(run.framework, f"{run.leg}." if run.leg > 1 else "")
-        self._lifecycle = Lifecycle(run.framework)
         self._pen = asyncio.Lock()
+        self._lines = JsonLines()
+        self._parser: EventParser | None = None
+        self._processes = 0
+        self._answered: set[str | None] = set()
+        self.unheard = False
+        """A person has answered, and the agent has said nothing since."""
 
     @classmethod
     async def take_up(cls, log: Log, run: Run) -> Scribe:
         """Go on where the log ends, whoever wrote it."""
-        scribe = cls(log, run)
-        after = 0
-        while page := await log.read(run.id, after):
-            scribe._lifecycle.feed_all([entry.event for entry in page])
-            after = page[-1].seq
-        return scribe
+        return cls(log, run, await _replayed(log, run))
 
     @property
     def waiting(self) -> bool:
         """Whether nothing more can be said without an answer."""
         return self._lifecycle.waiting
 
+    def listen(self) -> None:
+        """A process begins to speak. Ids that its parser makes up must not be an earlier one's."""
+        self._processes += 1
+        leg, process = self._run.leg, self._processes
+        first = f"{leg}." if leg > 1 else ""
+        self._lines = JsonLines()
+        self._parser = get_parser(
+            self._run.framework, first if process == 1 else f"{leg}.{process}."
+        )
+
     async def write(self, *events: StreamEvent) -> list[LogEntry]:
         """Store what the server has to say."""
         async with self._pen:
-            return await self._store(self._lifecycle.feed_all(events))
+            stored = await self._store(self._lifecycle.feed_all(events))
+            replies = {event.id for event in events if isinstance(event, InputResponse)}
+            self._answered |= replies
+            self.unheard = self.unheard or bool(replies)
+            return stored
 
     async def read(self, data: bytes) -> list[LogEntry]:
         """Store what an agent wrote, beside the lines themselves."""
@@ -106,6 +128,7 @@ class Scribe:
 
     async def finish_reading(self) -> list[LogEntry]:
         """Store what the end of an agent's output completes."""
+        assert self._parser is not None  # somebody listens
         async with self._pen:
             stored = await self._parse(self._lines.split(END))
             return stored + await self._store(self._lifecycle.feed_all(self._parser.close()))
@@ -120,14 +143,33 @@ class Scribe:
             return await self._store(events + self._lifecycle.close(done))
 
     async def _parse(self, items: Iterable[Item]) -> list[LogEntry]:
+        assert self._parser is not None  # somebody listens
         events: list[StreamEvent] = []
         lines = []
         for item in items:
             first = len(events)
-            events += self._lifecycle.feed_all(self._parser.feed_lines([item]))
+            said = self._parser.feed_lines([item])
+            events += self._lifecycle.feed_all(
+                self._since_answers(said) if self._answered else said
+            )
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         return await self._store(events, lines)
+
+    def _since_answers(self, events: Sequence[StreamEvent]) -> list[StreamEvent]:
+        """What is said after an answer: a pause for one that has come already is none."""
+        heard: list[StreamEvent] = []
+        for event in events:
+            match event:
+                case InputRequest():
+                    self._answered.discard(event.id)
+                    heard.append(event)
+                case Paused(request_ids=asked) if asked and self._answered.issuperset(asked):
+                    heard.append(Raw(raw=event.as_json(), source="answered already"))
+                case _:
+                    heard.append(event)
+        self.unheard = self.unheard and all(event.type in LETS_WAIT for event in heard)
+        return heard
 
     async def _store(
         self, events: Sequence[StreamEvent], lines: Sequence[RawLine] = ()
@@ -135,4 +177,17 @@ class Scribe:
         if not events and not lines:
             return []
         run = self._run
-        return await self._log.append(run.id, run.epoch, events, self._clock.now(), lines)
+        try:
+            return await self._log.append(run.id, run.epoch, events, self._clock.now(), lines)
+        except (RunActive, StorageError):  # what is not stored was not said
+            self._lifecycle = await _replayed(self._log, run)
+            raise
+
+
+async def _replayed(log: Log, run: Run) -> Lifecycle:
+    lifecycle = Lifecycle(run.framework)
+    after = 0
+    while page := await log.read(run.id, after):
+        lifecycle.feed_all([entry.event for entry in page])
+        after = page[-1].seq
+    return lifecycle

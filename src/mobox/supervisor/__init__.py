@@ -11,13 +11,11 @@ import asyncio
 import hashlib
 import logging
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self
-
-from msgspec import Struct
+from typing import Any, NamedTuple, Self, TypeVar
 
 from mobox.capture.execution import Execution
 from mobox.capture.process import ProcessExecution, job_of
@@ -25,43 +23,31 @@ from mobox.catalog import Agent, Catalog, UnknownAgent
 from mobox.errors import (
     ChatNotFound,
     Fenced,
-    MoboxError,
+    NotFound,
     NotWaiting,
+    RunActive,
     ShuttingDown,
     StorageError,
-    TooManyRuns,
 )
-from mobox.events import Done
-from mobox.pipeline import Clock, Scribe
+from mobox.pipeline import Clock
 from mobox.sandbox import Sandbox, get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.asked import asked_by
-from mobox.supervisor.leg import Leg
-from mobox.supervisor.turns import continued_turn, first_turn
+from mobox.supervisor.leg import Leg, Means
+from mobox.supervisor.reaper import Reaper
+from mobox.supervisor.seats import Limits, Seat, Seats
+from mobox.supervisor.stderr import StderrFolder
+from mobox.supervisor.turns import turn_for
 from mobox.turn import Answer, Request, Turn
 
 __all__ = ["Continued", "Limits", "Supervisor"]
 
 log = logging.getLogger("mobox.supervisor")
 
+T = TypeVar("T")
 Launch = Callable[[Agent, Path, Turn], Execution]
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """What a supervisor allows, in seconds and runs."""
-
-    runs: int = 200
-    runs_per_owner: int = 50
-    hold: float = 600
-    """How long a process is kept that waits for an answer."""
-    sweep: float = 5
-    """How often runs are looked for that nobody writes any more."""
-    look: float = 1
-    """How often other processes' requests to stop are looked for."""
-    drain: float = 8
-    """How long agents have when the server ends."""
 
 
 class Continued(NamedTuple):
@@ -87,11 +73,15 @@ class Supervisor:
         self.catalog = catalog
         self._storage = storage
         self._states = data / "state"
+        self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
         self._default_agent = default_agent
         self._launch = launch or _in_process_sandbox(get_sandbox("process"))
+        self._reaper = Reaper(storage)
         self._legs: dict[RunId, Leg] = {}
         self._tasks: dict[Leg, asyncio.Task[None]] = {}
+        self._seats = Seats(self._limits)
+        self._requests: set[asyncio.Task[Any]] = set()
         self._watch: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -116,55 +106,19 @@ class Supervisor:
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
         """Begin the run that answers a request; the same request again gives the same run."""
-        agent = await self._agent_for(owner, request)
-        self._check_room(owner)
-        begun = await self._storage.begin_turn(owner, request, agent.id, agent.framework)
-        if begun.created:
-            await self._cancel_others(owner, begun.run)
-            self._start(begun.run, agent, partial(first_turn, self._storage, begun.run))
-        return begun
+        return await self._see_through(self._begin(owner, request))
 
     async def answer(self, owner: str, run_id: str, answers: tuple[Answer, ...]) -> Continued:
         """Let a run go on with what a person said."""
-        run = await self._storage.run(owner, run_id)
-        asked = await asked_by(self._storage, run.id)
-        replies = asked.match(answers)
-        if run.status == "done" or not replies:
-            raise NotWaiting(run.id)
-        leg = self._legs.get(run.id)
-        if leg is not None and leg.hears:
-            stored = await leg.answer(replies)
-            return Continued(run, stored[0].seq - 1)
-        if run.status != "waiting":
-            raise NotWaiting(run.id)
-        agent = self.catalog.get(run.agent)
-        self._check_room(owner)
-        events = [reply.event for reply in replies]
-        resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
-        said = tuple(reply.answer for reply in replies)
-        turn = partial(continued_turn, self._storage, resumed, said, asked.resume)
-        self._start(resumed, agent, turn)
-        return Continued(resumed, run.tail_seq)
+        return await self._see_through(self._answer(owner, run_id, answers))
 
     async def stop(self, owner: str, run_id: str) -> Run:
         """Stop a run: at once if it is executed here, soon if it is elsewhere."""
-        run = await self._storage.request_stop(owner, run_id)
-        leg = self._legs.get(run.id)
-        if leg is not None:
-            leg.stop()
-        elif run.status == "waiting":
-            await self._cancel(run)
-        return run
+        return await self._see_through(self._stop(owner, run_id))
 
     async def delete(self, owner: str, chat_id: str) -> None:
         """Delete a chat with its runs, and what its agents kept."""
-        runs = await self._storage.runs(owner, chat_id)
-        await self._storage.delete(owner, chat_id)
-        legs = [self._legs[run.id] for run in runs if run.id in self._legs]
-        for leg in legs:
-            leg.kill()
-        await asyncio.gather(*(self._tasks[leg] for leg in legs if leg in self._tasks))
-        await asyncio.to_thread(shutil.rmtree, self._state_of(owner, chat_id), ignore_errors=True)
+        await self._see_through(self._delete(owner, chat_id))
 
     async def close(self) -> None:
         """Begin nothing more, end what runs; what waits goes on waiting, without a process."""
@@ -174,16 +128,47 @@ class Supervisor:
             await asyncio.wait([self._watch])
         for leg in self._tasks:
             leg.interrupt()
-        await self._ended(self._limits.drain)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.drain):
+                await self._ended()
         for leg in self._tasks:
             leg.kill()
-        await self._ended(None)
+        await self._ended()
 
-    async def _ended(self, seconds: float | None) -> None:
-        if self._tasks:
-            await asyncio.wait(list(self._tasks.values()), timeout=seconds)
+    async def _ended(self) -> None:
+        while tasks := {*self._tasks.values(), *self._requests}:
+            await asyncio.wait(tasks)
 
-    # Legs
+    async def _see_through(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do all of it, whoever asked may go away: half of it is a run that nobody has."""
+        task = asyncio.create_task(work)
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+        return await asyncio.shield(task)
+
+    # Beginning
+
+    async def _begin(self, owner: str, request: Request) -> BegunTurn:
+        self._check_open()
+        agent = await self._agent_for(owner, request)
+        with self._seats.take(owner, request.idempotency_key or object()) as seat:
+            begun = await self._begin_turn(owner, request, agent)
+            if begun.created:
+                try:
+                    await self._cancel_others(begun.run)
+                finally:  # it is ours, and nobody else will
+                    self._start(begun.run, agent, seat)
+        return begun
+
+    async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
+        try:
+            return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
+        except RunActive as active:
+            leg = self._legs.get(RunId(active.run_id))
+            if leg is None or not leg.leaving:
+                raise
+            await asyncio.wait([self._tasks[leg]])
+        return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
 
     async def _agent_for(self, owner: str, request: Request) -> Agent:
         """The one that is asked for, else the chat's last, else the default."""
@@ -199,55 +184,116 @@ class Supervisor:
             return agent
         raise UnknownAgent("default", ())
 
-    def _check_room(self, owner: str) -> None:
+    async def _cancel_others(self, begun: Run) -> None:
+        """A new turn answers what an earlier one still asks: nobody will say."""
+        for run in await self._storage.runs(begun.owner, begun.chat_id):
+            if run.status == "waiting" and run.id != begun.id:
+                await self._cancel(run)
+
+    def _check_open(self) -> None:
         if self._closing:
             raise ShuttingDown
-        owned = sum(leg.run.owner == owner for leg in self._tasks)
-        if len(self._tasks) >= self._limits.runs or owned >= self._limits.runs_per_owner:
-            raise TooManyRuns(len(self._tasks))
 
-    def _start(self, run: Run, agent: Agent, prepare: Callable[[], Awaitable[Turn]]) -> None:
-        launch = partial(self._launch, agent, self._state_of(run.owner, run.chat_id))
-        leg = Leg(self._storage, run, agent, launch, self._limits.hold)
-        before = self._tasks.get(self._legs[run.id]) if run.id in self._legs else None
+    # Legs
+
+    def _start(self, run: Run, agent: Agent, seat: Seat) -> None:
+        state = self._state_of(run.owner, run.chat_id)
+        means = Means(
+            prepare=partial(turn_for, self._storage, run),
+            launch=partial(self._launch, agent, state),
+            stderr=self._stderr,
+            hold=self._limits.hold,
+        )
+        leg = Leg(self._storage, run, agent, means)
+        if self._closing:
+            leg.interrupt()
+        before = [self._tasks[other] for other in self._legs_of(run.owner, run.chat_id)]
         self._legs[run.id] = leg
-        self._tasks[leg] = asyncio.create_task(self._execute(leg, before, prepare))
+        self._seats.sit(leg, seat)
+        self._tasks[leg] = asyncio.create_task(self._execute(leg, before))
 
-    async def _execute(
-        self, leg: Leg, before: asyncio.Task[None] | None, prepare: Callable[[], Awaitable[Turn]]
-    ) -> None:
+    async def _execute(self, leg: Leg, before: Collection[asyncio.Task[None]]) -> None:
         try:
-            if before is not None:  # two processes of a chat would share its folder
-                await asyncio.wait([before])
-            await leg.execute(prepare)
+            if before:  # two processes of a chat would share its folder
+                await asyncio.wait(before)
+            verdict = await leg.execute()
+            if verdict is not None:
+                await self._reaper.end(leg.run, verdict)
         finally:
             del self._tasks[leg]
+            self._seats.leave(leg)
             if self._legs.get(leg.run.id) is leg:
                 del self._legs[leg.run.id]
+
+    def _legs_of(self, owner: str, chat_id: str) -> list[Leg]:
+        return [leg for leg in self._tasks if (leg.run.owner, leg.run.chat_id) == (owner, chat_id)]
 
     def _state_of(self, owner: str, chat_id: str) -> Path:
         """The folder of a chat; ids are clients' words and no names for files."""
         name = hashlib.sha256(f"{len(owner)}:{owner}{chat_id}".encode()).hexdigest()
         return self._states / name[:32]
 
-    # Runs that wait, and runs that nobody writes
+    # Going on, stopping, forgetting
 
-    async def _cancel_others(self, owner: str, begun: Run) -> None:
-        """A new turn answers what an earlier one still asks: nobody will say."""
-        for run in await self._storage.runs(owner, begun.chat_id):
-            if run.status == "waiting" and run.id != begun.id:
-                await self._cancel(run)
+    async def _answer(self, owner: str, run_id: str, answers: tuple[Answer, ...]) -> Continued:
+        run = await self._storage.run(owner, run_id)
+        leg = self._legs.get(run.id)
+        stored = await leg.answer(answers) if leg is not None else []
+        if stored:
+            return Continued(run, stored[0].seq - 1)
+        return await self._resume(await self._storage.run(owner, run_id), answers)
+
+    async def _resume(self, run: Run, answers: tuple[Answer, ...]) -> Continued:
+        """Answer a run that waits without a process."""
+        asked = await asked_by(self._storage, run.id)
+        replies = asked.match(answers)
+        if run.status != "waiting" or not replies:
+            raise NotWaiting(run.id)
+        agent = self.catalog.get(run.agent)
+        events = asked.told(replies)
+        self._check_open()
+        with self._seats.take(run.owner, run.id) as seat:
+            try:
+                resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
+            except Fenced:  # somebody else's answer was first
+                raise NotWaiting(run.id) from None
+            if resumed.status == "running":
+                self._start(resumed, agent, seat)
+        return Continued(resumed, resumed.tail_seq - len(events))
+
+    async def _stop(self, owner: str, run_id: str) -> Run:
+        run = await self._storage.request_stop(owner, run_id)
+        leg = self._legs.get(run.id)
+        if leg is not None and not leg.over:
+            leg.stop()
+        elif run.status == "waiting":
+            await self._reaper.cancel(run)
+        return run
 
     async def _cancel(self, run: Run) -> None:
         leg = self._legs.get(run.id)
-        if leg is not None:
+        if leg is None or leg.over:
+            await self._reaper.cancel(run)
+        else:
+            await self._end_now([leg])
+
+    async def _end_now(self, legs: Collection[Leg]) -> None:
+        for leg in legs:
+            leg.stop()
             leg.kill()
-            await asyncio.wait([self._tasks[leg]])
-            return
-        scribe = await Scribe.take_up(self._storage, run)
-        asked = await asked_by(self._storage, run.id)
-        with suppress(Fenced):  # it goes on, or has ended
-            await scribe.end(Done(reason="cancelled"), *asked.cancelled())
+        if legs:
+            await asyncio.wait([self._tasks[leg] for leg in legs])
+
+    async def _delete(self, owner: str, chat_id: str) -> None:
+        runs = await self._storage.runs(owner, chat_id)
+        await self._storage.delete(owner, chat_id)
+        legs = self._legs_of(owner, chat_id)
+        gone = {run.id for run in runs} | {leg.run.id for leg in legs}
+        await self._end_now(legs)
+        await asyncio.to_thread(self._stderr.delete, gone)
+        await asyncio.to_thread(shutil.rmtree, self._state_of(owner, chat_id), ignore_errors=True)
+
+    # What happens elsewhere
 
     async def _look_around(self) -> None:
         loop = asyncio.get_running_loop()
@@ -260,6 +306,8 @@ class Supervisor:
                     await self.reap()
             except StorageError as error:  # it may be back next time
                 log.warning("cannot look after runs: %s", error)
+            except Exception:
+                log.exception("looking after runs broke")
             await asyncio.sleep(self._limits.look)
 
     async def _stop_asked(self) -> None:
@@ -268,16 +316,20 @@ class Supervisor:
                 self._legs[run.id].stop()
 
     async def reap(self) -> None:
-        """End the runs whose writers are gone."""
-        for run in await self._storage.expired():
-            if run.id in self._legs:
-                continue  # ours, and only late
-            try:
-                mine = await self._storage.take_over(run.id, run.epoch)
-                scribe = await Scribe.take_up(self._storage, mine)
-                await scribe.end(Done(reason="lost"))
-            except (Fenced, MoboxError) as error:
-                log.info("run %s is not ours to end: %s", run.id, error)
+        """End the runs whose writers are gone, and the processes whose runs are."""
+        await self._reaper.sweep(self._legs)
+        for leg in [leg for leg in self._tasks if leg.waits]:
+            if leg.waits and not await self._has(leg):
+                leg.stop()
+                leg.kill()
+
+    async def _has(self, leg: Leg) -> bool:
+        """Whether a run that waits is still waited with here: it has no lease that would tell."""
+        try:
+            run = await self._storage.run(leg.run.owner, leg.run.id)
+        except NotFound:
+            return False
+        return run.epoch == leg.run.epoch and run.status != "done"
 
 
 def _in_process_sandbox(sandbox: Sandbox) -> Launch:

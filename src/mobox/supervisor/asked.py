@@ -1,8 +1,8 @@
-"""What a run has asked and nobody has answered."""
+"""What a run has asked, and what was answered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -29,36 +29,47 @@ class Reply(NamedTuple):
 
 
 class Asked:
-    """The open requests of one run, as far as its log was seen."""
+    """The requests of one run, as far as its log was seen."""
 
     def __init__(self) -> None:
+        self.resume: JSON = None
+        """What the agent wants to have back when it goes on."""
+        self._offered: JSON = None  # the same, told with a request before the pause
+        self._waited_for: tuple[str, ...] = ()
         self._open: dict[str, InputRequest] = {}
-        self._resume: JSON = None
+        self._answers: dict[str, Answer] = {}
 
     def see(self, event: StreamEvent) -> None:
         """Take the next event of the log."""
         match event:
             case InputRequest(id=str(name)):
                 self._open[name] = event
+                self._offered = event.resume if event.resume is not None else self._offered
             case InputResponse(id=str(name)):
-                self._open.pop(name, None)
+                self._close(name, event)
             case ToolResult(id=str(name), partial=False):
                 self._forget_call(name)
-            case Paused(resume=resume):
-                self._resume = resume
+            case Paused(request_ids=names, resume=resume):
+                self._waited_for = names
+                self.resume = resume if resume is not None else self._offered
+                self._offered = None
             case _:
                 pass
+
+    def _close(self, name: str, event: InputResponse) -> None:
+        asked = self._open.pop(name, None)
+        call = asked.tool_call_id if asked is not None else None
+        self._answers[name] = Answer(
+            request_id=name, tool_call_id=call, decision=event.decision, value=event.value
+        )
 
     def _forget_call(self, call: str) -> None:
         self._open = {n: asked for n, asked in self._open.items() if asked.tool_call_id != call}
 
     @property
-    def resume(self) -> JSON:
-        """What the agent wants to have back when it goes on."""
-        if self._resume is not None:
-            return self._resume
-        given = (asked.resume for asked in self._open.values() if asked.resume is not None)
-        return next(given, None)
+    def answers(self) -> tuple[Answer, ...]:
+        """All that were given: an agent that begins anew may come by old questions again."""
+        return tuple(self._answers.values())
 
     def match(self, answers: Iterable[Answer]) -> list[Reply]:
         """The answers that are to something: clients repeat old ones, and those to other calls."""
@@ -66,16 +77,27 @@ class Asked:
         for answer in answers:
             name = self._name_of(answer)
             if name is not None:
-                value = answer.reason if answer.value is None else answer.value
-                event = InputResponse(id=name, decision=answer.decision, value=value)
-                replies.setdefault(name, Reply(event, replace(answer, request_id=name)))
+                replies.setdefault(name, self._reply(name, answer))
         return list(replies.values())
+
+    def _reply(self, name: str, answer: Answer) -> Reply:
+        value = answer.reason if answer.value is None else answer.value
+        call = self._open[name].tool_call_id
+        told = replace(answer, request_id=name, tool_call_id=call, value=value)
+        return Reply(InputResponse(id=name, decision=answer.decision, value=value), told)
 
     def _name_of(self, answer: Answer) -> str | None:
         if answer.request_id is not None:
             return answer.request_id if answer.request_id in self._open else None
         calls = (n for n, asked in self._open.items() if asked.tool_call_id == answer.tool_call_id)
         return next(calls, None) if answer.tool_call_id is not None else None
+
+    def told(self, replies: Sequence[Reply]) -> list[StreamEvent]:
+        """What the log says of replies: while others are waited for, the run goes on waiting."""
+        said = {reply.event.id for reply in replies}
+        left = tuple(n for n in self._waited_for if n in self._open and n not in said)
+        events: list[StreamEvent] = [reply.event for reply in replies]
+        return [*events, Paused(request_ids=left, resume=self.resume)] if left else events
 
     def cancelled(self) -> list[InputResponse]:
         """What the log says when nobody will answer any more."""

@@ -1,111 +1,140 @@
 """One leg of a run: an agent at work, what it says written down, its end made sure of.
 
 Rule 1: whatever happens, the run ends with one DONE, or waits; or it is somebody else's by now.
-Rule 2: what an agent says while it is being ended still counts.
+Rule 2: what an agent says while it is being ended still counts, unless it is only let go: then the
+        run waits on, and whatever it says of its own end is nobody's business.
 Rule 3: limits hold while it works. While it waits for an answer it is only not kept for ever: the
         answer then begins another leg.
+Rule 4: an answer that is stored is heard. An agent that left without hearing it is started again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent
-from mobox.errors import Fenced, MoboxError, NotFound
+from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.pipeline import Scribe
 from mobox.storage.log import Log, Run
-from mobox.supervisor.asked import Reply, asked_by
-from mobox.turn import Turn
+from mobox.supervisor.asked import asked_by
+from mobox.supervisor.deadlines import Deadlines
+from mobox.supervisor.reaper import Verdict
+from mobox.supervisor.stderr import Redaction, StderrFolder
+from mobox.turn import Answer, Turn
 
-__all__ = ["Leg"]
+__all__ = ["Leg", "Means"]
 
 log = logging.getLogger("mobox.supervisor")
 
 PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
+BROKEN: Final = Error(message="The server could not go on with this run.", code="internal")
 
 
-class _Verdict(NamedTuple):
-    """Why the leg ends, where that is not for the agent to say."""
+class Means(NamedTuple):
+    """What a leg works with."""
 
-    reason: DoneReason
-    error: Error | None = None
+    prepare: Callable[[], Awaitable[Turn]]
+    launch: Callable[[Turn], Execution]
+    stderr: StderrFolder
+    hold: float
+    """For how many seconds an agent is kept that waits for an answer."""
 
 
 class Leg:
     """One execution of an agent for a run."""
 
-    def __init__(
-        self,
-        store: Log,
-        run: Run,
-        agent: Agent,
-        launch: Callable[[Turn], Execution],
-        hold_seconds: float,
-    ) -> None:
+    def __init__(self, store: Log, run: Run, agent: Agent, means: Means) -> None:
         self.run = run
         self.agent = agent
+        self.over = False
+        """It writes nothing more: the run has ended, waits, or is not ours."""
         self._store = store
-        self._launch = launch
-        self._hold_seconds = hold_seconds
+        self._means = means
+        self._redacted = Redaction(agent)
+        self._deadlines = Deadlines(agent.timeouts, means.hold, _now())
         self._scribe: Scribe | None = None
         self._execution: Execution | None = None
-        self._verdict: _Verdict | None = None
-        self._let_go = False
+        self._verdict: Verdict | None = None
         self._ending: asyncio.Task[Outcome] | None = None
         self._timeout: asyncio.Timeout | None = None
-        self._must_end_at = 0.0
+        self._mouth = asyncio.Lock()  # who has it may answer, or say that it is too late
+        self._answering = False
+        self._deaf = False
         self._said = 0
+        self._stderr = ""
 
     # What others ask of it
 
     @property
-    def hears(self) -> bool:
-        """Whether an answer can still reach the agent."""
-        return self._execution is not None and self._ending is None
+    def leaving(self) -> bool:
+        """Whether its process is being ended, or has ended."""
+        return self.over or self._verdict is not None or self._ending is not None
 
-    async def answer(self, replies: Sequence[Reply]) -> list[LogEntry]:
-        """Log what a person said, and tell the agent."""
-        if self._execution is None or self._scribe is None:
-            raise Fenced(self.run.id, self.run.epoch)
-        stored = await self._scribe.write(*(reply.event for reply in replies))
+    @property
+    def waits(self) -> bool:
+        """Whether it does nothing but wait for a person."""
+        waiting = self._scribe is not None and self._scribe.waiting
+        return waiting and not self._answering and not self.leaving
+
+    @property
+    def _hears(self) -> bool:
+        return self._execution is not None and not self.leaving
+
+    async def answer(self, answers: Iterable[Answer]) -> list[LogEntry]:
+        """Log what a person said and tell the agent; nothing, if it hears nothing any more."""
+        async with self._mouth:
+            if not self._hears:
+                return []
+            self._answering = True
+            self._note(waits=False)
+            try:
+                return await self._tell(answers)
+            finally:
+                self._answering = False
+                self._note(self._is_waiting())
+
+    async def _tell(self, answers: Iterable[Answer]) -> list[LogEntry]:
+        assert self._scribe is not None  # it hears
+        assert self._execution is not None
+        asked = await asked_by(self._store, self.run.id)
+        replies = asked.match(answers)
+        if not replies:
+            raise NotWaiting(self.run.id)
+        stored = await self._scribe.write(*asked.told(replies))
         for event, answer in replies:
             self._execution.answer(event.id or "", answer)
-        if self._timeout is not None and not self._timeout.expired():
-            self._timeout.reschedule(self._deadline())
         return stored
 
     def stop(self, reason: DoneReason = "cancelled") -> None:
         """End it, for the person or for the server."""
-        self._end(_Verdict(reason))
-
-    def kill(self) -> None:
-        """End it now, with nothing more to be said."""
-        self.stop()
-        if self._execution is not None:
-            self._execution.kill()
+        self._end(Verdict(reason))
 
     def interrupt(self) -> None:
-        """The server ends: what waits can wait on without a process."""
-        if self._scribe is not None and self._scribe.waiting:
-            self._release()
+        """The server ends, or needs its place: what waits can wait on without a process."""
+        if self.waits:
+            self._let_go()
         else:
             self.stop("interrupted")
 
-    def _end(self, verdict: _Verdict) -> None:
+    def kill(self) -> None:
+        """Do not wait until the process ends by itself."""
+        if self._execution is not None:
+            self._execution.kill()
+
+    def _end(self, verdict: Verdict) -> None:
         self._verdict = self._verdict or verdict
         self._stop_execution()
 
-    def _release(self) -> None:
-        self._let_go = True
+    def _let_go(self) -> None:
+        self._deaf = True
         self._stop_execution()
 
     def _stop_execution(self) -> None:
@@ -114,42 +143,36 @@ class Leg:
 
     # The work
 
-    async def execute(self, prepare: Callable[[], Awaitable[Turn]]) -> None:
-        """Work until the run ends or waits. Raises nothing."""
+    async def execute(self) -> Verdict | None:
+        """Work until the run ends or waits; what to end it with, if we cannot. Raises nothing."""
         try:
-            await self._work(prepare)
+            await self._work()
         except (Fenced, NotFound):
             log.info("run %s goes on elsewhere, or was deleted", self.run.id)
+            await self._forget()
+        except RunActive:  # it went on by itself, but its chat had gone on already
+            return Verdict("cancelled")
         except Exception:  # whatever it was, the run must not hang
             log.exception("run %s broke", self.run.id)
-            await self._give_up()
+            return Verdict("error", BROKEN)
+        finally:
+            self.over = True
+        return None
 
-    async def _work(self, prepare: Callable[[], Awaitable[Turn]]) -> None:
-        self._scribe = scribe = await Scribe.take_up(self._store, self.run)
-        turn = await prepare()
-        await scribe.write(*self._announcement(turn))
-        if self._verdict is not None:  # stopped before it began
-            await self._conclude(Outcome(exit_code=0))
-            return
-        try:
-            execution = self._launch(turn)
-        except OSError as error:
-            self._verdict = _Verdict("error", _launch_error(error))
-            await self._conclude(Outcome())
-            return
-        async with execution:
-            self._execution = execution
-            try:
-                await self._listen(scribe, execution)
-                await self._conclude(await execution.outcome())
-            except BaseException:  # the run is not ours any more, or we do not know how to go on
-                execution.kill()
-                raise
+    async def _work(self) -> None:
+        self._scribe = await Scribe.take_up(self._store, self.run)
+        while not self.over:
+            turn = await self._means.prepare()
+            await self._scribe.write(*self._announcement(turn))
+            outcome = await self._employ(self._scribe, turn)
+            await self._keep_stderr(outcome)
+            async with self._mouth:
+                await self._conclude(self._scribe, outcome)
 
     def _announcement(self, turn: Turn) -> list[StreamEvent]:
         """What a page shows before the agent has said a word."""
         name = self.agent.name
-        if self.run.leg > 1:
+        if turn.answers:
             return [Status(message=f"Resuming {name}")]
         start = Start(
             framework=self.run.framework,
@@ -159,55 +182,91 @@ class Leg:
         lines = ("Creating the sandbox", "Setting up the environment", f"Starting {name}")
         return [start, *(Status(message=line) for line in lines)]
 
+    async def _employ(self, scribe: Scribe, turn: Turn) -> Outcome:
+        """Let an agent work until its process ends."""
+        if self._verdict is not None:  # stopped before it began
+            return Outcome(exit_code=0)
+        scribe.listen()
+        self._deadlines = Deadlines(self.agent.timeouts, self._means.hold, _now())
+        try:
+            self._execution = execution = self._means.launch(turn)
+        except OSError as error:
+            self._verdict = Verdict("error", _launch_error(error))
+            return Outcome()
+        async with execution:
+            try:
+                await self._listen(scribe, execution)
+                outcome = await execution.outcome()
+            except BaseException:  # the run is not ours any more, or we do not know how to go on
+                execution.kill()
+                raise
+        return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
+
     async def _listen(self, scribe: Scribe, execution: Execution) -> None:
-        self._must_end_at = asyncio.get_running_loop().time() + self.agent.timeouts.total
+        limit = self.agent.limits.output
         while data := await self._next(execution):
-            self._said += len(data)
+            if self._deaf:
+                continue
             await scribe.read(data)
-            if self._said > self.agent.limits.output:
-                limit = self.agent.limits.output
+            self._note(scribe.waiting)
+            self._said += len(data)
+            if self._said > limit:
+                self._deaf = True
                 self._fail("output_limit", f"The agent wrote more than {limit:,} bytes.")
-        await scribe.finish_reading()
+        if not self._deaf:
+            await scribe.finish_reading()
 
     async def _next(self, execution: Execution) -> bytes:
-        if self._ending is not None:
-            return await execution.read()
-        try:
-            async with asyncio.timeout_at(self._deadline()) as self._timeout:
-                return await execution.read()
-        except TimeoutError:
-            self._on_timeout()
-            return await execution.read()
+        while self._ending is None:
+            try:
+                async with asyncio.timeout_at(self._deadlines.next) as self._timeout:
+                    return await execution.read()
+            except TimeoutError:
+                self._on_timeout()
+            finally:
+                self._timeout = None
+        return await execution.read()
 
-    def _deadline(self) -> float:
-        now = asyncio.get_running_loop().time()
-        if self._waits():
-            return now + self._hold_seconds
-        return min(now + self.agent.timeouts.idle, self._must_end_at)
-
-    def _waits(self) -> bool:
-        return self._scribe is not None and self._scribe.waiting
+    def _note(self, waits: bool) -> None:
+        self._deadlines.note(_now(), waits)
+        if self._timeout is not None and not self._timeout.expired():
+            self._timeout.reschedule(self._deadlines.next)
 
     def _on_timeout(self) -> None:
-        timeouts = self.agent.timeouts
-        if self._waits():
-            self._release()
-        elif asyncio.get_running_loop().time() >= self._must_end_at:
-            self._fail("timeout", f"The agent took longer than {timeouts.total:g} seconds.")
+        if _now() < self._deadlines.next:
+            return  # an answer has come in the last moment
+        if self.waits:
+            self._let_go()
         else:
-            self._fail("idle_timeout", f"The agent said nothing for {timeouts.idle:g} seconds.")
+            self._end(Verdict("error", self._deadlines.problem()))
+
+    def _is_waiting(self) -> bool:
+        return self._scribe is not None and self._scribe.waiting
 
     def _fail(self, code: str, message: str) -> None:
-        self._end(_Verdict("error", Error(message=message, code=code)))
+        self._end(Verdict("error", Error(message=message, code=code)))
 
     # The end
 
-    async def _conclude(self, outcome: Outcome) -> None:
-        assert self._scribe is not None  # there was something to conclude
-        if self._verdict is None and self._waits() and (self._let_go or outcome.exit_code == 0):
-            return  # the answer begins the next leg
-        last = await self._last_words(outcome)
-        await self._scribe.end(self._done(outcome), *last)
+    async def _forget(self) -> None:
+        """Of a run that was deleted nothing is kept."""
+        try:
+            await self._store.read(self.run.id, limit=1)
+        except NotFound:
+            await asyncio.to_thread(self._means.stderr.delete, [self.run.id])
+        except MoboxError as error:
+            log.warning("run %s cannot be read: %s", self.run.id, error)
+
+    async def _conclude(self, scribe: Scribe, outcome: Outcome) -> None:
+        is_willing = self._verdict is None and (outcome.exit_code == 0 or self._ending is not None)
+        if is_willing and scribe.waiting:
+            self.over = True  # the answer begins the next leg
+        elif is_willing and scribe.unheard:
+            scribe.unheard = False
+            self._execution = None
+        else:
+            await scribe.end(self._done(outcome), *await self._last_words(outcome))
+            self.over = True
 
     def _done(self, outcome: Outcome) -> Done | None:
         if self._verdict is not None:
@@ -215,25 +274,27 @@ class Leg:
         return None if outcome.failure() is None else Done(reason="error")
 
     async def _last_words(self, outcome: Outcome) -> list[StreamEvent]:
-        words: list[StreamEvent] = []
-        if self._waits():
-            words += (await asked_by(self._store, self.run.id)).cancelled()
+        if self._done(outcome) is None:
+            return []
+        words: list[StreamEvent] = [*(await asked_by(self._store, self.run.id)).cancelled()]
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
-            tail = error.stderr_tail or outcome.stderr_tail or None
-            words.append(replace(error, stderr_tail=tail))
+            words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
         return words
 
-    async def _give_up(self) -> None:
-        """Something of ours broke: say so, or at least let the reaper find the run."""
-        error = Error(message="The server could not go on with this run.", code="internal")
-        try:
-            scribe = await Scribe.take_up(self._store, self.run)
-            await scribe.end(Done(reason="error"), error)
-        except MoboxError:
-            with suppress(MoboxError):
-                await self._store.release(self.run.id, self.run.epoch)
+    async def _keep_stderr(self, outcome: Outcome) -> None:
+        self._stderr += outcome.stderr_tail
+        if self._stderr:
+            try:
+                await asyncio.to_thread(self._means.stderr.keep, self.run, self._stderr)
+            except OSError as error:
+                log.warning("stderr of run %s cannot be kept: %s", self.run.id, error)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _launch_error(error: OSError) -> Error:
-    return Error(message=f"The agent cannot be started: {error.strerror}.", code="agent_start")
+    why = error.strerror or error
+    return Error(message=f"The agent cannot be started: {why}.", code="agent_start")

@@ -5,33 +5,35 @@ from __future__ import annotations
 import msgspec
 
 from mobox.errors import ProtocolError
-from mobox.events import JSON
 from mobox.message import told_again
 from mobox.storage import Storage
 from mobox.storage.chats import History, StoredMessage
 from mobox.storage.log import Run
+from mobox.supervisor.asked import Asked, asked_by
 from mobox.transcript import Transcript
-from mobox.turn import Answer, HistoryMessage, Turn, UserMessage
+from mobox.turn import HistoryMessage, Turn, UserMessage
 
-__all__ = ["continued_turn", "first_turn"]
+__all__ = ["turn_for"]
 
 
-async def first_turn(storage: Storage, run: Run) -> Turn:
-    """The turn that begins a run: the last message of its chat is what is asked."""
+async def turn_for(storage: Storage, run: Run) -> Turn:
+    """The turn for an agent that begins with a run, or goes on with it once it was answered."""
+    asked = await asked_by(storage, run.id)
     history = await storage.history(run.owner, run.chat_id)
-    *before, last = _messages_before(history, run)
+    before = _messages_before(history, run)
+    if asked.answers:
+        return await _continued(storage, run, before, asked)
+    *before, last = before
     if not isinstance(last.body, UserMessage):
         raise ProtocolError(f"run {run.id} answers no message")
     return Turn(prompt=last.body.parts, history=tuple(m.as_history() for m in before))
 
 
-async def continued_turn(
-    storage: Storage, run: Run, answers: tuple[Answer, ...], resume: JSON
-) -> Turn:
-    """The turn that goes on with a run: what it has said itself is the last of its history."""
-    history = await storage.history(run.owner, run.chat_id)
-    said = [message.as_history() for message in _messages_before(history, run)]
-    return Turn(history=(*said, await _own_message(storage, run)), answers=answers, resume=resume)
+async def _continued(storage: Storage, run: Run, before: list[StoredMessage], asked: Asked) -> Turn:
+    """What the run has said itself is the last of its history."""
+    said = [message.as_history() for message in before]
+    own = await _own_message(storage, run)
+    return Turn(history=(*said, own), answers=asked.answers, resume=asked.resume)
 
 
 def _messages_before(history: History, run: Run) -> list[StoredMessage]:

@@ -1,0 +1,69 @@
+"""Ends runs that no agent works at: those that wait and nobody wants, and those that were lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Container
+from contextlib import suppress
+from typing import NamedTuple
+
+from mobox.errors import Fenced, MoboxError, NotFound
+from mobox.events import Done, DoneReason, Error
+from mobox.pipeline import Scribe
+from mobox.storage.log import Log, Run, RunId
+from mobox.supervisor.asked import asked_by
+
+__all__ = ["Reaper", "Verdict"]
+
+log = logging.getLogger("mobox.supervisor")
+
+
+class Verdict(NamedTuple):
+    """Why a run ends, where that is not for the agent to say."""
+
+    reason: DoneReason
+    error: Error | None = None
+
+
+class Reaper:
+    """Writes the last word.
+
+    A store renews the leases of its runs as long as it is open: one that cannot be ended now would
+    never be found by anybody else. So it is kept in mind here, and tried again.
+    """
+
+    def __init__(self, store: Log) -> None:
+        self._store = store
+        self._left: dict[RunId, tuple[Run, Verdict]] = {}
+
+    async def cancel(self, run: Run) -> None:
+        """End a run that waits, unless somebody has."""
+        with suppress(Fenced, NotFound):
+            await self._end(run, Verdict("cancelled"))
+
+    async def end(self, run: Run, verdict: Verdict) -> None:
+        """End a run whose lease is ours: now, or when the store can be written again."""
+        self._left.pop(run.id, None)
+        try:
+            await self._end(run, verdict)
+        except (Fenced, NotFound):
+            log.info("run %s is not ours to end", run.id)
+        except MoboxError as error:
+            log.warning("run %s cannot be ended yet: %s", run.id, error)
+            self._left[run.id] = (run, verdict)
+
+    async def sweep(self, executed: Container[RunId]) -> None:
+        """End what was left, and what others have left; what is executed here is only late."""
+        for run, verdict in list(self._left.values()):
+            await self.end(run, verdict)
+        for run in await self._store.expired():
+            if run.id not in executed:
+                with suppress(Fenced):  # somebody was faster
+                    mine = await self._store.take_over(run.id, run.epoch)
+                    await self.end(mine, Verdict("lost"))
+
+    async def _end(self, run: Run, verdict: Verdict) -> None:
+        scribe = await Scribe.take_up(self._store, run)
+        asked = await asked_by(self._store, run.id)
+        errors = [] if verdict.error is None else [verdict.error]
+        await scribe.end(Done(reason=verdict.reason), *asked.cancelled(), *errors)

@@ -1,0 +1,81 @@
+"""How many agents may work at a time, and who has to go when there are too many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from mobox.errors import TooManyRuns
+from mobox.supervisor.leg import Leg
+
+__all__ = ["Limits", "Seat", "Seats"]
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What a supervisor allows, in seconds and runs."""
+
+    runs: int = 200
+    runs_per_owner: int = 50
+    hold: float = 600
+    """How long a process is kept that waits for an answer."""
+    sweep: float = 5
+    """How often runs are looked for that nobody writes any more."""
+    look: float = 1
+    """How often other processes' requests to stop are looked for."""
+    drain: float = 8
+    """How long agents have when the server ends."""
+
+
+class Seat(NamedTuple):
+    """A run's place; the same name is the same place, so that a request may come twice."""
+
+    owner: str
+    name: object
+
+
+class Seats:
+    """The places that are taken: by legs, and by those that are about to begin."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._legs: dict[Leg, Seat] = {}
+        self._coming: Counter[Seat] = Counter()
+
+    @contextmanager
+    def take(self, owner: str, name: object) -> Iterator[Seat]:
+        """A place for what is about to begin; raises `TooManyRuns`."""
+        seat = Seat(owner, name)
+        if seat not in self._taken():
+            self._make_room(None, self._limits.runs)
+            self._make_room(owner, self._limits.runs_per_owner)
+        self._coming[seat] += 1
+        try:
+            yield seat
+        finally:
+            self._coming -= Counter([seat])
+
+    def sit(self, leg: Leg, seat: Seat) -> None:
+        """It has begun."""
+        self._legs[leg] = seat
+
+    def leave(self, leg: Leg) -> None:
+        """It has ended."""
+        del self._legs[leg]
+
+    def _taken(self) -> set[Seat]:
+        return {seat for leg, seat in self._legs.items() if not leg.leaving} | self._coming.keys()
+
+    def _make_room(self, owner: str | None, limit: int) -> None:
+        """Where there is none, the process goes that has been there longest of those that wait."""
+        held = {seat for seat in self._taken() if owner is None or seat.owner == owner}
+        if len(held) < limit:
+            return
+        waiting = (leg for leg, seat in self._legs.items() if leg.waits and seat in held)
+        leg = next(waiting, None)
+        if leg is None:
+            raise TooManyRuns(len(held))
+        leg.interrupt()

@@ -1,0 +1,97 @@
+"""What agents wrote to stderr: kept in a file for each leg, without the secrets they were given."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from mobox.catalog import Agent
+from mobox.sandbox.process import PASSED_ON
+from mobox.storage.log import Run
+
+__all__ = ["KEPT", "Redaction", "StderrFolder"]
+
+KEPT: Final = 64 * 1024
+"""Bytes of a leg's stderr, its last."""
+SECRET: Final = 8
+"""Characters from which on a value is taken for a secret: shorter ones are words."""
+PIECE: Final = 4
+"""Characters of a secret that was cut off that still tell something of it."""
+
+_NAME = re.compile(r"(?P<run>\w+)\.(?P<leg>\d+)\.stderr")
+
+
+class Redaction:
+    """Puts names in the place of the values that an agent got from the server's environment."""
+
+    def __init__(self, agent: Agent, ours: Mapping[str, str] = os.environ) -> None:
+        passed_on = [name for name, value in agent.env.items() if value is None]
+        given = {name: ours.get(name, "") for name in passed_on if name not in PASSED_ON}
+        secrets = [(value, name) for name, value in given.items() if len(value) >= SECRET]
+        # The longest first: one may be part of another.
+        self._secrets = sorted(secrets, key=lambda secret: len(secret[0]), reverse=True)
+
+    def __call__(self, text: str) -> str:
+        """The text without them. Its beginning may have been cut off, amid a secret."""
+        if len(text.encode()) >= KEPT:
+            text = self._without_piece(text)
+        for value, name in self._secrets:
+            text = text.replace(value, f"[{name}]")
+        return text
+
+    def _without_piece(self, text: str) -> str:
+        for value, name in self._secrets:
+            for start in range(1, len(value) - PIECE + 1):
+                if text.startswith(value[start:]):
+                    return f"[{name}]" + text.removeprefix(value[start:])
+        return text
+
+
+class StderrFolder:
+    """A file for each leg that wrote something: `<run>.<leg>.stderr`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def keep(self, run: Run, text: str) -> None:
+        """Keep the end of what a leg wrote; raises `OSError`."""
+        data = text.encode("utf-8", "replace")[-KEPT:]
+        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._opened() as folder:
+            os.fchmod(folder, 0o700)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+            name = f"{run.id}.{run.leg}.stderr"
+            with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
+                file.write(data)
+
+    def read(self, run_id: str) -> dict[int, str]:
+        """What the legs of a run wrote, by their numbers."""
+        kept = {}
+        with suppress(FileNotFoundError), self._opened() as folder:
+            for leg, name in self._files(folder, {run_id}):
+                number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+                with os.fdopen(number, "rb") as file:
+                    kept[leg] = file.read(KEPT).decode("utf-8", "replace")
+        return dict(sorted(kept.items()))
+
+    def delete(self, run_ids: Iterable[str]) -> None:
+        """Forget what these runs wrote."""
+        with suppress(OSError), self._opened() as folder:
+            for _, name in self._files(folder, set(run_ids)):
+                os.unlink(name, dir_fd=folder)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        number = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            yield number
+        finally:
+            os.close(number)
+
+    def _files(self, folder: int, run_ids: set[str]) -> list[tuple[int, str]]:
+        found = [_NAME.fullmatch(name) for name in os.listdir(folder)]
+        return [(int(m["leg"]), m[0]) for m in found if m is not None and m["run"] in run_ids]
