@@ -83,6 +83,13 @@ def test_what_mobox_says_cannot_be_overruled(tmp_path: Path) -> None:
     assert made["HOME"] == "/root"  # asked for by name
 
 
+def test_a_state_folder_that_is_named_from_here_is_the_same_from_the_agents_folder(
+    tmp_path: Path,
+) -> None:
+    made = environment(Job(argv=("true",), folder=tmp_path, state=Path(".mobox/state")), {})
+    assert made["MOBOX_STATE"] == made["HOME"] == str(Path.cwd() / ".mobox/state")
+
+
 def test_it_runs_in_its_folder_alone_in_its_session(tmp_path: Path) -> None:
     told = inspect(tmp_path)
     assert told["cwd"] == str(tmp_path)

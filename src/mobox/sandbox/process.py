@@ -78,9 +78,9 @@ def _start_keeper(job: Job, limits: str, server: int) -> subprocess.Popen[bytes]
 
 def environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a job: what all get, what is written down for it, and what is mobox's."""
-    asked = {**dict.fromkeys(PASSED_ON), "HOME": str(job.state), **job.env}
+    state = str(job.state.absolute())  # it runs in another folder than we do
+    asked = {**dict.fromkeys(PASSED_ON), "HOME": state, **job.env}
     values = {name: ours.get(name) if value is None else value for name, value in asked.items()}
-    state = str(job.state.absolute())
     path = [str(AGENT_PATH), values.get("PYTHONPATH")]
     values |= {
         "MOBOX_EMIT": "1",
