@@ -615,6 +615,26 @@ def test_kill_does_not_ask(job: Make) -> None:
     assert run(kill()) == Outcome(signal="SIGKILL", stopped=True)
 
 
+def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
+    agent = job("""
+        import signal, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print("ready")
+        time.sleep(1000)
+    """)
+
+    async def kill(patience: Patience) -> Outcome:
+        async with start(agent, patience=patience) as execution:
+            await execution.read()
+            stopping = asyncio.create_task(execution.stop())
+            await asyncio.sleep(0)
+            execution.kill()
+            return await stopping
+
+    for patience in (Patience(message=LIMIT), Patience(message=0, term=LIMIT)):
+        assert run(kill(patience)) == Outcome(signal="SIGKILL", stopped=True)
+
+
 def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
     async def stop() -> None:
         async with start(job("import time; time.sleep(1000)")) as execution:

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 from msgspec import Struct
@@ -72,6 +72,7 @@ class ProcessExecution:
         self._stdin = _Sink(child.stdin)
         self._ended = asyncio.create_task(self._watch())
         self._stop: asyncio.Task[None] | None = None
+        self._hurry: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
     def start(
@@ -132,9 +133,11 @@ class ProcessExecution:
         return await self.outcome()
 
     def kill(self) -> None:
-        """End it at once, as when the run is somebody else's now."""
+        """End it at once, as when the run is somebody else's now; even if it is being stopped."""
+        if not self._hurry.done():
+            self._hurry.set_result(None)
         if self._stop is None and self.running:
-            self._stop = asyncio.create_task(self._end(kindly=False))
+            self._stop = asyncio.create_task(self._end())
 
     async def outcome(self) -> Outcome:
         """How it ended, once it has."""
@@ -170,21 +173,26 @@ class ProcessExecution:
             self._stderr.finish()
             self._stdout.finish()
 
-    async def _end(self, kindly: bool = True) -> None:
+    async def _end(self) -> None:
         patience = self._patience
-        if kindly:
-            self.send({"type": "stop"})
-            if await self._ends_within(patience.message):
-                return
-            self._child.terminate()
-            if await self._ends_within(patience.term):
-                return
+        if await self._ends_when(self._say_stop, patience.message):
+            return
+        if await self._ends_when(self._child.terminate, patience.term):
+            return
         self._child.kill()
-        if not await self._ends_within(patience.kill):
+        await asyncio.wait([self._ended], timeout=patience.kill)
+        if self.running:
             self._child.kill()
 
-    async def _ends_within(self, seconds: float) -> bool:
-        await asyncio.wait([self._ended], timeout=seconds)
+    def _say_stop(self) -> None:
+        self.send({"type": "stop"})
+
+    async def _ends_when(self, asked: Callable[[], None], seconds: float) -> bool:
+        """Whether it ends within its time when it is asked like this; nobody asks in a hurry."""
+        if not self._hurry.done():
+            asked()
+            either: list[asyncio.Future[Any]] = [self._ended, self._hurry]
+            await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         return not self.running
 
 
