@@ -131,9 +131,13 @@ class Supervisor:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.drain):
                 await self._ended()
+        self.hurry()
+        await self._ended()
+
+    def hurry(self) -> None:
+        """Give agents that are being ended no more time."""
         for leg in self._tasks:
             leg.kill()
-        await self._ended()
 
     async def _ended(self) -> None:
         while tasks := {*self._tasks.values(), *self._requests}:

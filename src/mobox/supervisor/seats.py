@@ -22,8 +22,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     runs_per_owner: int = 50
     hold: float = 600
     """How long a process is kept that waits for an answer."""
-    sweep: float = 5
-    """How often runs are looked for that nobody writes any more."""
+    sweep: float = 4
+    """How often runs are looked for that nobody writes any more. Their end is promised within 5 s
+    of the lease's: to write it takes some time too."""
     look: float = 1
     """How often other processes' requests to stop are looked for."""
     drain: float = 8
