@@ -5,6 +5,7 @@
     * UnknownFramework    no parser has that name
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
+  * NotInstalled          what was asked for needs packages that are not here
   * InvalidEvent          the caller built an event from fields it does not have
   * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
@@ -67,6 +68,14 @@ class UnknownProfile(UnknownName):
     """The protocol has no profile of that name."""
 
     kind = "profile"
+
+
+class NotInstalled(MoboxError):
+    """What was asked for needs an extra of the package; the message says how to install it."""
+
+    def __init__(self, wanted: str, missing: str, extra: str) -> None:
+        self.missing = missing
+        super().__init__(f"{wanted} needs {missing}: pip install 'mobox-stream[{extra}]'")
 
 
 class InvalidEvent(MoboxError):
