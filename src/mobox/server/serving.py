@@ -1,8 +1,15 @@
-"""The application on a socket: uvicorn, made to end runs before it ends connections."""
+"""The application on a socket: uvicorn, made to end runs before it ends connections.
+
+Rule 1: a signal ends the runs. What they say last ends the responses, and only then are those who
+        still read cut off.
+Rule 2: while that goes on new runs are refused in words, not by a closed door.
+Rule 3: Ctrl+C once more gives nobody any more time; what is stored is whole all the same.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import signal
 import socket
@@ -24,9 +31,17 @@ GOODBYE: Final = 1
 
 def serve(settings: Settings) -> None:
     """Serve until a signal comes."""
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    _set_up_logging(settings.log_level.upper())
     with _listen(settings) as listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, listener))
+
+
+def _set_up_logging(level: str) -> None:
+    """Our own words at the level that was asked for, those of others only where they warn."""
+    logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
+    if level == "INFO":
+        logging.getLogger().setLevel(logging.WARNING)
+        logging.getLogger("mobox").setLevel(level)
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
@@ -37,7 +52,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             access_log=False,
             log_config=None,
             server_header=False,
-            timeout_graceful_shutdown=GOODBYE,
+            timeout_graceful_shutdown=GOODBYE + 1,
         )
         await _Server(config, services, _address(listener)).serve(sockets=[listener])
 
@@ -45,22 +60,37 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, services: Services, address: str) -> None:
         super().__init__(config)
-        self._services = services
+        self._supervisor = services.supervisor
         self._address = address
+        self._loop = asyncio.get_running_loop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        print(f"Mobox is at {self._address} (Ctrl+C to stop)", flush=True)  # noqa: T201
+        _say(f"Mobox is at {self._address} (Ctrl+C to stop)")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Runs first: their last words end the responses that are open.
-        await self._services.supervisor.close()
+        if running := self._supervisor.running:
+            runs = "1 run" if running == 1 else f"{running} runs"
+            _say(f"Ending {runs} (Ctrl+C again to wait for nothing)")
+        await self._supervisor.close()
+        self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # uvicorn would raise the signal again once it is done; the store is to be closed then.
-        self.force_exit = self.should_exit and sig == signal.SIGINT
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
+            self._loop.call_soon_threadsafe(self._supervisor.hurry)
         self.should_exit = True
+
+    def _hang_up(self) -> None:
+        """Close what is open, also where a reader has stalled and nothing can be said any more."""
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -69,8 +99,11 @@ def _listen(settings: Settings) -> socket.socket:
     try:
         return socket.create_server((host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        where = f"{settings.host}:{settings.port}"
-        raise InvalidSetting("PORT", where, f"cannot listen there: {error.strerror}") from None
+        if error.errno == errno.EADDRINUSE:
+            problem = f"in use already on {host}; choose another, or 0 for any that is free"
+        else:
+            problem = f"cannot listen there on {host}: {error.strerror}"
+        raise InvalidSetting("port", str(settings.port), problem) from None
 
 
 def _address(listener: socket.socket) -> str:
