@@ -13,7 +13,8 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from mobox.catalog import Catalog
+from mobox.catalog import Catalog, UnknownAgent
+from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
 from mobox.server.chat import ChatRoutes
 from mobox.server.chats import ChatsRoutes
 from mobox.server.errors import exception_handlers
@@ -23,7 +24,8 @@ from mobox.server.metrics import Registry
 from mobox.server.operations import Counted, OperationsRoutes
 from mobox.server.services import Services
 from mobox.server.settings import Settings
-from mobox.storage import open_storage
+from mobox.storage import Settings as StoreSettings
+from mobox.storage import Storage, open_storage
 from mobox.supervisor import Limits, Supervisor
 
 __all__ = ["create_app", "open_services"]
@@ -31,20 +33,17 @@ __all__ = ["create_app", "open_services"]
 log = logging.getLogger("mobox.server")
 
 STATIC: Final = Path(__file__).parent / "static"
-OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """What a server needs, for as long as it runs; at the end its agents are ended."""
-    settings.data.mkdir(parents=True, exist_ok=True)
-    catalog = Catalog.load(agents_folder(settings))
-    for problem in catalog.problems:
-        log.warning("an agent is left out: %s", problem)
-    storage = await open_storage(settings.database)
+    _make_folder(settings.data)
+    catalog = _load_agents(settings)
+    storage = await _open_storage(settings)
+    heartbeats = Heartbeats()
+    heartbeats.start()
     try:
-        heartbeats = Heartbeats()
-        heartbeats.start()
         limits = Limits(
             runs=settings.max_runs, runs_per_owner=settings.max_runs, hold=settings.hold
         )
@@ -59,8 +58,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 heartbeats=heartbeats,
                 metrics=_metrics(supervisor, heartbeats),
             )
-        heartbeats.stop()
     finally:
+        heartbeats.stop()
         await storage.close()
 
 
@@ -73,12 +72,35 @@ def _metrics(supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
     return metrics
 
 
-def agents_folder(settings: Settings) -> Path:
-    """Where agents are looked for: where it is said, else beside us, else in the package."""
-    if settings.agents is not None:
-        return settings.agents
-    beside = Path("agents")
-    return beside if beside.is_dir() else OUR_AGENTS
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot make this folder: {error.strerror}"
+        raise InvalidSetting("data", str(folder), problem) from None
+
+
+def _load_agents(settings: Settings) -> Catalog:
+    folder = settings.agents_folder
+    catalog = Catalog.load(folder)
+    for problem in catalog.problems:
+        log.warning("an agent is left out: %s", problem)
+    known = [agent.id for agent in catalog]
+    if not known:
+        what = "no agent that can be used" if folder.is_dir() else "no such folder"
+        log.warning("nobody is there to answer: %s: %s", folder, what)
+    elif settings.agent is not None and settings.agent not in known:
+        log.warning("the default agent: %s", UnknownAgent(settings.agent, known))
+    return catalog
+
+
+async def _open_storage(settings: Settings) -> Storage:
+    try:
+        return await open_storage(settings.database, StoreSettings(lease_seconds=settings.lease))
+    except DatabaseTooNew:
+        raise
+    except StorageError as error:
+        raise StorageError(f"{error} (--database-url, DATABASE_URL: where to store)") from None
 
 
 def create_app(services: Services) -> Starlette:

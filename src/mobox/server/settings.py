@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import math
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +18,7 @@ from mobox.errors import InvalidSetting
 __all__ = ["SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -31,12 +35,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_body: int = 8 * 1024 * 1024
     max_runs: int = 200
     hold: float = 600
+    lease: float = 15
     log_level: str = "info"
 
     @property
     def database(self) -> str:
         """Where things are stored: in the data folder, where nothing else is said."""
         return self.database_url or f"sqlite:///{self.data / 'mobox.db'}"
+
+    @property
+    def agents_folder(self) -> Path:
+        """Where agents are looked for: where it is said, else beside us, else in the package."""
+        beside = Path("agents")
+        return self.agents or (beside if beside.is_dir() else OUR_AGENTS)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -57,42 +68,51 @@ class Setting(NamedTuple):
         """Its name on the command line."""
         return "--" + self.field.replace("_", "-")
 
+    @property
+    def default(self) -> str:
+        """What holds where nothing is said; "" where that is nothing, or depends."""
+        value = getattr(Settings(), self.field)
+        return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)
+
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _path(text: str) -> Path:
+    return Path(text).expanduser()
+
+
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
+    if not (text.isascii() and text.isdecimal()) or int(text) > 65535:
         raise ValueError("expected a number from 0 to 65535")
-    return port
+    return int(text)
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError("expected a number from 1 upwards")
-    return number
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+        raise ValueError("expected a whole number from 1 upwards")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise ValueError("expected seconds, more than 0")
-    return seconds
+    with suppress(ValueError):
+        seconds = float(text)
+        if 0 < seconds < math.inf:
+            return seconds
+    raise ValueError("expected seconds, more than 0")
 
 
 def _loopback(text: str) -> str:
     """Without keys anybody who reaches the server owns everything on it."""
     if text in LOOPBACK_NAMES:
         return text
-    try:
+    with suppress(ValueError):
         if ipaddress.ip_address(text).is_loopback:
             return text
-    except ValueError:
-        pass
-    raise ValueError("without keys a server listens on this machine only: 127.0.0.1, ::1, localhost")
+    raise ValueError(
+        "without keys a server listens on this machine only: 127.0.0.1, ::1, localhost"
+    )
 
 
 def _level(text: str) -> str:
@@ -105,36 +125,56 @@ def _level(text: str) -> str:
 SETTINGS: Final = (
     Setting("host", "HOST", _loopback, "address to listen on"),
     Setting("port", "PORT", _port, "port to listen on, 0 for any"),
-    Setting("data", "MOBOX_DATA", Path, "folder for the database and what agents keep"),
-    Setting("database_url", "DATABASE_URL", str, "sqlite:///PATH or memory:"),
-    Setting("agents", "MOBOX_AGENTS", Path, "folder of agents (default: ./agents, else our own)"),
-    Setting("agent", "MOBOX_AGENT", str, "agent of chats that name none"),
+    Setting("data", "MOBOX_DATA", _path, "folder for the database and what agents keep"),
+    Setting(
+        "database_url", "DATABASE_URL", str, "sqlite:///PATH, or memory: (else mobox.db in data)"
+    ),
+    Setting("agents", "MOBOX_AGENTS", _path, "folder of agents (else ./agents, else our own)"),
+    Setting("agent", "MOBOX_AGENT", str, "agent of chats that name none (else the first)"),
     Setting("allowed_hosts", "MOBOX_ALLOWED_HOSTS", _names, "further names of this server, a,b"),
-    Setting("allowed_origins", "MOBOX_ALLOWED_ORIGINS", _names, "pages of others that may post, a,b"),
+    Setting(
+        "allowed_origins", "MOBOX_ALLOWED_ORIGINS", _names, "pages of others that may post, a,b"
+    ),
     Setting("max_body", "MOBOX_MAX_BODY", _positive, "bytes of a request"),
     Setting("max_runs", "MOBOX_MAX_RUNS", _positive, "runs at the same time"),
     Setting("hold", "MOBOX_HOLD", _seconds, "seconds for which a waiting agent is kept"),
+    Setting("lease", "MOBOX_LEASE", _seconds, "seconds after which a dead server's runs are lost"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
+
+
+class Told(NamedTuple):
+    """What somebody said of a setting, and by which flag or variable."""
+
+    where: str
+    text: str
+
+
+def _told(
+    setting: Setting, environment: Mapping[str, str], flags: Mapping[str, str | None]
+) -> Told | None:
+    """The flag, else the variable; an empty one is one that is not set."""
+    if flag := flags.get(setting.field):
+        return Told(setting.flag, flag)
+    if variable := environment.get(setting.env):
+        return Told(setting.env, variable)
+    return None
 
 
 def read_settings(environment: Mapping[str, str], flags: Mapping[str, str | None]) -> Settings:
     """The settings; a value that cannot be used raises `InvalidSetting`, which says where it is."""
     values: dict[str, Any] = {}
     for setting in SETTINGS:
-        flag, variable = flags.get(setting.field), environment.get(setting.env)
-        told = flag if flag is not None else variable
-        if told:  # an empty variable is one that is not set
-            where = setting.flag if flag is not None else setting.env
-            values[setting.field] = _parse(setting, where, told)
+        if told := _told(setting, environment, flags):
+            values[setting.field] = _parse(setting, told)
     return msgspec.structs.replace(Settings(), **values)
 
 
-def _parse(setting: Setting, where: str, told: str) -> Any:
+def _parse(setting: Setting, told: Told) -> Any:
     try:
-        return setting.parse(told)
+        return setting.parse(told.text)
     except ValueError as error:
-        raise InvalidSetting(where, told, str(error)) from None
+        raise InvalidSetting(told.where, told.text, str(error)) from None
 
 
 def show_settings(
@@ -143,14 +183,17 @@ def show_settings(
     """All settings, and where each comes from."""
     rows = []
     for setting in SETTINGS:
-        value = getattr(settings, setting.field)
-        if setting.field == "database_url":
-            value = settings.database
-        by_flag = flags.get(setting.field) is not None
-        told = setting.flag if by_flag else setting.env if environment.get(setting.env) else ""
-        shown = ",".join(value) if isinstance(value, tuple) else "" if value is None else value
-        rows.append((setting.field, str(shown), told and f"from {told}"))
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    return "\n".join(
-        f"{name:<{widths[0]}}  {value:<{widths[1]}}  {told}".rstrip() for name, value, told in rows
-    )
+        told = _told(setting, environment, flags)
+        rows.append((setting.field, _shown(settings, setting.field), told.where if told else ""))
+    names, values = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = (f"{name:<{names}}  {value:<{values}}  {where}" for name, value, where in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _shown(settings: Settings, field: str) -> str:
+    """What holds, also where nothing is said; without the passwords that addresses may have."""
+    holds = {"database_url": settings.database, "agents": settings.agents_folder}
+    value = holds.get(field, getattr(settings, field))
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value is None else re.sub(r"//[^/@]*@", "//***@", str(value))

@@ -20,5 +20,6 @@ async def open_storage(url: str, settings: Settings | None = None) -> Storage:
     if url == "memory:":
         return MemoryStorage(settings)
     if not url.startswith(_SQLITE) or url == _SQLITE:
-        raise StorageError(f"unknown store {url!r}; known: memory:, {_SQLITE}PATH")
+        scheme = "".join(url.partition(":")[:2])  # the rest may hold a password
+        raise StorageError(f"unknown store {scheme!r}; known: memory:, {_SQLITE}PATH")
     return await SqliteStorage.open(Path(url.removeprefix(_SQLITE)), settings)
