@@ -207,7 +207,8 @@ def test_a_run_that_is_stored_when_the_server_begins_to_end_is_interrupted(tmp_p
     async def begin_too_late() -> list[LogEntry]:
         async with asyncio.timeout(LIMIT), open_services(settings) as services:
             begun = asyncio.create_task(services.supervisor.begin(OWNER, request))
-            await asyncio.sleep(0)  # it is on its way to the store
+            for _ in range(3):  # until it is on its way to the store
+                await asyncio.sleep(0)
             await services.supervisor.close()
             log = services.storage.follow((await begun).run.id)
             return [entry async for entries in log for entry in entries]
