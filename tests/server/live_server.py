@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from mobox.events import LogEntry
-from mobox.server.services import OWNER
+from mobox.server.settings import OWNER
 from mobox.storage import SqliteStorage
 from mobox.storage.log import Run
 

@@ -18,7 +18,7 @@ from mobox.events import Done, LogEntry
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server import Settings
 from mobox.server.app import open_services
-from mobox.server.services import OWNER
+from mobox.server.settings import OWNER
 from server.live_server import (
     AGENTS,
     LIMIT,

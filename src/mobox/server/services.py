@@ -14,16 +14,13 @@ from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
-from mobox.server.settings import Settings
+from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 
 __all__ = ["Services", "json_response", "owner_of", "read_as", "read_json"]
 
 T = TypeVar("T")
-
-OWNER = "local"
-"""Whose everything is on a server without keys."""
 
 
 class Services(Struct, frozen=True, kw_only=True):

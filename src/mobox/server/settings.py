@@ -15,9 +15,11 @@ from msgspec import Struct
 
 from mobox.errors import InvalidSetting
 
-__all__ = ["SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
+__all__ = ["OWNER", "SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+OWNER: Final = "local"
+"""Whose everything is on a server without keys."""
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 
 
