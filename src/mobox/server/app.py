@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -15,13 +14,13 @@ from starlette.staticfiles import StaticFiles
 
 from mobox.catalog import Catalog, UnknownAgent
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
-from mobox.server.chat import ChatRoutes
-from mobox.server.chats import ChatsRoutes
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
-from mobox.server.operations import Counted, OperationsRoutes
+from mobox.server.operations import Counted
+from mobox.server.pages import STATIC, Pages
+from mobox.server.routes import served
 from mobox.server.services import Services
 from mobox.server.settings import Settings
 from mobox.storage import Settings as StoreSettings
@@ -31,8 +30,6 @@ from mobox.supervisor import Limits, Supervisor
 __all__ = ["create_app", "open_services"]
 
 log = logging.getLogger("mobox.server")
-
-STATIC: Final = Path(__file__).parent / "static"
 
 
 @asynccontextmanager
@@ -119,26 +116,12 @@ def create_app(services: Services) -> Starlette:
 
 
 def _routes(services: Services) -> list[BaseRoute]:
-    chat, chats, operations = (
-        ChatRoutes(services),
-        ChatsRoutes(services),
-        OperationsRoutes(services),
-    )
+    pages = Pages()
     return [
-        Route("/api/chat", chat.post, methods=["POST"]),
-        Route("/api/chat/{chat_id}/stream", chat.stream, methods=["GET"]),
-        Route("/api/chat/{chat_id}/stop", chat.stop, methods=["POST"]),
-        Route("/api/chat/{chat_id}/answer", chat.answer, methods=["POST"]),
-        Route("/api/chats", chats.find, methods=["GET"]),
-        Route("/api/chats/{chat_id}", chats.get, methods=["GET"]),
-        Route("/api/chats/{chat_id}", chats.rename, methods=["PATCH"]),
-        Route("/api/chats/{chat_id}", chats.delete, methods=["DELETE"]),
-        Route("/api/chats/{chat_id}/messages", chats.messages, methods=["GET"]),
-        Route("/api/agents", chats.agents, methods=["GET"]),
-        Route("/healthz", operations.health, methods=["GET"]),
-        Route("/readyz", operations.ready, methods=["GET"]),
-        Route("/metrics", operations.metrics, methods=["GET"]),
-        Route("/", operations.page, methods=["GET"]),
-        Route("/chat/{chat_id}", operations.page, methods=["GET"]),
+        *served(services),
+        Route("/", pages.chat),
+        Route("/chat/{chat_id}", pages.chat),
+        Route("/docs", pages.docs),
+        Route("/openapi.json", pages.openapi),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]

@@ -1,13 +1,10 @@
-"""The routes for those who run the server, and its page."""
+"""The routes for those who run the server."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
-
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox.errors import MoboxError
@@ -15,8 +12,6 @@ from mobox.server.metrics import CONTENT_TYPE, Registry
 from mobox.server.services import Services, json_response
 
 __all__ = ["Counted", "Health", "OperationsRoutes"]
-
-PAGE: Final = Path(__file__).parent / "static" / "index.html"
 
 
 class Health(Struct):
@@ -45,7 +40,7 @@ class Counted:
 
 
 class OperationsRoutes:
-    """`/healthz`, `/readyz`, `/metrics` and the page."""
+    """`/healthz`, `/readyz` and `/metrics`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -67,7 +62,3 @@ class OperationsRoutes:
     async def metrics(self, _request: Request) -> Response:
         """Prometheus' text format."""
         return Response(self._services.metrics.render(), media_type=CONTENT_TYPE)
-
-    async def page(self, _request: Request) -> Response:
-        """The page; which chat it shows stands in its address."""
-        return FileResponse(PAGE, headers={"cache-control": "no-cache"})

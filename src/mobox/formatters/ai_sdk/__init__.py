@@ -13,6 +13,7 @@ from mobox.formatters.ai_sdk.snapshot import ui_message, ui_user_message
 __all__ = [
     "DEFAULT",
     "HEADERS",
+    "PROFILES",
     "REPLAYS_FINISHED",
     "AISDKFormatter",
     "DocumentFormatter",

@@ -1,0 +1,41 @@
+"""What a person sees in a browser: the chat, and the documentation of the interface."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from mobox import __version__
+from mobox.server.openapi import docs_page, document
+from mobox.server.routes import ROUTES
+from mobox.server.services import json_response
+
+__all__ = ["STATIC", "Pages"]
+
+STATIC: Final = Path(__file__).parent / "static"
+
+
+class Pages:
+    """The pages, made when somebody asks for them."""
+
+    async def chat(self, _request: Request) -> Response:
+        """Which chat it shows stands in its address."""
+        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+    async def docs(self, request: Request) -> Response:
+        """The interface, for people."""
+        base = str(request.base_url).rstrip("/")
+        page = docs_page(self._document, base, css="/static/docs.css", json="/openapi.json")
+        return Response(page, media_type="text/html")
+
+    async def openapi(self, _request: Request) -> Response:
+        """The interface, for machines."""
+        return json_response(self._document)
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return document(tuple(ROUTES.values()), __version__)
