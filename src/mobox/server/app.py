@@ -121,6 +121,7 @@ def _routes(services: Services) -> list[BaseRoute]:
         *served(services),
         Route("/", pages.chat),
         Route("/chat/{chat_id}", pages.chat),
+        Route("/favicon.ico", pages.icon),
         Route("/docs", pages.docs),
         Route("/openapi.json", pages.openapi),
         Mount("/static", StaticFiles(directory=STATIC)),

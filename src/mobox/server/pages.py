@@ -26,6 +26,10 @@ class Pages:
         """Which chat it shows stands in its address."""
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
+    async def icon(self, _request: Request) -> Response:
+        """What browsers ask for without being told."""
+        return FileResponse(STATIC / "icon.svg")
+
     async def docs(self, request: Request) -> Response:
         """The interface, for people."""
         base = str(request.base_url).rstrip("/")
