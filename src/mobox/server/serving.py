@@ -13,6 +13,8 @@ import errno
 import logging
 import signal
 import socket
+import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Final
 
@@ -90,7 +92,10 @@ class _Server(uvicorn.Server):
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201
+    """For the person who started it, who may have closed the window by now."""
+    with suppress(OSError):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
 
 
 def _listen(settings: Settings) -> socket.socket:
