@@ -20,8 +20,8 @@ export PATH := $(PATH):$(CURDIR)/$(VENV)/node
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-run: $(VENV)/.mobox  ## install Mobox and run its demo
-	$(BIN)/mobox demo
+run: $(VENV)/.mobox  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=.mobox
+	$(BIN)/mobox serve
 
 test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(FULLY_COVERED)  ## run the tests, measure coverage
 	$(BIN)/coverage run -m pytest --junitxml=.reports/junit.xml
@@ -55,7 +55,7 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	$(COMPILE) pyproject.toml --extra server --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	cd $(CLIENTS) && npm install --package-lock-only
 
-clean:  ## remove all that the other targets made
+clean:  ## remove all that the other targets made, but not what was said to the server (.mobox)
 	rm -rf $(VENV) $(BENCH_VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
