@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,9 +13,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.routing import Route
 
 from mobox.cli import main
 from mobox.errors import InvalidSetting
+from mobox.server.app import create_app, open_services
 from mobox.server.settings import SETTINGS, Setting, Settings, read_settings
 from server.live_server import LIMIT, live_server, mobox
 
@@ -291,3 +295,28 @@ def test_a_server_that_keeps_nothing_writes_no_database(tmp_path: Path) -> None:
     answer, said = served(tmp_path / "data", "/api/chats", "--database-url", "memory:")
     assert (answer.json(), said) == ({"chats": [], "before": None}, "")
     assert list((tmp_path / "data").iterdir()) == []
+
+
+# What the page about it says
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "server.md"
+
+
+def test_the_page_lists_the_settings() -> None:
+    rows = [
+        f"| `{setting.flag}` | `{setting.env}` | {default} | {setting.meaning} |"
+        for setting in SETTINGS
+        for default in [f"`{setting.default}`" if setting.default else ""]
+    ]
+    assert [line for line in PAGE.read_text().splitlines() if line.startswith("| `--")] == rows
+
+
+def test_the_page_lists_the_routes(tmp_path: Path) -> None:
+    async def routes() -> set[str]:
+        async with open_services(Settings(data=tmp_path, database_url="memory:")) as services:
+            found = [route for route in create_app(services).routes if isinstance(route, Route)]
+            return {f"{m} {r.path}" for r in found for m in (r.methods or ()) if m != "HEAD"}
+
+    told = re.findall(r"`((?:GET|POST|PATCH|DELETE) /[^`]*)`", PAGE.read_text())
+    assert set(told) == asyncio.run(routes())
+    assert len(told) == len(set(told))
