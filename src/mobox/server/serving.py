@@ -73,7 +73,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if running := self._supervisor.running:
             runs = "1 run" if running == 1 else f"{running} runs"
-            _say(f"Ending {runs} (Ctrl+C again to wait for nothing)")
+            _say(f"Ending {runs} (Ctrl+C again to end at once)")
         await self._supervisor.close()
         self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
