@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from itertools import repeat
+from typing import Final
 
 import msgspec
 
@@ -26,6 +27,9 @@ from mobox.parsers import EventParser, get_parser
 from mobox.storage.log import Log, RawLine, Run
 
 __all__ = ["Clock", "Recorder", "Scribe"]
+
+MOST_LINES: Final = 1024
+PIECE: Final = 4096
 
 
 class Recorder:
@@ -121,10 +125,11 @@ class Scribe:
             self.unheard = self.unheard or bool(replies)
             return stored
 
-    async def read(self, data: bytes) -> list[LogEntry]:
+    async def read(self, data: bytes) -> None:
         """Store what an agent wrote, beside the lines themselves."""
         async with self._pen:
-            return await self._parse(self._lines.split(data))
+            for piece in _pieces(data):
+                await self._parse(self._lines.split(piece))
 
     async def finish_reading(self) -> list[LogEntry]:
         """Store what the end of an agent's output completes."""
@@ -182,6 +187,13 @@ class Scribe:
         except (RunActive, StorageError):  # what is not stored was not said
             self._lifecycle = await _replayed(self._log, run)
             raise
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    """The data, in pieces where it is many lines: nobody else gets a turn while they are parsed."""
+    if data.count(b"\n") <= MOST_LINES:
+        return [data]
+    return [data[start : start + PIECE] for start in range(0, len(data), PIECE)]
 
 
 async def _replayed(log: Log, run: Run) -> Lifecycle:

@@ -1,0 +1,132 @@
+"""What a run has asked, what was answered, and what an agent is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mobox.events import InputRequest, InputResponse, Paused, Start, StreamEvent, ToolResult
+from mobox.storage import MemoryStorage
+from mobox.supervisor.asked import Asked, asked_by
+from mobox.turn import Answer
+from supervisor.stage import submit
+
+APPROVAL = InputRequest(id="r1", kind="approval", tool_call_id="call_1")
+QUESTION = InputRequest(id="r2", kind="question", prompt="Which?")
+BOTH = Paused(request_ids=("r1", "r2"), resume={"at": 1})
+
+
+def asked(*events: StreamEvent) -> Asked:
+    seen = Asked()
+    for event in events:
+        seen.see(event)
+    return seen
+
+
+def names(seen: Asked, *answers: Answer) -> list[str | None]:
+    return [reply.event.id for reply in seen.match(answers)]
+
+
+def test_an_answer_is_to_the_request_it_names() -> None:
+    seen = asked(APPROVAL, QUESTION)
+    assert names(seen, Answer(decision="answered", request_id="r2", value="oak")) == ["r2"]
+
+
+def test_an_answer_that_names_a_call_is_to_the_request_about_it() -> None:
+    seen = asked(APPROVAL, QUESTION)
+    (reply,) = seen.match([Answer(decision="denied", tool_call_id="call_1", reason="too risky")])
+    assert reply.event == InputResponse(id="r1", decision="denied", value="too risky")
+    assert reply.answer == Answer(
+        request_id="r1",
+        tool_call_id="call_1",
+        decision="denied",
+        value="too risky",
+        reason="too risky",
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(decision="approved"),
+        Answer(decision="approved", request_id="r3"),
+        Answer(decision="approved", tool_call_id="call_2"),
+        Answer(decision="approved", request_id="r3", tool_call_id="call_1"),
+    ],
+)
+def test_an_answer_to_nothing_is_none(answer: Answer) -> None:
+    assert names(asked(APPROVAL, QUESTION), answer) == []
+
+
+@pytest.mark.parametrize(
+    "end", [InputResponse(id="r1", decision="denied"), ToolResult(id="call_1")], ids=repr
+)
+def test_what_is_answered_or_done_is_asked_no_more(end: StreamEvent) -> None:
+    assert names(asked(APPROVAL, end), Answer(decision="approved", request_id="r1")) == []
+
+
+def test_a_part_of_a_result_leaves_the_request_open() -> None:
+    seen = asked(APPROVAL, ToolResult(id="call_1", partial=True))
+    assert names(seen, Answer(decision="approved", request_id="r1")) == ["r1"]
+
+
+def test_the_first_of_two_answers_to_one_request_counts() -> None:
+    yes = Answer(decision="approved", request_id="r1")
+    no = Answer(decision="denied", tool_call_id="call_1")
+    (reply,) = asked(APPROVAL).match([yes, no])
+    assert reply.event.decision == "approved"
+
+
+def test_while_others_are_waited_for_the_run_goes_on_waiting() -> None:
+    seen = asked(APPROVAL, QUESTION, BOTH)
+    first = seen.told(seen.match([Answer(decision="approved", request_id="r1")]))
+    assert first == [
+        InputResponse(id="r1", decision="approved"),
+        Paused(request_ids=("r2",), resume={"at": 1}),
+    ]
+    for event in first:
+        seen.see(event)
+    last = seen.told(seen.match([Answer(decision="answered", request_id="r2", value="oak")]))
+    assert last == [InputResponse(id="r2", decision="answered", value="oak")]
+    assert seen.resume == {"at": 1}
+
+
+def test_a_request_that_the_pause_does_not_name_is_not_waited_for() -> None:
+    seen = asked(APPROVAL, QUESTION, Paused(request_ids=("r1",)))
+    replies = seen.match([Answer(decision="approved", request_id="r1")])
+    assert seen.told(replies) == [InputResponse(id="r1", decision="approved")]
+
+
+def test_all_answers_are_told_again_the_last_one_to_each() -> None:
+    no, yes = (InputResponse(id="r1", decision=each) for each in ("denied", "approved"))
+    which = InputResponse(id="r2", decision="answered", value="oak")
+    assert asked(APPROVAL, no, QUESTION, which, APPROVAL, yes).answers == (
+        Answer(request_id="r1", tool_call_id="call_1", decision="approved"),
+        Answer(request_id="r2", decision="answered", value="oak"),
+    )
+
+
+def test_what_was_given_with_the_pause_comes_back_else_what_came_with_the_request() -> None:
+    with_resume = InputRequest(id="r1", resume={"from": "request"})
+    assert asked(with_resume, Paused(request_ids=("r1",))).resume == {"from": "request"}
+    pause = Paused(request_ids=("r1",), resume={"from": "pause"})
+    assert asked(with_resume, pause).resume == {"from": "pause"}
+    assert asked(with_resume, pause, QUESTION, Paused(request_ids=("r2",))).resume is None
+
+
+def test_what_nobody_will_answer_is_cancelled() -> None:
+    seen = asked(APPROVAL, QUESTION, InputResponse(id="r2", decision="answered"))
+    assert seen.cancelled() == [InputResponse(id="r1", decision="cancelled")]
+
+
+def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
+    async def scenario() -> None:
+        store = MemoryStorage()
+        begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
+        many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
+        await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)
+        assert len((await asked_by(store, begun.id)).cancelled()) == 600
+        await store.close()
+
+    asyncio.run(scenario())

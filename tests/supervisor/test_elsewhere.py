@@ -1,0 +1,348 @@
+"""Several supervisors on one database, servers that died, and a database that cannot be written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from mobox.catalog import Agent
+from mobox.errors import Fenced, LogDeleted, NotWaiting, StorageError
+from mobox.events import (
+    Done,
+    InputRequest,
+    InputResponse,
+    Start,
+    Text,
+    TextDelta,
+    ToolResult,
+    ToolUseStart,
+)
+from mobox.storage import Settings
+from mobox.supervisor import Limits
+from supervisor.stage import (
+    QUIET,
+    SETTINGS,
+    Stage,
+    approved,
+    error_of,
+    nothing_left,
+    processes_under,
+    reason_of,
+    run,
+    staged,
+    submit,
+    text_of,
+    until,
+    write_agent,
+)
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path) -> Iterator[None]:
+    with nothing_left(tmp_path):
+        yield
+
+
+class Clock:
+    """A clock that stands still."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def asker(tmp_path: Path) -> Agent:
+    code = """
+        emit_text(ask("Sure?", id="r1")["decision"])
+        emit_done()
+    """
+    return write_agent(tmp_path / "asker", code)
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Agent:
+    code = """
+        read_turn()
+        emit_tool_use("dream", {}, id="call_1")
+        (state / "ready").touch()
+        wait_for("go")
+        emit_text("awake")
+        emit_done()
+    """
+    return write_agent(tmp_path / "sleeper", code)
+
+
+async def two(
+    stack: AsyncExitStack,
+    folder: Path,
+    agent: Agent,
+    limits: Limits = QUIET,
+    settings: Settings = SETTINGS,
+) -> tuple[Stage, Stage]:
+    """Two servers on one database and one folder."""
+    one = await stack.enter_async_context(staged(folder, agent, limits=limits, settings=settings))
+    other = await stack.enter_async_context(staged(folder, agent, limits=limits, settings=settings))
+    return one, other
+
+
+# Asked elsewhere
+
+
+def test_a_run_is_stopped_by_a_request_to_another_server(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            limits = Limits(look=0.02, sweep=3600)
+            here, elsewhere = await two(stack, tmp_path, sleeper, limits)
+            begun = await here.begin()
+            await here.told("ready")
+            await elsewhere.supervisor.stop("ann", begun.id)
+            assert reason_of(await elsewhere.until_it_ends(begun)) == "cancelled"
+
+    run(scenario())
+
+
+def test_a_process_that_waits_goes_when_another_server_was_answered(
+    tmp_path: Path, asker: Agent
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, asker)
+            begun = await here.begin()
+            await here.until_it_waits(begun)
+            await here.supervisor.reap()
+            assert here.supervisor.running == 1
+            assert text_of(await elsewhere.answered(begun)) == "approved"
+            await here.supervisor.reap()
+            await here.until_nothing_runs()
+            with pytest.raises(NotWaiting):
+                await here.supervisor.answer("ann", begun.id, approved())
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("how", ["stop", "a new message", "delete"])
+def test_a_process_that_waits_goes_when_its_run_ended_elsewhere(
+    tmp_path: Path, asker: Agent, how: str
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, asker)
+            begun = await here.begin()
+            await here.until_it_waits(begun)
+            if how == "stop":
+                await elsewhere.supervisor.stop("ann", begun.id)
+            elif how == "delete":
+                await elsewhere.supervisor.delete("ann", "chat")
+            else:
+                await elsewhere.begin(submit("never mind", "m2"))
+            await here.supervisor.reap()
+            await here.until_nothing_runs()
+            if how == "delete":
+                with pytest.raises(LogDeleted):
+                    await here.store.run("ann", begun.id)
+            else:
+                assert reason_of(await here.until_it_ends(begun)) == "cancelled"
+
+    run(scenario())
+
+
+def test_an_agent_dies_whose_chat_was_deleted_elsewhere(tmp_path: Path) -> None:
+    code = """
+        (state / "ready").touch()
+        print("last words", file=sys.stderr)
+        while True:
+            emit_text("still here ")
+            time.sleep(0.01)
+    """
+    agent = write_agent(tmp_path / "chatty", code)
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, agent)
+            await here.begin()
+            await here.told("ready")
+            await elsewhere.supervisor.delete("ann", "chat")
+            await here.until_nothing_runs()
+            assert processes_under(tmp_path) == []
+
+    run(scenario())
+    assert list(tmp_path.glob("logs/*")) == []
+
+
+# Servers that died
+
+
+def test_a_run_whose_server_died_is_ended_by_another(tmp_path: Path, sleeper: Agent) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            dead, alive = await two(stack, tmp_path, sleeper, settings=settings)
+            lost = (await dead.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
+            said = [
+                Start(framework="emitted"),
+                ToolUseStart(id="call_1", name="dream"),
+                InputRequest(id="r1", kind="question"),
+                Text(id="text_1"),
+                TextDelta(id="text_1", delta="I will"),
+            ]
+            await dead.store.append(lost.id, lost.epoch, said, 1000)
+            await alive.supervisor.reap()
+            assert await alive.events(lost) == said
+            clock.now += 3_600_000
+            await alive.supervisor.reap()
+            await alive.supervisor.reap()
+            events = await alive.until_it_ends(lost)
+            assert reason_of(events) == "lost"
+            assert ToolResult(id="call_1", status="interrupted") in events
+            assert InputResponse(id="r1", decision="cancelled") in events
+            with pytest.raises(Fenced):
+                await dead.store.append(lost.id, lost.epoch, [Done(reason="stop")], 1001)
+            assert await alive.events(lost) == events
+            again = await alive.begin(submit("still there?", "m2"))
+            assert again.id != lost.id
+
+    run(scenario())
+
+
+def test_only_one_of_many_reapers_ends_a_run(tmp_path: Path, sleeper: Agent) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            one, other = await two(stack, tmp_path, sleeper, settings=settings)
+            lost = (await one.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
+            clock.now += 3_600_000
+            for stage in (one, other, other, one):
+                await stage.supervisor.reap()
+            assert reason_of(await one.until_it_ends(lost)) == "lost"
+
+    run(scenario())
+
+
+def test_a_leg_that_is_late_is_not_lost_to_its_own_server(tmp_path: Path, sleeper: Agent) -> None:
+    clock = Clock()
+
+    async def scenario() -> None:
+        settings = Settings(clock=clock, lease_seconds=3600)
+        async with staged(tmp_path, sleeper, settings=settings) as stage:
+            begun = await stage.begin()
+            await stage.told("ready")
+            clock.now += 3_600_000
+            assert [late.id for late in await stage.store.expired()] == [begun.id]
+            await stage.supervisor.reap()
+            (stage.state / "go").touch()
+            assert reason_of(await stage.until_it_ends(begun)) == "stop"
+
+    run(scenario())
+
+
+def test_an_agent_dies_whose_run_is_somebody_elses(tmp_path: Path, sleeper: Agent) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, sleeper, settings=settings)
+            begun = await here.begin()
+            await here.told("ready")
+            clock.now += 3_600_000
+            await elsewhere.supervisor.reap()
+            (here.state / "go").touch()
+            await here.until_nothing_runs()
+            events = await elsewhere.until_it_ends(begun)
+            assert (reason_of(events), text_of(events)) == ("lost", "")
+
+    run(scenario())
+
+
+# A database that cannot be written
+
+LOCKED = Settings(poll_seconds=0.02, lease_seconds=3600, busy_seconds=0)
+
+
+class Lock:
+    """Keeps everybody from writing, as a full disk does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._connection = sqlite3.connect(folder / "mobox.db", isolation_level=None)
+
+    def close(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def open(self) -> None:
+        self._connection.execute("ROLLBACK")
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+
+def test_a_run_that_cannot_be_written_is_ended_when_it_can(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with staged(tmp_path, sleeper, settings=LOCKED) as stage:
+            begun = await stage.begin()
+            await stage.told("ready")
+            async for batch in stage.store.follow(begun.id):
+                if any(isinstance(entry.event, ToolUseStart) for entry in batch):
+                    break
+            with Lock(tmp_path) as lock:
+                lock.close()
+                (stage.state / "go").touch()
+                await stage.until_nothing_runs()
+                assert processes_under(tmp_path) == []
+                await stage.supervisor.reap()
+                assert (await stage.store.run("ann", begun.id)).status == "running"
+                lock.open()
+                await stage.supervisor.reap()
+            events = await stage.until_it_ends(begun)
+            assert (reason_of(events), error_of(events).code) == ("error", "internal")
+            assert ToolResult(id="call_1", status="interrupted") in events
+
+    run(scenario())
+
+
+def test_an_answer_that_cannot_be_stored_can_be_given_again(tmp_path: Path, asker: Agent) -> None:
+    async def scenario() -> None:
+        async with staged(tmp_path, asker, settings=LOCKED) as stage:
+            begun = await stage.begin()
+            before = await stage.until_it_waits(begun)
+            with Lock(tmp_path) as lock:
+                lock.close()
+                with pytest.raises(StorageError):
+                    await stage.supervisor.answer("ann", begun.id, approved())
+                lock.open()
+            assert await stage.events(begun) == before
+            assert text_of(await stage.answered(begun)) == "approved"
+
+    run(scenario())
+
+
+def test_who_looks_around_goes_on_when_the_store_is_back(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        limits = Limits(look=0.01, sweep=0.01)
+        async with staged(tmp_path, sleeper, limits=limits, settings=LOCKED) as stage:
+            (tmp_path / "mobox.db").rename(tmp_path / "moved")
+            (tmp_path / "mobox.db").mkdir()
+            with pytest.raises(StorageError):
+                for _ in range(8):  # until it is a reader that has no connection yet
+                    await stage.store.stopping()
+            (tmp_path / "mobox.db").rmdir()
+            (tmp_path / "moved").rename(tmp_path / "mobox.db")
+            begun = await stage.begin()
+            await stage.told("ready")
+            await stage.store.request_stop("ann", begun.id)
+            assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
+            await until(lambda: stage.supervisor.running == 0)
+
+    run(scenario())

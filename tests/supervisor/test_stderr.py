@@ -1,0 +1,191 @@
+"""What agents write to stderr is kept for those who look for it, and tells no secrets."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mobox.catalog import Agent
+from mobox.storage.log import Run, RunId
+from mobox.supervisor.stderr import KEPT, Redaction, StderrFolder
+from mobox.turn import Answer
+from supervisor.stage import (
+    error_of,
+    nothing_left,
+    reason_of,
+    run,
+    staged,
+    submit,
+    write_agent,
+)
+
+SECRET = "sk-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path) -> Iterator[None]:
+    with nothing_left(tmp_path):
+        yield
+
+
+def agent_with(**env: str | None) -> Agent:
+    return Agent(id="a", name="a", folder=Path(), argv=(), env=env)
+
+
+def leg(number: int = 1, run_id: str = "run_1") -> Run:
+    return Run(
+        id=RunId(run_id),
+        chat_id="c",
+        owner="ann",
+        agent="a",
+        framework="emitted",
+        leg=number,
+        started_at=0,
+    )
+
+
+# Redaction
+
+
+def test_what_the_server_passes_on_is_called_by_its_name() -> None:
+    agent = agent_with(KEY=None, OTHER=None, SHORT=None, MODEL="claude-sonnet", GONE=None)
+    ours = {"KEY": SECRET, "OTHER": SECRET + "-2", "SHORT": "1234567", "UNASKED": "unasked-for"}
+    redacted = Redaction(agent, ours)
+    said = f"{SECRET} {SECRET}-2 1234567 claude-sonnet unasked-for"
+    assert redacted(said) == "[KEY] [OTHER] 1234567 claude-sonnet unasked-for"
+
+
+def test_what_every_agent_gets_is_no_secret() -> None:
+    redacted = Redaction(agent_with(PATH=None), {"PATH": "/usr/local/bin"})
+    assert redacted("/usr/local/bin/python") == "/usr/local/bin/python"
+
+
+def test_a_secret_that_was_cut_off_is_not_told_by_its_end() -> None:
+    redacted = Redaction(agent_with(KEY=None), {"KEY": SECRET})
+    assert redacted("23456789" + "x" * KEPT) == "[KEY]" + "x" * KEPT
+    assert redacted("23456789 is short, and nothing was cut off").startswith("23456789")
+
+
+# Files
+
+
+def test_each_leg_has_its_file(tmp_path: Path) -> None:
+    folder = StderrFolder(tmp_path / "logs")
+    assert folder.read("run_1") == {}
+    folder.keep(leg(1), "one")
+    folder.keep(leg(10), "ten")
+    folder.keep(leg(2), "two")
+    folder.keep(leg(1, "run_12"), "another's")
+    assert list(folder.read("run_1").items()) == [(1, "one"), (2, "two"), (10, "ten")]
+    folder.delete(["run_1", "run_3"])
+    assert folder.read("run_1") == {}
+    assert folder.read("run_12") == {1: "another's"}
+    StderrFolder(tmp_path / "none").delete(["run_1"])
+
+
+def test_nobody_else_can_read_them(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir(mode=0o755)
+    StderrFolder(tmp_path / "logs").keep(leg(), "private")
+    assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "logs/run_1.1.stderr").stat().st_mode) == 0o600
+
+
+def test_only_the_end_is_kept(tmp_path: Path) -> None:
+    folder = StderrFolder(tmp_path / "logs")
+    folder.keep(leg(), "first" + "\u00e9" * KEPT + "last")
+    kept = (tmp_path / "logs/run_1.1.stderr").read_bytes()
+    assert len(kept) == KEPT
+    assert folder.read("run_1")[1].endswith("\u00e9last")
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "file").write_text("untouched")
+    folder = StderrFolder(tmp_path / "logs")
+    folder.keep(leg(2), "mine")
+    (tmp_path / "logs/run_1.1.stderr").symlink_to(elsewhere / "file")
+    with pytest.raises(OSError, match="symbolic links"):
+        folder.keep(leg(1), "to be kept")
+    (tmp_path / "linked").symlink_to(elsewhere)
+    with pytest.raises(OSError, match=r"irectory|symbolic"):
+        StderrFolder(tmp_path / "linked").keep(leg(1), "to be kept")
+    assert [each.name for each in elsewhere.iterdir()] == ["file"]
+    assert (elsewhere / "file").read_text() == "untouched"
+    StderrFolder(tmp_path / "linked").delete(["run_1"])
+    folder.delete(["run_1"])
+    assert (elsewhere / "file").exists()
+
+
+# In runs
+
+
+def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOBOX_TEST_KEY", SECRET)
+    code = """
+        print("the key is", os.environ["MOBOX_TEST_KEY"], file=sys.stderr)
+        if read_turn().prompt == "fail":
+            sys.exit(1)
+        emit_done()
+    """
+    agent = write_agent(tmp_path / "chatty", code, "env: [MOBOX_TEST_KEY]")
+    folder = StderrFolder(tmp_path / "logs")
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent) as stage:
+            fine, failed = await stage.begin(), await stage.begin(submit("fail", chat_id="other"))
+            assert reason_of(await stage.until_it_ends(fine)) == "stop"
+            error = error_of(await stage.until_it_ends(failed))
+            assert error.stderr_tail == "the key is [MOBOX_TEST_KEY]\n"
+            for begun in (fine, failed):
+                assert folder.read(begun.id) == {1: "the key is [MOBOX_TEST_KEY]\n"}
+            await stage.supervisor.delete("ann", "chat")
+            assert folder.read(fine.id) == {}
+            assert folder.read(failed.id) != {}
+
+    run(scenario())
+
+
+def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path) -> None:
+    code = """
+        answers = read_turn().answers
+        if len(answers) != 1:
+            print(f"leg after {len(answers)}", file=sys.stderr)
+        if len(answers) < 2:
+            name = f"r{len(answers)}"
+            emit_input_request(id=name)
+            emit_paused(name)
+        else:
+            emit_done()
+    """
+    agent = write_agent(tmp_path / "legs", code)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent) as stage:
+            begun = await stage.begin()
+            for name in ("r0", "r1"):
+                await stage.until_it_waits(begun)
+                await stage.until_nothing_runs()
+                answer = Answer(decision="answered", request_id=name)
+                await stage.supervisor.answer("ann", begun.id, (answer,))
+            await stage.until_it_ends(begun)
+            kept = StderrFolder(tmp_path / "logs").read(begun.id)
+            assert kept == {1: "leg after 0\n", 3: "leg after 2\n"}
+
+    run(scenario())
+
+
+def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
+    agent = write_agent(tmp_path / "loud", "print('hm', file=sys.stderr); emit_done()")
+    (tmp_path / "logs").write_text("a file in its place")
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent) as stage:
+            assert reason_of(await stage.until_it_ends(await stage.begin())) == "stop"
+
+    run(scenario())
