@@ -30,6 +30,9 @@ __all__ = ["serve"]
 GOODBYE: Final = 1
 """Seconds that readers have to take what is left for them, once all runs have ended."""
 
+GONE: Final = 60
+"""Seconds after which a reader that confirms nothing is taken for gone."""
+
 
 def serve(settings: Settings) -> None:
     """Serve until a signal comes."""
@@ -102,13 +105,23 @@ def _listen(settings: Settings) -> socket.socket:
     host = "127.0.0.1" if settings.host == "localhost" else settings.host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, settings.port), family=family, backlog=2048)
+        return _forgetful(socket.create_server((host, settings.port), family=family, backlog=2048))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             problem = f"in use already on {host}; choose another, or 0 for any that is free"
         else:
             problem = f"cannot listen there on {host}: {error.strerror}"
         raise InvalidSetting("port", str(settings.port), problem) from None
+
+
+def _forgetful(listener: socket.socket) -> socket.socket:
+    """A socket whose connections forget a reader that is gone without a word.
+
+    Heartbeats are sent to it, and nobody confirms them.
+    """
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # not everywhere
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, GONE * 1000)
+    return listener
 
 
 def _address(listener: socket.socket) -> str:
