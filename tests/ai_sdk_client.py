@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 CLIENTS = Path(__file__).parent / "clients"
 PATIENCE = 120.0  # seconds; only a hang takes this long
@@ -27,12 +27,14 @@ class Reading:
     error_text: str | None  # what an error chunk told it
 
 
-class AiSdkClients:
-    """Feeds streams to the clients; a context manager that ends the process it started."""
+class NodeProcess:
+    """A script that answers line by line; a context manager that ends the process it started."""
+
+    SCRIPT: ClassVar[str]
 
     def __init__(self, node: str) -> None:
         self._process = subprocess.Popen(
-            [node, "ai_sdk.mjs"],
+            [node, self.SCRIPT],
             cwd=CLIENTS,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -47,14 +49,6 @@ class AiSdkClients:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def read(self, client: str, sse: bytes) -> Reading:
-        """Read a whole SSE body."""
-        return self._ask(client=client, sse=sse.decode())
-
-    def read_chunks(self, client: str, chunks: Sequence[bytes]) -> Reading:
-        """Read a formatter's documents, each framed as one SSE event."""
-        return self._ask(client=client, chunks=[chunk.decode() for chunk in chunks])
-
     def close(self) -> None:
         """End the process: it stops by itself when its input does."""
         try:
@@ -63,12 +57,13 @@ class AiSdkClients:
             self._process.kill()
             self._process.communicate()
 
-    def _ask(self, **request: object) -> Reading:
+    def ask(self, **request: object) -> Any:
+        """Send a request and await its answer."""
         self._asked += 1
         answer = self._exchange({"id": self._asked, **request})
         if answer["id"] != self._asked:
             raise RuntimeError(f"expected answer {self._asked}, got {answer['id']}")
-        return Reading(answer["message"], answer["error"], answer["errorText"])
+        return answer
 
     def _exchange(self, request: dict[str, object]) -> Any:
         """Send one line, await one line; a hanging process is killed, which ends the wait."""
@@ -86,6 +81,24 @@ class AiSdkClients:
         if not line:
             raise RuntimeError(f"the clients' process ended with {self._process.wait()}")
         return json.loads(line)
+
+
+class AiSdkClients(NodeProcess):
+    """Feeds streams to the clients."""
+
+    SCRIPT = "ai_sdk.mjs"
+
+    def read(self, client: str, sse: bytes) -> Reading:
+        """Read a whole SSE body."""
+        return self._ask(client=client, sse=sse.decode())
+
+    def read_chunks(self, client: str, chunks: Sequence[bytes]) -> Reading:
+        """Read a formatter's documents, each framed as one SSE event."""
+        return self._ask(client=client, chunks=[chunk.decode() for chunk in chunks])
+
+    def _ask(self, **request: object) -> Reading:
+        answer = self.ask(**request)
+        return Reading(answer["message"], answer["error"], answer["errorText"])
 
 
 def find_node() -> str | None:

@@ -24,11 +24,17 @@ def regold(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def ai_sdk() -> Iterator[AiSdkClients]:
-    """The real AI SDK clients."""
+def node() -> str:
+    """Node, where the real clients are installed."""
     node = find_node()
     if node is None or not (CLIENTS / "node_modules").is_dir():
         missing = "node_modules in tests/clients" if node else "Node"
         pytest.skip(f"NOT TESTED WITH THE REAL CLIENTS: no {missing}; `make test` installs it")
+    return node
+
+
+@pytest.fixture(scope="session")
+def ai_sdk(node: str) -> Iterator[AiSdkClients]:
+    """The real AI SDK clients."""
     with AiSdkClients(node) as clients:
         yield clients
