@@ -120,7 +120,7 @@ def _routes(services: Services) -> list[BaseRoute]:
     return [
         *served(services),
         Route("/", pages.chat),
-        Route("/chat/{chat_id}", pages.chat),
+        Route("/chat/{chat_id:path}", pages.chat),
         Route("/favicon.ico", pages.icon),
         Route("/docs", pages.docs),
         Route("/openapi.json", pages.openapi),

@@ -184,6 +184,14 @@ def served(services: Services) -> list[Served]:
         found: Handler = getattr(groups[group], method)
         return found
 
+    # A chat's id is its client's word, and may have a slash in it; so what has a name comes first.
+    routes = sorted(ROUTES.items(), key=lambda item: item[1].path.endswith("}"))
     return [
-        Served(route.path, handler(name), methods=[route.method]) for name, route in ROUTES.items()
+        Served(_with_any_id(route.path), handler(name), methods=[route.method])
+        for name, route in routes
     ]
+
+
+def _with_any_id(path: str) -> str:
+    """The path for Starlette, to which an id is otherwise a word without slashes."""
+    return path.replace("}", ":path}")
