@@ -81,6 +81,7 @@ class ChatRoutes:
     async def stream(self, request: Request) -> ASGIApp:
         """The message that is being written, from its beginning; 204 if there is none."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
+        formatter_profile(request)
         name = request.query_params.get("run")
         if name is not None:
             return self._stream(request, await self._run(owner, chat_id, name))
