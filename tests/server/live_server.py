@@ -81,8 +81,10 @@ class LiveServer:
 
 
 @contextmanager
-def live_server(data: Path, *arguments: str | Path, **env: str) -> Iterator[LiveServer]:
-    """A server on any port, which ends with the block at the latest."""
+def live_server(
+    data: Path, *arguments: str | Path, patience: float = 3 * LIMIT, **env: str
+) -> Iterator[LiveServer]:
+    """A server on any port, which ends with the block at the latest; only a hang takes longer."""
     errors = data.with_name(f"{data.name}-stderr-{time.monotonic_ns()}")
     given = {"--agents": str(AGENTS), "--port": "0", "--data": str(data)}
     flags = [word for pair in given.items() if pair[0] not in arguments for word in pair]
@@ -96,7 +98,7 @@ def live_server(data: Path, *arguments: str | Path, **env: str) -> Iterator[Live
             env=clean_environment(**env),
         ) as process,
     ):
-        timer = threading.Timer(LIMIT * 3, process.kill)
+        timer = threading.Timer(patience, process.kill)
         timer.start()
         try:
             yield LiveServer(process, errors)
