@@ -1,0 +1,61 @@
+"""A real server, and real clients to talk to it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from server.chat_clients import ChatClients, Frontend
+from server.live_server import LIMIT, LiveServer, live_server
+from server.scripted_agent import Gate, write_agent
+
+
+@pytest.fixture(scope="session")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of agents: one that does what it is told."""
+    return write_agent(tmp_path_factory.mktemp("agents"))
+
+
+@pytest.fixture(scope="session")
+def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server that many tests use, each with chats of its own."""
+    data = tmp_path_factory.mktemp("served") / "data"
+    with live_server(data, "--agents", agents, patience=60 * LIMIT) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def clients(node: str) -> Iterator[ChatClients]:
+    """The real clients."""
+    with ChatClients(node) as clients:
+        yield clients
+
+
+@pytest.fixture(scope="session")
+def http() -> Iterator[httpx.Client]:
+    """What is neither a page nor a server."""
+    with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """A place where agents wait."""
+    with Gate() as gate:
+        yield gate
+
+
+@pytest.fixture(params=["ai-v6 v6", "ai v6", "ai v7"])
+def frontend(
+    request: pytest.FixtureRequest, clients: ChatClients, http: httpx.Client, server: LiveServer
+) -> Frontend:
+    """The newest 6 and 7 with each profile that they read; a test may name others."""
+    client, profile = request.param.split()
+    return Frontend(clients, http, server, client, profile)
+
+
+@pytest.fixture
+def chat_id(request: pytest.FixtureRequest) -> str:
+    """The id of a chat that no other test has."""
+    return str(request.node.name)
