@@ -1,0 +1,279 @@
+"""What agents ask of people, with the real AI SDK clients: now, after a reload, after a restart."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from server.chat_clients import Frontend, Json, Report
+from server.live_server import live_server
+from server.scripted_agent import Gate, Step, emit, pieces, prompt, text
+
+CALL, REQUEST = "call_1", "may_call_1"
+
+DONE = [emit("tool_result", tool_use_id=CALL, content="deleted"), text("It is gone.")]
+LEFT = [emit("tool_result", tool_use_id=CALL, content="No.", status="denied"), text("It stays.")]
+BEFORE = [
+    emit("status", message="Looking"),
+    *pieces("thinking", "thought_1", ["a", "file"]),
+    text("I would delete it."),
+    emit("tool_use", id=CALL, name="delete_file", input={"path": "a.txt"}),
+]
+APPROVAL: Step = ["approve", CALL, DONE, LEFT]
+ASKS = prompt(*BEFORE, APPROVAL, emit("usage", input_tokens=1, output_tokens=2))
+LEAVES = prompt(
+    *BEFORE,
+    emit("input_request", id=REQUEST, kind="approval", tool_call_id=CALL, prompt="May I?"),
+    emit("paused", request_ids=[REQUEST], resume=[APPROVAL, text("Bye.")]),
+    ["exit", 0],
+)
+
+
+def tool_of(message: Json) -> Json:
+    (part,) = (part for part in message["parts"] if part["type"] == "dynamic-tool")
+    tool: Json = part
+    return tool
+
+
+def without_approval(frontend: Frontend, messages: list[Json]) -> list[Json]:
+    """Version 6 has no chunk for an answer: only the page that gave it knows of it."""
+    if frontend.profile == "v7":
+        return messages
+    return [
+        {
+            **message,
+            "parts": [
+                {name: value for name, value in part.items() if name != "approval"}
+                for part in message["parts"]
+            ],
+        }
+        for message in messages
+    ]
+
+
+def essence(message: Json) -> list[Json]:
+    """What is left when the server has been started anew: not its lines of progress, nor times."""
+    parts = [part for part in message["parts"] if part["type"] != "reasoning"]
+    return [{**part, "providerMetadata": None} for part in parts]
+
+
+def assert_asked(report: Report) -> None:
+    assert (report.status, report.error, report.invalid) == ("ready", None, None)
+    tool = tool_of(report.messages[-1])
+    assert (tool["state"], tool["approval"]) == ("approval-requested", {"id": REQUEST})
+
+
+def assert_answered(
+    report: Report, frontend: Frontend, chat_id: str, approved: bool, answers: int = 1
+) -> None:
+    assert (report.status, report.error) == ("ready", None)
+    assert report.invalid is None or (frontend.profile == "v6" and not approved)
+    tool = tool_of(report.messages[-1])
+    denied = "output-denied" if frontend.profile == "v7" else "output-error"
+    assert tool["state"] == ("output-available" if approved else denied)
+    assert tool["approval"]["approved"] is approved
+    assert sum(request["method"] == "POST" for request in report.requests) == answers
+    stored = frontend.stored(chat_id)
+    assert stored["activeRun"] is None
+    assert without_approval(frontend, report.messages) == stored["messages"]
+    reloaded = frontend.reload(chat_id).resume()
+    assert (reloaded.messages, reloaded.invalid) == (stored["messages"], None)
+
+
+# An approval
+
+
+@pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
+@pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
+def test_the_page_that_was_asked_answers(
+    frontend: Frontend, chat_id: str, asking: str, approved: bool
+) -> None:
+    page = frontend.open(chat_id, auto=True)
+    assert_asked(page.send(asking))
+    report = page.answer(REQUEST, approved)
+    assert_answered(report, frontend, chat_id, approved, answers=2)
+    assert page.send(prompt(["history"])).status == "ready"
+
+
+@pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
+def test_a_page_that_was_reloaded_answers(frontend: Frontend, chat_id: str, approved: bool) -> None:
+    asked = frontend.open(chat_id, auto=True).send(ASKS)
+    waiting = frontend.stored(chat_id)
+    assert (waiting["messages"], waiting["activeRun"]["status"]) == (asked.messages[:1], "waiting")
+    page = frontend.reload(chat_id, auto=True)
+    resumed = page.resume()
+    assert_asked(resumed)
+    assert resumed.messages == asked.messages
+    assert_answered(page.answer(REQUEST, approved), frontend, chat_id, approved)
+
+
+def test_the_first_of_two_pages_answers(frontend: Frontend, chat_id: str) -> None:
+    first = frontend.open(chat_id, auto=True)
+    first.send(ASKS)
+    second = frontend.reload(chat_id, auto=True)
+    second.resume()
+    assert_answered(first.answer(REQUEST, True), frontend, chat_id, True, answers=2)
+    late = second.answer(REQUEST, False)
+    assert late.status == "error"
+    assert late.requests[-1]["status"] == 409
+    reloaded = frontend.reload(chat_id).resume()
+    assert reloaded.messages == frontend.stored(chat_id)["messages"]
+    assert tool_of(reloaded.messages[-1])["state"] == "output-available"
+
+
+def test_a_connection_that_dies_after_the_answer(
+    frontend: Frontend, chat_id: str, gate: Gate
+) -> None:
+    waits: Step = ["approve", CALL, [text("Well,"), gate.step, *DONE], LEFT]
+    page = frontend.open(chat_id, auto=True)
+    page.send(prompt(*BEFORE, waits))
+    page.begin("addToolApprovalResponse", {"id": REQUEST, "approved": True})
+    gate.wait()
+    reloaded = frontend.reload(chat_id)
+    reloaded.begin("resumeStream")
+    reloaded.read(1)
+    page.begin("stop")
+    page.settle()
+    page.begin("resumeStream")
+    gate.open()
+    again = page.settle()
+    report = reloaded.settle()
+    assert (report.status, report.error, report.invalid) == ("ready", None, None)
+    assert report.messages == frontend.stored(chat_id)["messages"]
+    assert again.messages == report.messages
+
+
+def test_who_says_something_else_does_not_answer(frontend: Frontend, chat_id: str) -> None:
+    page = frontend.open(chat_id, auto=True)
+    assert_asked(page.send(ASKS))
+    report = page.send(prompt(["history"]))
+    assert (report.status, report.error) == ("ready", None)
+    stored = frontend.reload(chat_id).resume()
+    assert (stored.status, stored.invalid) == ("ready", None)
+    assert [message["role"] for message in stored.messages] == ["user", "assistant"] * 2
+    assert stored.messages[1]["metadata"]["reason"] == "cancelled"
+    assert tool_of(stored.messages[1])["state"] == "output-error"
+    assert stored.messages[-1]["parts"][-1]["text"] == "user assistant"
+
+
+@pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
+def test_a_run_that_waits_can_be_stopped(frontend: Frontend, chat_id: str, asking: str) -> None:
+    page = frontend.open(chat_id, auto=True)
+    page.send(asking)
+    assert frontend.post(chat_id, "stop").is_success
+    report = page.send(prompt(["history"]))
+    assert (report.status, report.error) == ("ready", None)
+    stored = frontend.reload(chat_id).resume()
+    assert (stored.status, stored.invalid) == ("ready", None)
+    assert stored.messages[1]["metadata"]["reason"] == "cancelled"
+
+
+# A restart
+
+EACH_MAJOR = pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v7"], indirect=True)
+
+
+@contextmanager
+def started_anew(
+    data: Path, agents: Path, frontend: Frontend, chat_id: str, how: signal.Signals
+) -> Iterator[tuple[Frontend, list[Json]]]:
+    """A server that ended while a run of this chat waited, and the next one on the same data."""
+    with live_server(data, "--agents", agents) as before:
+        asked = frontend.at(before).open(chat_id, auto=True).send(ASKS)
+        assert_asked(asked)
+        before.signal(how)
+        before.wait()
+    with live_server(data, "--agents", agents) as after:
+        yield frontend.at(after), asked.messages
+
+
+@EACH_MAJOR
+@pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
+def test_an_answer_after_a_restart_is_as_good(
+    frontend: Frontend,
+    chat_id: str,
+    agents: Path,
+    tmp_path: Path,
+    how: signal.Signals,
+    approved: bool,
+) -> None:
+    unbroken = frontend.open(chat_id, auto=True)
+    unbroken.send(ASKS)
+    expected = unbroken.answer(REQUEST, approved).messages[-1]
+    with started_anew(tmp_path / "data", agents, frontend, chat_id, how) as (again, messages):
+        page = again.reload(chat_id, auto=True)
+        assert page.resume().messages == messages
+        report = page.answer(REQUEST, approved)
+        assert_answered(report, again, chat_id, approved)
+        assert essence(report.messages[-1]) == essence(expected)
+
+
+@EACH_MAJOR
+def test_a_page_that_was_open_over_the_restart_answers(
+    frontend: Frontend, chat_id: str, agents: Path, tmp_path: Path
+) -> None:
+    with started_anew(tmp_path / "data", agents, frontend, chat_id, signal.SIGKILL) as (
+        again,
+        messages,
+    ):
+        page = again.open(chat_id, messages=messages, auto=True)
+        assert_answered(page.answer(REQUEST, True), again, chat_id, True)
+
+
+@EACH_MAJOR
+def test_a_run_that_a_restart_interrupts_says_so(
+    frontend: Frontend, chat_id: str, agents: Path, tmp_path: Path, gate: Gate
+) -> None:
+    with live_server(tmp_path / "data", "--agents", agents) as before:
+        page = frontend.at(before).open(chat_id)
+        page.begin("sendMessage", {"text": prompt(text("Half a"), gate.step, text(" word"))})
+        gate.wait()
+        before.signal(signal.SIGTERM)
+        report = page.settle()
+        assert before.wait() == 0
+    assert (report.status, report.error) == ("ready", None)
+    with live_server(tmp_path / "data", "--agents", agents) as after:
+        again = frontend.at(after)
+        assert again.stored(chat_id)["messages"] == report.messages
+        assert report.messages[-1]["metadata"]["reason"] == "interrupted"
+        assert again.reload(chat_id).send(prompt(["history"])).status == "ready"
+
+
+# A question
+
+
+@pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v6", "ai v7", "ai-v5 v5"], indirect=True)
+def test_a_question_is_answered_beside_the_chat(frontend: Frontend, chat_id: str) -> None:
+    page = frontend.open(chat_id)
+    asked = page.send(prompt(text("Well. "), ["ask", "colour", "Which?"], text(" Good.")))
+    assert (asked.status, asked.error, asked.invalid) == ("ready", None, None)
+    (part,) = (part for part in asked.messages[-1]["parts"] if part["type"] == "data-input")
+    assert part["id"] == "colour"
+    assert part["data"] == {"kind": "question", "prompt": "Which?", "options": ["red", "blue"]}
+    told = frontend.post(chat_id, "answer", requestId="colour", value="red")
+    assert (told.status_code, told.json()["runId"]) == (202, asked.messages[-1]["id"])
+    again = frontend.post(chat_id, "answer", requestId="colour", value="blue")
+    assert again.is_client_error
+    report = frontend.reload(chat_id, run=asked.messages[-1]["id"]).resume()
+    assert (report.status, report.error, report.invalid) == ("ready", None, None)
+    assert report.messages == frontend.stored(chat_id)["messages"]
+    (part,) = (part for part in report.messages[-1]["parts"] if part["type"] == "data-input")
+    assert part["data"]["answered"] == {"decision": "answered", "value": "red"}
+    words = [part["text"] for part in report.messages[-1]["parts"] if part["type"] == "text"]
+    assert "".join(words) == "Well. answered: red Good."
+    if frontend.profile != "v5":
+        assert page.resume().messages == report.messages
+
+
+def test_an_answer_to_nothing_is_an_error(frontend: Frontend, chat_id: str) -> None:
+    page = frontend.open(chat_id)
+    page.send(prompt(text("One")))
+    assert frontend.post(chat_id, "answer", requestId="colour").is_client_error
+    page.send(prompt(["ask", "colour", "Which?"]))
+    assert frontend.post(chat_id, "answer", requestId="size").is_client_error
+    assert frontend.post(chat_id, "answer", requestId="colour").status_code == 202
