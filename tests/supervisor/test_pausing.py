@@ -79,6 +79,21 @@ def asker(tmp_path: Path) -> Agent:
     return write_agent(tmp_path / "asker", code)
 
 
+@pytest.fixture
+def lingerer(tmp_path: Path) -> Agent:
+    """Asks, and takes its time when it is told to end."""
+    code = """
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        try:
+            emit_text(ask("Sure?", id="r1")["decision"])
+            emit_done()
+        except KeyboardInterrupt:
+            (state / "told").touch()
+            wait_for("nothing")
+    """
+    return write_agent(tmp_path / "lingerer", code)
+
+
 def answers_in(events: list[StreamEvent]) -> list[tuple[str | None, str]]:
     return [(e.id, e.decision) for e in events if isinstance(e, InputResponse)]
 
@@ -467,6 +482,21 @@ def test_stop_ends_a_run_that_waits(tmp_path: Path, url: str, asker: Agent, limi
     run(scenario())
 
 
+def test_what_was_stopped_is_not_answered_any_more(
+    tmp_path: Path, url: str, lingerer: Agent
+) -> None:
+    async def scenario() -> None:
+        async with staged(tmp_path, lingerer, url=url) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            await stage.supervisor.stop("ann", begun.id)
+            with pytest.raises(NotWaiting):
+                await stage.supervisor.answer("ann", begun.id, approved())
+            assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
+
+    run(scenario())
+
+
 def test_a_crash_while_it_waits_ends_the_run(tmp_path: Path, url: str) -> None:
     code = """
         emit_input_request(id="r1")
@@ -521,6 +551,20 @@ def test_who_waits_for_a_person_makes_room_for_others(
 
 
 # The server ends
+
+
+def test_what_is_being_let_go_when_the_server_ends_waits_on(
+    tmp_path: Path, url: str, lingerer: Agent
+) -> None:
+    async def scenario() -> None:
+        limits = Limits(look=3600, sweep=3600, hold=0.01, drain=0.01)
+        async with staged(tmp_path, lingerer, url=url, limits=limits) as stage:
+            begun = await stage.begin()
+            await stage.told("told")
+            await stage.supervisor.close()
+            assert (await stage.store.run("ann", begun.id)).status == "waiting"
+
+    run(scenario())
 
 
 def test_what_waits_when_the_server_ends_waits_on_and_is_answered_by_another(

@@ -251,7 +251,7 @@ class Supervisor:
         """Answer a run that waits without a process."""
         asked = await asked_by(self._storage, run.id)
         replies = asked.match(answers)
-        if run.status != "waiting" or not replies:
+        if run.status != "waiting" or run.stop_requested_at is not None or not replies:
             raise NotWaiting(run.id)
         agent = self.catalog.get(run.agent)
         events = asked.told(replies)

@@ -81,8 +81,7 @@ class Leg:
     @property
     def waits(self) -> bool:
         """Whether it does nothing but wait for a person."""
-        waiting = self._scribe is not None and self._scribe.waiting
-        return waiting and not self._answering and not self.leaving
+        return self._is_waiting() and not self._answering and not self.leaving
 
     @property
     def _hears(self) -> bool:
@@ -121,7 +120,7 @@ class Leg:
         """The server ends, or needs its place: what waits can wait on without a process."""
         if self.waits:
             self._let_go()
-        else:
+        elif not self.leaving:
             self.stop("interrupted")
 
     def kill(self) -> None:
