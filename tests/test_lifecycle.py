@@ -109,6 +109,14 @@ REASONS: dict[str, tuple[Events, Done | None, DoneReason]] = {
     "the supervisor overrules an error": ([FAILED], Done(reason="interrupted"), "interrupted"),
     "the supervisor overrules a pause": ([Paused(request_ids=())], LOST, "lost"),
     "an end after a pause is an end": ([Paused(request_ids=()), STOP], None, "stop"),
+    "a turn that breaks off after an end": ([STOP, StepStart(id="s")], None, "truncated"),
+    "a turn that ends after an end": (
+        [STOP, StepStart(id="s"), Done(reason="length")],
+        None,
+        "length",
+    ),
+    "a subagent's turn after an end": ([STOP, StepStart(id="s", scope=("a",))], None, "stop"),
+    "a task after an end": ([STOP, StepStart(id="s", kind="task")], None, "stop"),
 }
 
 

@@ -4,7 +4,7 @@ Every event of a run passes through one Lifecycle on its way into the log. It me
 frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
-        agent's proposal. A run that ends waiting (PAUSED) stays open.
+        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
 Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block.
 Rule 3: a tool call has START, END, then its results; ids of calls do not repeat in a run. When the
         run ends each has a result, except those that DONE(tool) hands over to the caller.
@@ -260,6 +260,8 @@ class Lifecycle:
 
     def _start_span(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
         kind = type(event)
+        if isinstance(event, StepStart) and event.kind == "turn" and not event.scope:
+            self._proposal = None  # the agent goes on: how this turn ends is yet to be said
         name = event.id or self._names.fresh(_SPAN_PREFIXES[kind])
         if (kind, name) in self._spans:
             yield _end_of(self._spans.pop((kind, name)))

@@ -474,6 +474,13 @@ def test_a_turn_that_breaks_off_after_a_result_is_truncated(line: Line) -> None:
     assert log_of(INIT, *message("m1", "Wait."), result(), line)[-1] == Done(reason="truncated")
 
 
+def test_so_is_one_that_breaks_off_after_the_session_was_idle() -> None:
+    idle = system("session_state_changed", state="idle")
+    begun = [INIT, *message("m1", "Wait."), result(), idle]
+    assert log_of(*begun)[-1] == Done(reason="stop", native="end_turn")
+    assert log_of(*begun, whole("m2", text("Wh")))[-1] == Done(reason="truncated")
+
+
 def test_a_session_without_a_result_is_truncated() -> None:
     assert log_of(INIT, *message("m", "Hello"))[-1] == Done(reason="truncated")
 
