@@ -96,9 +96,10 @@ class FilePart(Part):
 
 
 class TodosPart(Part):
-    """The plan as it is now."""
+    """The plan of one agent as it is now; a subagent's is not the root's."""
 
     items: tuple[TodoItem, ...] = ()
+    scope: tuple[str, ...] = ()
 
 
 class UsagePart(Part):

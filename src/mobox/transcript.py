@@ -302,7 +302,7 @@ class Transcript:
     def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
         self._processing.append(line_of(event))
         self._line(event)
-        self._put(TodosPart(items=event.items))
+        self._put(TodosPart(items=event.items, scope=event.scope), *event.scope[-1:])
 
     def _start_subagent(self, event: SubagentStart) -> None:
         self._line(event)

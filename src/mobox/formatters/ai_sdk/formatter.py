@@ -247,7 +247,7 @@ class AISDKFormatter:
         return [*line, data_parts.status(event)]
 
     def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Chunks:
-        return [*self._line(event), data_parts.todos(event.items)]
+        return [*self._line(event), data_parts.todos(event.items, event.scope)]
 
     def _start_subagent(self, event: SubagentStart) -> Chunks:
         self._subagents[event.id] = event

@@ -191,7 +191,7 @@ class _Snapshot:
         return [_at_rest(file(part.file, self._profile.file_metadata))]
 
     def _todos(self, part: TodosPart) -> list[UIPart]:
-        return [_at_rest(data_parts.todos(part.items))]
+        return [_at_rest(data_parts.todos(part.items, part.scope))]
 
     def _usage(self, part: UsagePart) -> list[UIPart]:
         return [_at_rest(data_parts.usage(part.totals))]

@@ -21,7 +21,6 @@ from mobox.events import (
     Thinking,
     TodoCreate,
     TodoDone,
-    TodoItem,
     TodoUpdate,
     ToolResult,
     ToolUseEnd,
@@ -32,6 +31,7 @@ from mobox.parsers.emitted.forms import Data
 from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
 from mobox.parsers.emitted.plan import (
     FinishedLine,
+    Items,
     PlanLine,
     finish,
     read_item,
@@ -73,7 +73,7 @@ class EmittedLines:
         self._calls: dict[str | None, ToolUseStart] = {}  # without their result, oldest first
         self._ended: set[str | None] = set()  # those of them whose input is known
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
-        self._plan: tuple[TodoItem, ...] = ()
+        self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
         self._thought: str | None = None  # the last one told
 
     def knows(self, line: dict[str, JSON]) -> bool:
@@ -143,7 +143,7 @@ class EmittedLines:
         if begun is None:
             start = self._named(use)
             told: Events = [replace(start, input=None), _input_of(start, use.input)]
-            return told + self._shown_elsewhere(start.display, use.input)
+            return told + self._shown_elsewhere(start, use.input)
         news = {
             field: getattr(use, field)
             for field in ("name", "kind")
@@ -152,14 +152,16 @@ class EmittedLines:
         given = begun.input if use.input is None else use.input
         return [_keep(_input_of(begun, given), news)]
 
-    def _shown_elsewhere(self, display: str | None, given: JSON) -> Events:
+    def _shown_elsewhere(self, call: ToolUseStart, given: JSON) -> Events:
         """What a call is displayed as, where no line of its own tells it."""
         given = given if isinstance(given, dict) else {}
-        if display == "todos" and given.get("todos"):
+        if call.display == "todos" and given.get("todos"):
             plan = msgspec.convert({"items": given["todos"]}, PlanLine)
-            return change(self._plan, read_items(plan, self._plan)[0])
+            before = self._plan_of(call)
+            changes = change(before, read_items(plan, before)[0])
+            return [replace(event, scope=call.scope) for event in changes]
         thought = given.get("thought")
-        if display == "think" and isinstance(thought, str) and thought != self._thought:
+        if call.display == "think" and isinstance(thought, str) and thought != self._thought:
             self._thought = thought
             return [Thinking(content=thought, source="think")]
         return []
@@ -248,16 +250,19 @@ class EmittedLines:
 
     # The plan
 
+    def _plan_of(self, told: PlanLine | StreamEvent) -> Items:
+        return self._plans.get(told.scope, ())
+
     def _todo_create(self, plan: PlanLine) -> Events:
-        items, kept = read_items(plan, self._plan)
+        items, kept = read_items(plan, self._plan_of(plan))
         return [_keep(TodoCreate(scope=plan.scope, items=items), kept)]
 
     def _todo_update(self, plan: PlanLine) -> Events:
-        items, kept = read_items(plan, self._plan)
+        items, kept = read_items(plan, self._plan_of(plan))
         return [_keep(TodoUpdate(scope=plan.scope, items=items), kept)]
 
     def _todo_done(self, done: FinishedLine) -> Events:
-        items, kept = read_items(done, self._plan)
+        items, kept = read_items(done, self._plan_of(done))
         item = None if done.item is None else read_item(done.item)[0].content
         position = which(items, item, done.index)
         if done.items is None:
@@ -270,7 +275,7 @@ class EmittedLines:
         return [_keep(event, kept)]
 
     def _note_plan(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
-        self._plan = event.items
+        self._plans[event.scope] = event.items
 
     TELLERS: ClassVar[dict[str, Teller]] = {
         "start": _start,
