@@ -17,6 +17,7 @@ from mobox.events import (
     Paused,
     Raw,
     Retract,
+    Source,
     Start,
     Status,
     StepEnd,
@@ -355,6 +356,26 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             Retract(blocks=("text_1",)),
             Text(id="text_2", content="a"),
             TextEnd(id="text_2"),
+        ],
+    ),
+    "what is sent again under the id that is hidden gets another": (
+        [
+            *(Text(id="m"), Retract(blocks=("m",)), Text(id="m"), TextDelta(id="m", delta="a")),
+            *(Source(id="m", url="u"), Retract(blocks=("m",)), Text(id="m"), TextEnd(id="m")),
+        ],
+        [
+            *(Text(id="m"), TextEnd(id="m", interrupted=True), Retract(blocks=("m",))),
+            *(Text(id="m_1"), TextDelta(id="m_1", delta="a"), Source(id="m_1", url="u")),
+            *(TextEnd(id="m_1", interrupted=True), Retract(blocks=("m_1",))),
+            *(Text(id="m_2"), TextEnd(id="m_2")),
+        ],
+    ),
+    "so does more of what is hidden": (
+        [Thinking(id="m"), Retract(blocks=("m",)), *2 * [ThinkingDelta(id="m", delta="a")]],
+        [
+            *(Thinking(id="m"), ThinkingEnd(id="m"), Retract(blocks=("m",))),
+            *(Thinking(id="m_1"), *2 * [ThinkingDelta(id="m_1", delta="a")]),
+            ThinkingEnd(id="m_1"),
         ],
     ),
 }

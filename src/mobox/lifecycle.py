@@ -5,7 +5,8 @@ frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
         agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
-Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block.
+Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
+        sent again after a RETRACT has another id: a page hides what was taken back by its id.
 Rule 3: a tool call has START, END, then its results; ids of calls do not repeat in a run. When the
         run ends each has a result, except those that DONE(tool) hands over to the caller.
 Rule 4: what cannot be placed (an end of nothing, a second START) is kept, as RAW.
@@ -16,7 +17,7 @@ Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,6 +31,7 @@ from mobox.events import (
     InputRequest,
     Raw,
     Retract,
+    Source,
     Start,
     StepEnd,
     StepStart,
@@ -50,6 +52,7 @@ __all__ = ["LETS_WAIT", "Lifecycle"]
 
 Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
+_E = TypeVar("_E", bound=StreamEvent)
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _END_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -109,6 +112,7 @@ class Lifecycle:
         self._spans: dict[tuple[type[StreamEvent], str], StreamEvent] = {}  # steps and subagents
         self._names = Names()
         self._retracted: set[str] = set()
+        self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
 
     def feed(self, event: StreamEvent) -> Events:
@@ -226,11 +230,12 @@ class Lifecycle:
             if self._is_open(event.id, type(event)):
                 yield _paragraph(event)
                 return
-        yield from self._open_block(event)
+        yield from self._open_block(self._anew(event))
 
     def _say_more(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
         if event.id is None:
             event = replace(event, id=self._blocks.name_for(event))
+        event = self._anew(event)
         opening: Any = _OPENING_OF[type(event)]
         if not self._is_open(event.id, opening):
             yield from self._open_block(opening(id=event.id, scope=event.scope))
@@ -238,10 +243,23 @@ class Lifecycle:
 
     def _say_no_more(self, event: TextEnd | ThinkingEnd) -> Iterator[StreamEvent]:
         unnamed = self._blocks.open
-        name = event.id or (unnamed.id if unnamed is not None else None)
+        name = self._name_of(event.id) or (unnamed.id if unnamed is not None else None)
         if self._is_open(name, _OPENING_OF[type(event)]):
             del self._open[name]
             yield replace(event, id=name)
+
+    def _cite(self, event: Source) -> Iterator[StreamEvent]:
+        yield replace(event, id=self._name_of(event.id))
+
+    def _name_of(self, name: str | None) -> str | None:
+        return self._resent.get(name, name)
+
+    def _anew(self, event: _E) -> _E:
+        """`event` under the name that its block has now; a new one, if that was retracted."""
+        name = self._name_of(event.id)
+        if name in self._retracted:
+            name = self._resent[event.id] = self._names.fresh(event.id or "")
+        return event if name == event.id else replace(event, id=name)
 
     def _is_open(self, name: str | None, kind: type[StreamEvent]) -> bool:
         return name in self._open and type(self._open[name][1]) is kind
@@ -292,7 +310,8 @@ class Lifecycle:
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
         """Blocks that are sent again end here; a call that has its result stays."""
-        blocks = tuple(name for name in event.blocks if self._can_be_retracted(name))
+        named = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
+        blocks = tuple(name for name in named if self._can_be_retracted(name))
         if not blocks:
             return
         self._retracted |= set(blocks)
@@ -325,6 +344,7 @@ class Lifecycle:
         EventType.STEP_END: _end_span,
         EventType.SUBAGENT_START: _start_span,
         EventType.SUBAGENT_END: _end_span,
+        EventType.SOURCE: _cite,
         EventType.INPUT_REQUEST: _request,
         EventType.RETRACT: _retract,
     }

@@ -327,7 +327,7 @@ class Transcript:
             self._put(UsagePart(totals=totals))
 
     def _retract(self, event: Retract) -> None:
-        # By place: what is sent again may come under the id that it had.
+        # By place: in the log of an older version, what is sent again may have the id that it had.
         self._hidden |= {n for n, p in enumerate(self._parts) if _block_id(p) in event.blocks}
         said = {_block_id(part) for part in self._said_in_this_turn() if not _is_approval(part)}
         whole = bool(said) and said <= set(event.blocks)
