@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeGuard
 
-from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
     Custom,
     Done,
@@ -190,12 +190,12 @@ class Transcript:
     # Blocks
 
     def _turn_to(self, event: StreamEvent) -> None:
-        turn = self._blocks.turn_to(event)
-        if turn.closed is not None and turn.closed.id in self._open and event.type not in _ENDS:
-            self._close(turn.closed.id)
-        if turn.opened is not None and event.type not in _SAY_IT_THEMSELVES:
-            kind = ThinkingPart if turn.opened.block is Block.THINKING else ProcessingPart
-            self._begin(kind(id=turn.opened.id))
+        move = self._blocks.turn_to(event)
+        if move.closed is not None and move.closed.id in self._open and event.type not in _ENDS:
+            self._close(move.closed.id)
+        if move.opened is not None and event.type in LINES:
+            kind = ThinkingPart if move.opened.block is Block.THINKING else ProcessingPart
+            self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
         self._parts.append(part)
@@ -379,12 +379,6 @@ class Transcript:
 
 _DELTAS = {TextDelta, ThinkingDelta}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
-_SAY_IT_THEMSELVES = {
-    EventType.TEXT,
-    EventType.TEXT_DELTA,
-    EventType.THINKING,
-    EventType.THINKING_DELTA,
-}
 
 
 def _is_answer(part: AnyPart) -> TypeGuard[TextPart]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
     Done,
     Error,
@@ -34,22 +34,12 @@ from mobox.events import (
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
 from mobox.formatters.ai_sdk.endings import END_TEXTS
-from mobox.formatters.ai_sdk.tools import error_text
+from mobox.formatters.ai_sdk.tools import FAILED, error_text
 from mobox.usage import UsageTotal
 
 __all__ = ["DocumentFormatter"]
 
 Chunks = list[bytes]
-
-_LINES = {
-    EventType.STATUS,
-    EventType.TODO_CREATE,
-    EventType.TODO_UPDATE,
-    EventType.TODO_DONE,
-    EventType.SUBAGENT_START,
-    EventType.SUBAGENT_END,
-}
-_FAILED = ("error", "denied", "interrupted")
 
 
 class DocumentFormatter:
@@ -101,10 +91,10 @@ class DocumentFormatter:
     # Blocks
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
-        turn = self._blocks.turn_to(event)
-        chunks = self._close(turn.closed.id) if turn.closed is not None else []
-        if turn.opened is not None and event.type in _LINES:
-            chunks += self._begin(turn.opened.id, turn.opened.block)
+        move = self._blocks.turn_to(event)
+        chunks = self._close(move.closed.id) if move.closed is not None else []
+        if move.opened is not None and event.type in LINES:
+            chunks += self._begin(move.opened.id, move.opened.block)
         return chunks
 
     def _begin(self, name: str | None, block: Block) -> Chunks:
@@ -164,7 +154,7 @@ class DocumentFormatter:
         return [chunk("tool-input-available", {"input": {} if value is None else value}, **about)]
 
     def _result(self, event: ToolResult) -> Chunks:
-        output = {"error": error_text(event)} if event.status in _FAILED else event.output
+        output = {"error": error_text(event)} if event.status in FAILED else event.output
         return [chunk("tool-output-available", {"output": output}, id=event.id)]
 
     def _use(self, event: Usage | Result) -> Chunks:
@@ -180,7 +170,7 @@ class DocumentFormatter:
         EventType.START: _start,
         EventType.DONE: _done,
         EventType.ERROR: _error,
-        **dict.fromkeys(_LINES, _line),
+        **dict.fromkeys(LINES, _line),
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _delta,
         EventType.TEXT_END: _end,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks, line_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
     JSON,
@@ -69,10 +69,6 @@ __all__ = ["AISDKFormatter"]
 Chunks = list[bytes]
 Writer = Callable[["AISDKFormatter", Any], Chunks]
 
-_LINES = {event for event, block in BLOCK_OF.items() if block is Block.PROCESSING} | {
-    EventType.SUBAGENT_START,
-    EventType.SUBAGENT_END,
-}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
 
 
@@ -222,12 +218,12 @@ class AISDKFormatter:
     def _turn_to(self, event: StreamEvent) -> Chunks:
         if event.type not in BLOCK_OF or event.type in _ENDS:
             return []
-        turn = self._blocks.turn_to(event)
+        move = self._blocks.turn_to(event)
         chunks: Chunks = []
-        if turn.closed is not None and turn.closed.id in self._parts:
-            chunks += self._parts.close(turn.closed.id, self._ts)
-        if turn.opened is not None and event.type in _LINES:
-            about = {"variant": turn.opened.block.value, "id": turn.opened.id}
+        if move.closed is not None and move.closed.id in self._parts:
+            chunks += self._parts.close(move.closed.id, self._ts)
+        if move.opened is not None and event.type in LINES:
+            about = {"variant": move.opened.block.value, "id": move.opened.id}
             chunks += self._parts.open("reasoning", ThinkingDelta, about, self._ts)
         return chunks
 

@@ -20,7 +20,7 @@ from mobox.formatters.ai_sdk.chunks import harmless, known
 from mobox.formatters.ai_sdk.endings import message_metadata
 from mobox.formatters.ai_sdk.parts import vendors
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
-from mobox.formatters.ai_sdk.tools import INVALID_INPUT, error_text, tool_metadata
+from mobox.formatters.ai_sdk.tools import FAILED, INVALID_INPUT, error_text, tool_metadata
 from mobox.message import (
     BlockPart,
     CustomPart,
@@ -176,7 +176,7 @@ class _Snapshot:
         if self._answers.get(part.id, {}).get("approved") is False:
             return "output-denied", {"input": value}
         result = ToolResult(output=part.output, status=part.status)
-        if part.status in ("error", "denied", "interrupted"):
+        if part.status in FAILED:
             return "output-error", {"input": value, "errorText": error_text(result)}
         told = {"input": value, "output": part.output}
         return "output-available", told | ({"preliminary": True} if part.partial else {})

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 import msgspec
 
-from mobox.events import JSON, ToolResult, ToolUseDelta, ToolUseEnd, ToolUseStart
+from mobox.events import JSON, Outcome, ToolResult, ToolUseDelta, ToolUseEnd, ToolUseStart
 from mobox.formatters.ai_sdk.chunks import chunk, encode, known, text_prefix
 from mobox.formatters.ai_sdk.profiles import Profile
 
-__all__ = ["INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
+__all__ = ["FAILED", "INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
 
 Chunks = list[bytes]
 
 INVALID_INPUT = "The input of this call is not valid JSON."
+FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
+"""The outcomes of a call that are told as its error."""
 _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
 
 
@@ -118,7 +121,7 @@ class Tools:
             # The client has ended this call at its broken input, unless it has heard more of it.
             error = chunk("tool-output-error", errorText=INVALID_INPUT, **call.common)
             return [error] if before else []
-        if event.status in ("error", "denied", "interrupted"):
+        if event.status in FAILED:
             return [chunk("tool-output-error", errorText=error_text(event), **call.common)]
         return [
             chunk(
