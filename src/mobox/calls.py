@@ -19,6 +19,7 @@ from mobox import json_text
 from mobox.errors import NotJson
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     EventType,
     InputRequest,
     Retract,
@@ -185,7 +186,7 @@ class Calls:
     ) -> Generator[StreamEvent, None, _Call]:
         call = self._calls.get(name) if name is not None else self._last_open()
         if call is None:
-            yield from self.start(ToolUseStart(id=name, scope=scope, name="unknown"))
+            yield from self.start(ToolUseStart(id=name, scope=scope, name=UNKNOWN_TOOL))
             call = next(reversed(self._calls.values()))
         return call
 

@@ -129,6 +129,8 @@ DoneReason = Literal[
 ToolKind = Literal[
     "function", "code", "shell", "search", "mcp", "image", "agent", "handoff", "custom"
 ]
+UNKNOWN_TOOL = "unknown"
+"""The name of a call whose start nobody told, or not in words that we know."""
 Outcome = Literal["ok", "error", "denied", "interrupted", "unknown"]
 
 

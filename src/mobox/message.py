@@ -6,6 +6,8 @@ frontend wants to see them is the business of that protocol's snapshot.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import msgspec
 from msgspec import Struct
 
@@ -184,6 +186,31 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     """Why the run ended; `None` while it has not."""
     error: str | None = None
     duration_ms: int | None = None
+
+
+def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
+    """Whether it is text of the root agent."""
+    return isinstance(part, TextPart) and not part.scope
+
+
+def is_approval(part: AnyPart) -> bool:
+    """Whether it is a request that is told with the call that it is about, and nowhere else."""
+    return isinstance(part, RequestPart) and part.approval
+
+
+def block_id(part: AnyPart) -> str | None:
+    """The id by which a RETRACT takes it back; `None` if it cannot be."""
+    return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None
+
+
+def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
+    """The parts of the turn that is under way, the last first; none where there are no turns."""
+    said: list[AnyPart] = []
+    for part in reversed(parts):
+        if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
+            return said
+        said.append(part)
+    return []
 
 
 _encode_parts = msgspec.json.Encoder().encode

@@ -4,15 +4,18 @@ Rule 1: parts stand in the order in which they were begun; an event adds one, ch
 Rule 2: what a formatter tells a client live, the transcript says at rest: for every protocol and
         every prefix of a log, `client(format(log[:k])) == snapshot(fold(log[:k]))`.
 Rule 3: the log is the truth: a transcript can be thrown away and made again.
+Rule 4: in the log of a later version, what begins something may be RAW: what is told of it then
+        begins it, as formatters do too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
+    UNKNOWN_TOOL,
     Custom,
     Done,
     Error,
@@ -21,6 +24,7 @@ from mobox.events import (
     InputRequest,
     InputResponse,
     LogEntry,
+    Raw,
     Result,
     Retract,
     Source,
@@ -64,6 +68,10 @@ from mobox.message import (
     ToolPart,
     TurnPart,
     UsagePart,
+    block_id,
+    is_answer,
+    is_approval,
+    said_in_turn,
 )
 from mobox.usage import UsageTotal
 
@@ -103,6 +111,7 @@ class Transcript:
         self._fatal: str | None = None
         self._ts: int | None = None
         self._began: int | None = None
+        self._has_begun = False
 
     def add(self, entry: LogEntry) -> None:
         """Take the next entry of the log."""
@@ -121,7 +130,7 @@ class Transcript:
         """All of it, as it stands."""
         self._join_pieces()
         shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
-        answer = [part.text for part in shown if _is_answer(part)]
+        answer = [part.text for part in shown if is_answer(part)]
         thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
         about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
         return Message(
@@ -153,8 +162,9 @@ class Transcript:
 
     # The run
 
-    def _start(self, _event: Start) -> None:
-        self._began = self._ts
+    def _start(self, _event: Start | Raw) -> None:
+        if not self._has_begun:
+            self._has_begun, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
         if event.reason in ("error", "lost") and self._errors:
@@ -241,6 +251,12 @@ class Transcript:
             )
         self._write(event.id, event.content, BETWEEN_THOUGHTS)
 
+    def _more(self, event: TextDelta | ThinkingDelta) -> None:
+        assert event.id is not None  # the lifecycle names every block
+        kind = TextPart if isinstance(event, TextDelta) else ThinkingPart
+        self._begin(kind(id=event.id, scope=event.scope))
+        self._write(event.id, event.delta)
+
     def _end_block(self, event: TextEnd | ThinkingEnd) -> None:
         part = self._open.get(event.id)
         if part is None:
@@ -265,18 +281,26 @@ class Transcript:
         self._inputs[event.id] = []
         self._parts.append(part)
 
+    def _tool_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> ToolPart:
+        if event.id not in self._tools:
+            self._start_tool(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        return self._tools[event.id]
+
     def _more_input(self, event: ToolUseDelta) -> None:
+        self._tool_of(event)
         self._inputs[event.id].append(event.delta)
 
     def _end_tool(self, event: ToolUseEnd) -> None:
-        part = self._tools[event.id]
+        part = self._tool_of(event)
         part.input_text = event.invalid or ""
         del self._inputs[event.id]
         part.input = {} if event.input is None else event.input
         part.ended, part.invalid = True, event.invalid is not None
 
     def _result(self, event: ToolResult) -> None:
-        part = self._tools[event.id]
+        part = self._tool_of(event)
+        if not part.ended:
+            self._end_tool(ToolUseEnd(id=event.id))
         part.status, part.partial = event.status, event.partial
         part.output, part.structured = event.output, event.structured
 
@@ -328,18 +352,10 @@ class Transcript:
 
     def _retract(self, event: Retract) -> None:
         # By place: in the log of an older version, what is sent again may have the id that it had.
-        self._hidden |= {n for n, p in enumerate(self._parts) if _block_id(p) in event.blocks}
-        said = {_block_id(part) for part in self._said_in_this_turn() if not _is_approval(part)}
+        self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
+        said = {block_id(part) for part in said_in_turn(self._parts) if not is_approval(part)}
         whole = bool(said) and said <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
-
-    def _said_in_this_turn(self) -> list[AnyPart]:
-        said: list[AnyPart] = []
-        for part in reversed(self._parts):
-            if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
-                return said
-            said.append(part)
-        return []
 
     def _custom(self, event: Custom) -> None:
         part = CustomPart(name=event.name, id=event.id, value=event.value)
@@ -351,8 +367,10 @@ class Transcript:
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
+        EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
         EventType.THINKING: _thinking,
+        EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
         EventType.TOOL_USE_START: _start_tool,
         EventType.TOOL_USE_DELTA: _more_input,
@@ -373,22 +391,10 @@ class Transcript:
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
         EventType.CUSTOM: _custom,
+        EventType.RAW: _start,
     }
-    """What changes the message; PAUSED, STATE and RAW do not."""
+    """What changes the message; PAUSED and STATE do not, nor does RAW but at the beginning."""
 
 
 _DELTAS = {TextDelta, ThinkingDelta}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
-
-
-def _is_answer(part: AnyPart) -> TypeGuard[TextPart]:
-    return isinstance(part, TextPart) and not part.scope
-
-
-def _is_approval(part: AnyPart) -> bool:
-    """A request that is told with the call that it is about, and nowhere else."""
-    return isinstance(part, RequestPart) and part.approval
-
-
-def _block_id(part: AnyPart) -> str | None:
-    return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None

@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
+    UNKNOWN_TOOL,
     Done,
     Error,
     EventType,
     LogEntry,
+    Raw,
     Result,
     Start,
     Status,
@@ -47,6 +49,7 @@ class DocumentFormatter:
 
     def __init__(self, message_id: str) -> None:
         self._message_id = message_id
+        self._has_begun = False
         self._blocks = Blocks()
         self._count: Counter[Block] = Counter()
         self._open: dict[str | None, tuple[Block, str]] = {}
@@ -73,8 +76,9 @@ class DocumentFormatter:
     def _start_chunk(self) -> bytes:
         return chunk("start", messageId=self._message_id)
 
-    def _start(self, _event: Start) -> Chunks:
-        return [self._start_chunk()]
+    def _start(self, _event: Start | Raw) -> Chunks:
+        begins, self._has_begun = not self._has_begun, True
+        return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
         failed = event.reason in END_TEXTS
@@ -137,6 +141,10 @@ class DocumentFormatter:
         return begin + self._write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _delta(self, event: TextDelta | ThinkingDelta) -> Chunks:
+        if event.id not in self._open:  # a later version began it: RAW to us
+            is_answer = isinstance(event, TextDelta) and not event.scope
+            begin = self._begin(event.id, Block.TEXT if is_answer else Block.THINKING)
+            return begin + self._write(event.id, event.delta)
         return self._write(event.id, event.delta)
 
     def _end(self, event: TextEnd | ThinkingEnd) -> Chunks:
@@ -150,7 +158,7 @@ class DocumentFormatter:
 
     def _end_tool(self, event: ToolUseEnd) -> Chunks:
         value = event.input if event.invalid is None else event.invalid
-        about = {"id": event.id, "name": self._tools[event.id]}
+        about = {"id": event.id, "name": self._tools.get(event.id, UNKNOWN_TOOL)}
         return [chunk("tool-input-available", {"input": {} if value is None else value}, **about)]
 
     def _result(self, event: ToolResult) -> Chunks:
@@ -182,6 +190,7 @@ class DocumentFormatter:
         EventType.TOOL_RESULT: _result,
         EventType.USAGE: _use,
         EventType.RESULT: _use,
+        EventType.RAW: _start,
     }
 
 

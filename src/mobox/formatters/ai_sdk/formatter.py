@@ -27,6 +27,7 @@ from mobox.events import (
     InputRequest,
     InputResponse,
     LogEntry,
+    Raw,
     Result,
     Retract,
     Source,
@@ -84,6 +85,7 @@ class AISDKFormatter:
         self._message_id = message_id
         self._ts: int | None = None
         self._started: int | None = None
+        self._has_begun = False
         self._blocks = Blocks()
         self._parts = Parts()
         self._tools = Tools(self._profile)
@@ -148,8 +150,10 @@ class AISDKFormatter:
 
     # The run
 
-    def _start(self, _event: Start) -> Chunks:
-        self._started = self._ts
+    def _start(self, _event: Start | Raw) -> Chunks:
+        if self._has_begun:
+            return []
+        self._has_begun, self._started = True, self._ts
         return [self._start_chunk()]
 
     def _start_chunk(self) -> bytes:
@@ -250,8 +254,9 @@ class AISDKFormatter:
         return [*self._line(event), data_parts.subagent(event)]
 
     def _end_subagent(self, event: SubagentEnd) -> Chunks:
-        start = self._subagents[event.id]  # the lifecycle lets nothing end that did not start
-        return [*self._line(event), data_parts.subagent(start, event)]
+        start = self._subagents.get(event.id)
+        known = [data_parts.subagent(start, event)] if start is not None else []
+        return [*self._line(event), *known]
 
     # Blocks with a name
 
@@ -268,6 +273,12 @@ class AISDKFormatter:
         assert event.id is not None  # the lifecycle names every block
         chunks = [] if event.id in self._parts else self._reasoning(event.id, event)
         return chunks + self._parts.write(event.id, event.content, BETWEEN_THOUGHTS)
+
+    def _more(self, event: TextDelta | ThinkingDelta) -> Chunks:
+        """More of a block that a later version began: RAW to us."""
+        if isinstance(event, TextDelta):
+            return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
+        return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         told_by = TextDelta if isinstance(event, Text) else ThinkingDelta
@@ -290,13 +301,13 @@ class AISDKFormatter:
         return self._tools.start(event)
 
     def _more_input(self, event: ToolUseDelta) -> Chunks:
-        return self._tools.more(event)
+        return self._tools.before(event) + self._tools.more(event)
 
     def _end_tool(self, event: ToolUseEnd) -> Chunks:
-        return self._tools.end(event)
+        return self._tools.before(event) + self._tools.end(event)
 
     def _result(self, event: ToolResult) -> Chunks:
-        return self._tools.result(event)
+        return self._tools.before(event) + self._tools.result(event)
 
     def _request(self, event: InputRequest) -> Chunks:
         return self._approvals.ask(event)
@@ -343,10 +354,10 @@ class AISDKFormatter:
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
-        EventType.TEXT_DELTA: _nothing,
+        EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
         EventType.THINKING: _thinking,
-        EventType.THINKING_DELTA: _nothing,
+        EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
         EventType.TOOL_USE_START: _start_tool,
         EventType.TOOL_USE_DELTA: _more_input,
@@ -368,6 +379,7 @@ class AISDKFormatter:
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
         EventType.CUSTOM: _custom,
-        EventType.RAW: _nothing,
+        EventType.RAW: _start,
     }
-    """Total over EventType. Deltas of open blocks never get here: see `format`."""
+    """Total over EventType. Deltas of open blocks never get here: see `format`. A RAW is nothing,
+    unless it is the first: then it is the START of a later version."""

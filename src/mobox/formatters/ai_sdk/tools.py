@@ -7,7 +7,15 @@ from typing import Final
 
 import msgspec
 
-from mobox.events import JSON, Outcome, ToolResult, ToolUseDelta, ToolUseEnd, ToolUseStart
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    Outcome,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from mobox.formatters.ai_sdk.chunks import chunk, encode, known, text_prefix
 from mobox.formatters.ai_sdk.profiles import Profile
 
@@ -68,6 +76,7 @@ class Tools:
         self._calls: dict[str | None, _Call] = {}
         self._streaming: set[str | None] = set()
         self._denied: set[str | None] = set()
+        self._forgotten: set[str | None] = set()
 
     @property
     def streaming(self) -> bool:
@@ -85,7 +94,19 @@ class Tools:
     def forget(self, names: Collection[str]) -> None:
         """These calls were taken back: the client has no part left that a result could go to."""
         for name in names:
-            self._calls.pop(name, None)
+            if self._calls.pop(name, None) is not None:
+                self._forgotten.add(name)
+
+    def before(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> Chunks:
+        """The start of a call, or the end of its input, that a later version told: RAW to us."""
+        if event.id in self._forgotten:
+            return []
+        chunks: Chunks = []
+        if event.id not in self._calls:
+            chunks += self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        if isinstance(event, ToolResult) and event.id in self._streaming:
+            chunks += self.end(ToolUseEnd(id=event.id))
+        return chunks
 
     def start(self, event: ToolUseStart) -> Chunks:
         call = self._calls[event.id] = _Call(event)
