@@ -135,6 +135,8 @@ class RequestPart(Part):
     response: InputResponse | None = None
     approval: bool = False
     """It asks whether a call that waits may run."""
+    again: bool = False
+    """The same was asked before, apart from a call: what is told now takes the place of that."""
 
 
 class RetractPart(Part):
@@ -193,9 +195,9 @@ def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
     return isinstance(part, TextPart) and not part.scope
 
 
-def is_approval(part: AnyPart) -> bool:
-    """Whether it is a request that is told with the call that it is about, and nowhere else."""
-    return isinstance(part, RequestPart) and part.approval
+def is_told_elsewhere(part: AnyPart) -> bool:
+    """Whether it adds nothing here: it is told with its call, or where it was asked before."""
+    return isinstance(part, RequestPart) and (part.approval or part.again)
 
 
 def block_id(part: AnyPart) -> str | None:

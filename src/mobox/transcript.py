@@ -70,14 +70,12 @@ from mobox.message import (
     UsagePart,
     block_id,
     is_answer,
-    is_approval,
+    is_told_elsewhere,
     said_in_turn,
 )
 from mobox.usage import UsageTotal
 
 __all__ = ["Transcript", "fold"]
-
-Adder = Callable[["Transcript", Any], None]
 
 
 def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
@@ -96,13 +94,14 @@ class Transcript:
         self._places: dict[tuple[Any, ...], int] = {}  # of those that there is one of by a name
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
-        self._begun: dict[str | None, int] = {}  # when the open ones were
+        self._begun: dict[str | None, int | None] = {}  # when the open ones were
         self._pieces: dict[str | None, list[str]] = {}  # of the open ones' text
         self._tools: dict[str | None, ToolPart] = {}
         self._inputs: dict[str | None, list[str]] = {}  # of the tools whose input still comes
         self._steps: dict[str | None, StepPart] = {}
         self._subagents: dict[str | None, SubagentPart] = {}
-        self._requests: dict[str | None, RequestPart] = {}
+        self._requests: dict[str | None, RequestPart] = {}  # without an answer
+        self._asked: set[str | None] = set()  # what was, apart from its call
         self._hidden: set[int] = set()  # the places of the parts that were taken back
         self._usage = UsageTotal()
         self._processing: list[str] = []
@@ -211,14 +210,13 @@ class Transcript:
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []
-        if self._ts is not None:
-            self._begun[part.id] = self._ts
+        self._begun[part.id] = self._ts
 
     def _close(self, name: str | None) -> None:
         part = self._open.pop(name)
         part.text = "".join(self._pieces.pop(name))
         part.ended = True
-        part.duration_ms = self._since(self._begun.pop(name, None))
+        part.duration_ms = self._since(self._begun.pop(name))
 
     def _write(self, name: str, text: str, between: str = "") -> None:
         pieces = self._pieces[name]
@@ -306,9 +304,11 @@ class Transcript:
 
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
-        part = RequestPart(request=event, approval=approval)
+        again = not approval and event.id in self._asked
+        part = RequestPart(request=event, approval=approval, again=again)
         self._requests[event.id] = part
-        self._put(part, event.id, len(self._parts) if approval else None)
+        self._asked |= set() if approval else {event.id}
+        self._parts.append(part)
 
     def _response(self, event: InputResponse) -> None:
         part = self._requests.pop(event.id, None)
@@ -353,7 +353,7 @@ class Transcript:
     def _retract(self, event: Retract) -> None:
         # By place: in the log of an older version, what is sent again may have the id that it had.
         self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
-        said = {block_id(part) for part in said_in_turn(self._parts) if not is_approval(part)}
+        said = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
         whole = bool(said) and said <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
 
@@ -361,7 +361,7 @@ class Transcript:
         part = CustomPart(name=event.name, id=event.id, value=event.value)
         self._put(part, event.name, event.id or len(self._parts))
 
-    ADDERS: ClassVar[dict[EventType, Adder]] = {
+    ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,
         EventType.DONE: _end,
         EventType.ERROR: _error,

@@ -123,7 +123,7 @@ MEDDLED = st.one_of(
     few(ToolUseEnd, id=calls, input=[None, {"a": 1}], invalid=[None, None, "{"]),
     few(ToolResult, id=calls, output=[None, "x"], status=statuses, partial=[True, False]),
     few(InputRequest, id=["r", "q"], tool_call_id=calls),
-    few(InputRequest, id=["p"], tool_call_id=calls, kind=["question"]),
+    few(InputRequest, id=["p", "q"], tool_call_id=calls, kind=["question"]),
     few(
         InputResponse,
         id=["r", "q", "p"],
@@ -227,6 +227,7 @@ SCOPED: list[StreamEvent] = [
 ]
 ASKED = InputRequest(id="r", tool_call_id="t")
 QUESTION = InputRequest(id="r", kind="question")
+MAY_IT = InputRequest(id="r", kind="question", tool_call_id="t", prompt="May it?")
 APPROVED = InputResponse(id="r", decision="approved")
 DENIED = InputResponse(id="r", decision="denied")
 CANCELLED = InputResponse(id="r", decision="cancelled")
@@ -249,6 +250,12 @@ ONCE_BROKEN: dict[str, list[StreamEvent]] = {
     ],
     "a question that is asked twice": [QUESTION, Text(content="x"), QUESTION],
     "and in a step of its own": [QUESTION, StepStart(id="s"), QUESTION, APPROVED, Text(id="x")],
+    "a request that is an approval in between": [*CALLED, MAY_IT, ASKED, MAY_IT],
+    "a request that is a question in between": [*CALLED, ASKED, MAY_IT, ASKED, APPROVED],
+    "a turn that repeats a question and is taken back": [
+        *(*CALLED, MAY_IT, ASKED, StepStart(id="s"), MAY_IT),
+        *(Text(id="x"), Retract(blocks=("x",))),
+    ],
     "a task that runs twice": [
         *(StepStart(id="s", kind="task"), StepEnd(id="s"), Text(content="x")),
         *(StepStart(id="s", kind="task"),),
