@@ -5,6 +5,9 @@
     * UnknownFramework    no parser has that name
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
+  * PluginError           a name is registered, and what it names cannot be used
+    * NameTaken           more than one package registered it
+    * BrokenPlugin        its package cannot be loaded, or is not what it should be
   * InvalidEvent          the caller built an event from fields it does not have
   * InvalidRequest        a frontend sent a request that cannot be understood
   * NotJson               text that should be JSON is not, or cannot be kept
@@ -63,6 +66,31 @@ class UnknownProfile(UnknownName):
     """The protocol has no profile of that name."""
 
     kind = "profile"
+
+
+class PluginError(MoboxError):
+    """Something is registered under that name, and cannot be used; `reason` says why."""
+
+    def __init__(self, kind: str, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"the {kind} {name!r} cannot be used: {reason}")
+
+
+class NameTaken(PluginError):
+    """More than one of the installed packages registered that name."""
+
+    def __init__(self, kind: str, name: str, packages: Iterable[str]) -> None:
+        self.packages = sorted(packages)
+        super().__init__(kind, name, f"registered by {' and '.join(self.packages)}")
+
+
+class BrokenPlugin(PluginError):
+    """The package that registered the name cannot be loaded, or is not what it should be."""
+
+    def __init__(self, kind: str, name: str, package: str, problem: str) -> None:
+        self.package = package
+        super().__init__(kind, name, f"{package} is broken: {problem}")
 
 
 class InvalidEvent(MoboxError):

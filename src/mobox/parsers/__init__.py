@@ -31,7 +31,7 @@ from mobox.parsers.emitted import EmittedLines
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
-__all__ = ["FAILED", "GROUP", "EventParser", "frameworks", "get_parser"]
+__all__ = ["FAILED", "GROUP", "EventParser", "check_framework", "frameworks", "get_parser"]
 
 GROUP = "mobox.parsers"
 FAILED = "parser failed"
@@ -122,6 +122,11 @@ def get_parser(framework: str, prefix: str = "") -> EventParser:
     factory = find(GROUP, framework, UnknownFramework)
     parser: EventParser = factory(prefix)
     return parser
+
+
+def check_framework(framework: str) -> None:
+    """Load it; raises where `get_parser` would."""
+    find(GROUP, framework, UnknownFramework)
 
 
 def frameworks() -> list[str]:
