@@ -5,9 +5,12 @@
     * UnknownFramework    no parser has that name
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
+    * UnknownAgent        the catalog has no such agent
+    * UnknownSandbox      no sandbox has that name
   * PluginError           a name is registered, and what it names cannot be used
     * NameTaken           more than one package registered it
     * BrokenPlugin        its package cannot be loaded, or is not what it should be
+  * InvalidAgent          an agent's file cannot be used
   * InvalidEvent          the caller built an event from fields it does not have
   * InvalidRequest        a frontend sent a request that cannot be understood
   * NotJson               text that should be JSON is not, or cannot be kept
@@ -32,6 +35,7 @@ An agent that breaks its own format raises nothing: what is not understood trave
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -68,6 +72,18 @@ class UnknownProfile(UnknownName):
     kind = "profile"
 
 
+class UnknownAgent(UnknownName):
+    """The catalog has no agent of that id."""
+
+    kind = "agent"
+
+
+class UnknownSandbox(UnknownName):
+    """No sandbox is registered under that name."""
+
+    kind = "sandbox"
+
+
 class PluginError(MoboxError):
     """Something is registered under that name, and cannot be used; `reason` says why."""
 
@@ -91,6 +107,16 @@ class BrokenPlugin(PluginError):
     def __init__(self, kind: str, name: str, package: str, problem: str) -> None:
         self.package = package
         super().__init__(kind, name, f"{package} is broken: {problem}")
+
+
+class InvalidAgent(MoboxError):
+    """An agent's file cannot be used; `line` counts from 1, `field` is "" for all of it."""
+
+    def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
+        self.file, self.line, self.field, self.problem = file, line, field, problem
+        super().__init__(
+            f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
+        )
 
 
 class InvalidEvent(MoboxError):
