@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mobox.events import (
     CLASSES,
     JSON,
+    Raw,
     Source,
     Start,
     Status,
@@ -58,6 +59,9 @@ _DISPLAYS: Final[dict[str, Literal["todos", "think", "agent"]]] = {
 }
 """Tools whose calls other lines tell too, and as what."""
 
+_ECHO: Final = "told before"
+"""Why a line is RAW that adds to what its call has told already, and so is no event of its own."""
+
 _SEARCH: Final = "internet_search"
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
 _USAGE_WITHIN: Final = ("done", "result")
@@ -75,6 +79,7 @@ class EmittedLines:
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
         self._thought: str | None = None  # the last one told
+        self._echoes: set[str] = set()  # thoughts that a call told, whose line may follow
 
     def knows(self, line: dict[str, JSON]) -> bool:
         """Whether this is an emitted line.
@@ -97,10 +102,10 @@ class EmittedLines:
             events = self._read(kind, data)
         for event in events:
             self._note(event)
-        if len(line) > 2:
-            outside = {name: line[name] for name in line if name not in ("type", "data")}
+        outside = {name: line[name] for name in line if name not in ("type", "data")}
+        if outside and events:
             events[0] = _keep(events[0], outside, under="emitted_line")
-        return events
+        return events or ([Raw(raw=line, source=_ECHO)] if outside else [])
 
     def _read(self, kind: str, data: Data) -> Events:
         form = LINES.get(kind)
@@ -108,8 +113,10 @@ class EmittedLines:
             return [_itself(kind, data)]
         line, rest = form.read(data)
         tell = self.TELLERS.get(kind)
-        first, *others = [line] if tell is None else tell(self, line)
-        return [_keep(first, rest), *others]
+        told = [line] if tell is None else tell(self, line)
+        if not told:
+            return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if rest else []
+        return [_keep(told[0], rest), *told[1:]]
 
     def _note(self, event: StreamEvent) -> None:
         note = self.NOTES.get(type(event))
@@ -162,8 +169,14 @@ class EmittedLines:
             return [replace(event, scope=call.scope) for event in changes]
         thought = given.get("thought")
         if call.display == "think" and isinstance(thought, str) and thought != self._thought:
-            self._thought = thought
+            self._echoes.add(thought)
             return [Thinking(content=thought, source="think")]
+        return []
+
+    def _think(self, thought: Thinking) -> Events:
+        if thought.content not in self._echoes:
+            return [thought]
+        self._echoes.discard(thought.content)
         return []
 
     def _begun(self, use: ToolUseStart) -> ToolUseStart | None:
@@ -287,6 +300,7 @@ class EmittedLines:
         "subagent_spawn": _subagent_spawn,
         "subagent_start": _subagent_start,
         "subagent_complete": _subagent_complete,
+        "think": _think,
         "todos": _todo_create,
         "todo_create": _todo_create,
         "todo_update": _todo_update,
