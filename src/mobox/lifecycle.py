@@ -5,11 +5,12 @@ frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
         agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
+        A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
 Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
         sent again after a RETRACT has another id: a page hides what was taken back by its id.
 Rule 3: a tool call has START, END, then its results; ids of calls do not repeat in a run. When the
         run ends each has a result, except those that DONE(tool) hands over to the caller.
-Rule 4: what cannot be placed (an end of nothing, a second START) is kept, as RAW.
+Rule 4: what cannot be placed (an end of nothing) is kept, as RAW.
 Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at its end. That is how
         a crashed run is closed by somebody else.
 """
@@ -25,6 +26,7 @@ from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
 from mobox.calls import Calls, Names
 from mobox.errors import ProtocolError
 from mobox.events import (
+    Custom,
     Done,
     DoneReason,
     EventType,
@@ -48,7 +50,7 @@ from mobox.events import (
     ToolUseDelta,
 )
 
-__all__ = ["LETS_WAIT", "Lifecycle"]
+__all__ = ["AGENT_STARTED", "LETS_WAIT", "Lifecycle"]
 
 Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
@@ -91,6 +93,9 @@ LETS_WAIT = {
 """What may come after PAUSED, and the run still waits: it says nothing new."""
 NOISE = 32
 """How much that means nothing may come before the first event that does, and wait for a START."""
+AGENT_STARTED = "agent-started"
+"""The name of the CUSTOM event that has the fields of a START which was not the run's first word.
+Its id is the same: a reader who keeps one of them has the latest."""
 _AGENTS_OWN_REASONS: set[DoneReason] = {
     "stop", "tool", "length", "content_filter", "refusal", "max_turns",
 }  # fmt: skip
@@ -192,7 +197,7 @@ class Lifecycle:
     # The run
 
     def _begin(self, event: StreamEvent) -> Iterator[StreamEvent]:
-        if not isinstance(event, Start):
+        if not self._started and not isinstance(event, Start):
             yield from self._start(Start(framework=self._framework))
 
     def _start(self, event: Start) -> Iterator[StreamEvent]:
@@ -200,6 +205,14 @@ class Lifecycle:
             self._started = True
             yield event
             yield from self._noise
+        else:
+            yield Custom(
+                id=AGENT_STARTED,
+                scope=event.scope,
+                provider=event.provider,
+                name=AGENT_STARTED,
+                value=event.data,
+            )
 
     def _propose(self, event: Done) -> Events:
         self._proposal = event

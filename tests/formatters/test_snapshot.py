@@ -256,6 +256,10 @@ ONCE_BROKEN: dict[str, list[StreamEvent]] = {
         *(*CALLED, MAY_IT, ASKED, StepStart(id="s"), MAY_IT),
         *(Text(id="x"), Retract(blocks=("x",))),
     ],
+    "an agent that starts in a run which was set up, and in another leg": [
+        *(Status(message="Preparing"), Start(framework="test", model="m", session_id="s")),
+        *(Text(content="x"), Start(framework="test", model="n")),
+    ],
     "a task that runs twice": [
         *(StepStart(id="s", kind="task"), StepEnd(id="s"), Text(content="x")),
         *(StepStart(id="s", kind="task"),),
