@@ -30,6 +30,7 @@ from mobox.events import (
 )
 from mobox.parsers.emitted.forms import Data
 from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
+from mobox.parsers.emitted.open_calls import SEARCH, OpenCalls
 from mobox.parsers.emitted.plan import (
     FinishedLine,
     Items,
@@ -62,7 +63,6 @@ _DISPLAYS: Final[dict[str, Literal["todos", "think", "agent"]]] = {
 _ECHO: Final = "told before"
 """Why a line is RAW that adds to what its call has told already, and so is no event of its own."""
 
-_SEARCH: Final = "internet_search"
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
 _USAGE_WITHIN: Final = ("done", "result")
 
@@ -74,8 +74,7 @@ class EmittedLines:
         self._prefix = prefix
         self._framework = framework
         self._count: Counter[str] = Counter()
-        self._calls: dict[str | None, ToolUseStart] = {}  # without their result, oldest first
-        self._ended: set[str | None] = set()  # those of them whose input is known
+        self._calls = OpenCalls()
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
         self._thought: str | None = None  # the last one told
@@ -146,7 +145,7 @@ class EmittedLines:
         return [self._named(start)]
 
     def _tool_use(self, use: ToolUseStart) -> Events:
-        begun = self._begun(use)
+        begun = self._calls.awaiting_input(use.id or None, use.name)
         if begun is None:
             start = self._named(use)
             told: Events = [replace(start, input=None), _input_of(start, use.input)]
@@ -179,32 +178,24 @@ class EmittedLines:
         self._echoes.discard(thought.content)
         return []
 
-    def _begun(self, use: ToolUseStart) -> ToolUseStart | None:
-        """The call that a `tool_call_start` told of and whose input this line brings."""
-        for start in self._calls.values():
-            same = start.id == use.id if use.id else start.name == use.name
-            if same and start.id not in self._ended:
-                return start
-        return None
-
     def _named(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
         return replace(start, id=start.id or self._next("call"), display=display)
 
     def _tool_result(self, result: ToolResult) -> Events:
         # What we do not find is the lifecycle's to find: the call may be one of the framework's.
-        name = result.id or self._oldest(search=False) or self._oldest(search=True)
+        name = result.id or self._calls.oldest(search=False) or self._calls.oldest(search=True)
         return [replace(result, id=name)]
 
     def _search(self, search: SearchLine) -> Events:
         start = ToolUseStart(
-            id=search.id or self._next("call"), scope=search.scope, name=_SEARCH, kind="search"
+            id=search.id or self._next("call"), scope=search.scope, name=SEARCH, kind="search"
         )
         topic = {} if search.topic is None else {"topic": search.topic}
         return [start, _input_of(start, {"query": search.query, **topic})]
 
     def _search_result(self, found: FoundLine) -> Events:
-        name = found.id or self._oldest(search=True) or self._next("call")
+        name = found.id or self._calls.oldest(search=True) or self._next("call")
         result = ToolResult(
             id=name, scope=found.scope, output={"results": found.results}, status=found.status
         )
@@ -214,23 +205,15 @@ class EmittedLines:
             *(Source(id=name, scope=found.scope, **fields) for fields in sources if fields),
         ]
 
-    def _oldest(self, *, search: bool) -> str | None:
-        """The oldest call without a result, among the searches or among the others."""
-        names = (name for name, call in self._calls.items() if (call.name == _SEARCH) is search)
-        return next(names, None)
-
     def _note_call(self, start: ToolUseStart) -> None:
-        self._calls[start.id] = start
-        self._ended.discard(start.id)
+        self._calls.start(start)
 
     def _note_input(self, end: ToolUseEnd) -> None:
-        if end.id in self._calls:
-            self._ended.add(end.id)
+        self._calls.complete(end.id)
 
     def _note_result(self, result: ToolResult) -> None:
         if not result.partial:
-            self._calls.pop(result.id, None)
-            self._ended.discard(result.id)
+            self._calls.end(result.id)
 
     # Subagents
 
