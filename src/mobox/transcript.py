@@ -15,19 +15,18 @@ from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
+    FAILURES,
     UNKNOWN_TOOL,
     Custom,
     Done,
     Error,
     EventType,
-    File,
     InputRequest,
     InputResponse,
     LogEntry,
     Raw,
     Result,
     Retract,
-    Source,
     Start,
     Status,
     StepEnd,
@@ -166,7 +165,7 @@ class Transcript:
             self._has_begun, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        if event.reason in ("error", "lost") and self._errors:
+        if event.reason in FAILURES and self._errors:
             self._fatal = self._errors.pop().message
         for error in self._errors:
             notice = Status(message=error.message, kind="notice")
@@ -338,16 +337,9 @@ class Transcript:
         if event.id in self._subagents:
             self._subagents[event.id].end = event
 
-    def _source(self, event: Source) -> None:
-        self._parts.append(SourcePart(source=event))
-
-    def _file(self, event: File) -> None:
-        self._parts.append(FilePart(file=event))
-
     def _use(self, event: Usage | Result) -> None:
         self._usage.add(event)
-        totals = self._usage.totals
-        if totals is not None:
+        if (totals := self._usage.totals) is not None:
             self._put(UsagePart(totals=totals))
 
     def _retract(self, event: Retract) -> None:
@@ -383,8 +375,8 @@ class Transcript:
         EventType.TODO_CREATE: _todo,
         EventType.TODO_UPDATE: _todo,
         EventType.TODO_DONE: _todo,
-        EventType.SOURCE: _source,
-        EventType.FILE: _file,
+        EventType.SOURCE: lambda told, event: told._parts.append(SourcePart(source=event)),
+        EventType.FILE: lambda told, event: told._parts.append(FilePart(file=event)),
         EventType.INPUT_REQUEST: _request,
         EventType.INPUT_RESPONSE: _response,
         EventType.USAGE: _use,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
+    FAILURES,
     UNKNOWN_TOOL,
     Done,
     Error,
@@ -81,7 +82,7 @@ class DocumentFormatter:
         return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
-        failed = event.reason in END_TEXTS
+        failed = event.reason in FAILURES
         fatal = self._errors.pop() if failed and self._errors else END_TEXTS.get(event.reason)
         notices = [Status(message=message) for message in self._errors]
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks, line_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
+    FAILURES,
     JSON,
     Custom,
     Done,
@@ -160,7 +161,7 @@ class AISDKFormatter:
         return chunk("start", messageId=self._message_id)
 
     def _done(self, event: Done) -> Chunks:
-        failed = event.reason in ("error", "lost")
+        failed = event.reason in FAILURES
         fatal = self._errors.pop() if failed and self._errors else None
         notices = [line for error in self._errors for line in self._notice(error.message)]
         chunks = [*notices, *self._close_parts(), *self._steps.finish()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mobox.events import (
     CLASSES,
     JSON,
+    Display,
     Raw,
     Source,
     Start,
@@ -28,6 +29,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.parsers.displays import DISPLAYS
 from mobox.parsers.emitted.forms import Data
 from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
 from mobox.parsers.emitted.open_calls import SEARCH, OpenCalls
@@ -48,14 +50,10 @@ Events = list[StreamEvent]
 Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 
-_DISPLAYS: Final[dict[str, Literal["todos", "think", "agent"]]] = {
-    "TodoWrite": "todos",
-    "TaskCreate": "todos",
-    "TaskUpdate": "todos",
+_DISPLAYS: Final[dict[str, Display]] = {
+    **DISPLAYS,
     "write_todos": "todos",
     "think_tool": "think",
-    "Agent": "agent",
-    "Task": "agent",
     "task": "agent",
 }
 """Tools whose calls other lines tell too, and as what."""
