@@ -68,6 +68,7 @@ class Grammar:
         self.started = 0
         self.done: Done | None = None
         self.blocks: dict[str, type[StreamEvent]] = {}
+        self.retracted: set[str] = set()
         self.spans: set[tuple[type[StreamEvent], str]] = set()
         self.server_calls: set[str] = set()
         self.streaming: set[str] = set()  # calls by what came last: their start or input,
@@ -92,6 +93,7 @@ class Grammar:
     def open_block(self, event: Text | Thinking) -> None:
         assert event.id, f"{event} has no id"
         assert event.id not in self.blocks, f"{event} opens twice"
+        assert event.id not in self.retracted, f"{event} has the id of one that is hidden"
         self.blocks[event.id] = type(event)
 
     def in_block(self, event: TextDelta | ThinkingDelta) -> None:
@@ -146,6 +148,8 @@ class Grammar:
     def retract(self, event: Retract) -> None:
         listed = set(event.blocks)
         assert not listed & self.answered, f"{event} takes back a result"
+        assert not listed & self.retracted, f"{event} takes back twice"
+        self.retracted |= listed
         still_open = self.blocks.keys() | self.streaming | self.complete
         assert not listed & still_open, f"{event} takes back what is still open"
 

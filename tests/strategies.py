@@ -260,6 +260,7 @@ def lines(number: int) -> SearchStrategy[Events]:
         TodoCreate(items=plan),
         TodoUpdate(items=plan),
         TodoDone(items=plan, item="look", index=0),
+        TodoCreate(items=plan[1:], scope=(f"sub{number}",)),
     ]
     return st.lists(st.sampled_from(said), min_size=1, max_size=4)
 

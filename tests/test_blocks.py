@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from mobox.blocks import BLOCK_OF, Block, Blocks, OpenBlock, Turn, line_of
+from mobox.blocks import BLOCK_OF, Block, Blocks, Move, OpenBlock, line_of
 from mobox.events import (
     Custom,
     Done,
@@ -71,9 +71,9 @@ OPENED: dict[str, tuple[StreamEvent, OpenBlock]] = {
 @pytest.mark.parametrize(("event", "opened"), OPENED.values(), ids=OPENED)
 def test_an_event_opens_the_block_it_stands_in(event: StreamEvent, opened: OpenBlock) -> None:
     blocks = Blocks()
-    assert blocks.turn_to(event) == Turn(None, opened)
+    assert blocks.turn_to(event) == Move(None, opened)
     assert blocks.open == opened
-    assert blocks.turn_to(event) == Turn()
+    assert blocks.turn_to(event) == Move()
 
 
 KINDS: list[tuple[StreamEvent, OpenBlock]] = [
@@ -89,7 +89,7 @@ def test_a_block_closes_the_others(
     first: StreamEvent, closed: OpenBlock, second: StreamEvent, opened: OpenBlock
 ) -> None:
     turn = blocks_after(first).turn_to(second)
-    assert turn == (Turn() if first == second else Turn(closed, opened))
+    assert turn == (Move() if first == second else Move(closed, opened))
 
 
 CLOSING: dict[str, StreamEvent] = {
@@ -114,9 +114,9 @@ def test_some_events_close_every_block(
     first: StreamEvent, closed: OpenBlock, event: StreamEvent
 ) -> None:
     blocks = blocks_after(first)
-    assert blocks.turn_to(event) == Turn(closed, None)
+    assert blocks.turn_to(event) == Move(closed, None)
     assert blocks.open is None
-    assert blocks.turn_to(event) == Turn()
+    assert blocks.turn_to(event) == Move()
 
 
 INDIFFERENT: dict[str, StreamEvent] = {
@@ -140,7 +140,7 @@ def test_some_events_leave_the_block_open(
     first: StreamEvent, still: OpenBlock, event: StreamEvent
 ) -> None:
     blocks = blocks_after(first)
-    assert blocks.turn_to(event) == Turn()
+    assert blocks.turn_to(event) == Move()
     assert blocks.open == still
 
 
@@ -197,14 +197,14 @@ def test_a_block_stays_with_the_agent_that_opened_it() -> None:
 
 def test_a_thought_goes_on_in_the_block_of_the_notes() -> None:
     blocks = blocks_after(NOTE)
-    assert blocks.turn_to(Thinking(id=blocks.name_for(Thinking()))) == Turn()
+    assert blocks.turn_to(Thinking(id=blocks.name_for(Thinking()))) == Move()
 
 
 @settings(max_examples=200, deadline=None)
 @given(events() | runs())
 def test_turns_are_a_chain_of_one_block_after_the_other(said: Events) -> None:
     blocks = Blocks()
-    turns = [turn for event in said if (turn := blocks.turn_to(event)) != Turn()]
+    turns = [turn for event in said if (turn := blocks.turn_to(event)) != Move()]
     assert all(turn.closed == before.opened for before, turn in pairwise(turns))
     assert blocks.open == (turns[-1].opened if turns else None)
 
@@ -215,7 +215,7 @@ def test_only_events_of_the_table_turn(said: Events) -> None:
     blocks = Blocks()
     for event in said:
         turn = blocks.turn_to(event)
-        assert turn == Turn() or event.type in BLOCK_OF
+        assert turn == Move() or event.type in BLOCK_OF
         assert turn.opened is None or turn.opened.block is BLOCK_OF[event.type]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mobox.capture.process import job_of
-from mobox.catalog import Agent, Catalog, InvalidAgent, Limits, Timeouts, UnknownAgent, load_agent
+from mobox.catalog import Agent, Catalog, Limits, Timeouts, load_agent
+from mobox.errors import InvalidAgent, UnknownAgent
 from mobox.parsers import frameworks
 
 AGENTS = Path(__file__).parent.parent / "agents"

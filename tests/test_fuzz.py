@@ -20,11 +20,12 @@ from hypothesis.strategies import DrawFn
 from grammar import PROFILES, check_ai_sdk
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, get_formatter
-from mobox.events import Done, decode_many, encode_many
+from mobox.events import Done, Raw, decode_many, encode_many
 from mobox.formatters import format_all
 from mobox.formatters.ai_sdk import ui_message
 from mobox.lifecycle import Lifecycle
 from mobox.message import decode_parts, encode_parts
+from mobox.parsers import FAILED
 from mobox.transcript import fold
 
 HERE = Path(__file__).parent
@@ -215,6 +216,13 @@ def record(run: Spoiled, cuts: list[int]) -> list[LogEntry]:
     return [entry for read in reads for entry in recorder.read(read)] + recorder.close()
 
 
+def check_parser(log: list[LogEntry]) -> None:
+    """No line broke the parser: that it was kept as RAW hides a bug of ours."""
+    raws = [entry.event for entry in log if isinstance(entry.event, Raw)]
+    broken = [raw for raw in raws if (raw.source or "").startswith(FAILED)]
+    assert not broken, broken[0].source
+
+
 def check_replay(log: list[LogEntry]) -> None:
     """Feeding a log to another lifecycle gives that log, and nothing is left to close."""
     lifecycle = Lifecycle("other")
@@ -242,6 +250,7 @@ def check(run: Spoiled, cuts: list[int]) -> None:
     legal_log([entry.event for entry in log])
     assert decode_many(encode_many(log)) == log
     assert log == record(run, [])
+    check_parser(log)
     check_replay(log)
     check_streams(log)
 

@@ -57,6 +57,12 @@ ILLEGAL: dict[str, Events] = {
     "a retracted result": [
         START, *COMPLETE, ToolResult(id="c"), INTERRUPTED, Retract(blocks=("c",)), STOP,
     ],
+    "a text under an id that is hidden": [
+        START, *(Text(id="m"), TextEnd(id="m"), Retract(blocks=("m",))) * 2, STOP,
+    ],
+    "a text that is retracted twice": [
+        START, Text(id="m"), TextEnd(id="m"), *2 * [Retract(blocks=("m",))], STOP,
+    ],
     "a retracted call that is open": [START, *COMPLETE, Retract(blocks=("c",)), INTERRUPTED, STOP],
 }  # fmt: skip
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import mobox
+from mobox import errors
+from mobox.errors import MoboxError
 
 SRC = Path(mobox.__file__).parent
 MODULES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
@@ -82,3 +87,18 @@ def test_the_public_names_are_sorted() -> None:
 @pytest.mark.parametrize("name", mobox.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert hasattr(mobox, name)
+
+
+def exceptions(of: type[Exception] = MoboxError) -> Iterator[type[Exception]]:
+    yield of
+    for below in of.__subclasses__():
+        yield from exceptions(below)
+
+
+def test_every_exception_is_in_the_tree_of_errors() -> None:
+    for module in pkgutil.walk_packages(mobox.__path__, "mobox."):
+        importlib.import_module(module.name)
+    ours = [e for e in exceptions() if e.__module__.startswith("mobox.")]
+    assert {e.__name__ for e in ours if e.__module__ != "mobox.errors"} == set()
+    told = re.findall(r"^ *\* (\w+)", errors.__doc__ or "", re.MULTILINE)
+    assert sorted(told) == sorted(e.__name__ for e in ours)

@@ -8,6 +8,7 @@ from grammar_log import legal_log
 from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.errors import ProtocolError
 from mobox.events import (
+    Custom,
     Done,
     DoneReason,
     Error,
@@ -17,6 +18,7 @@ from mobox.events import (
     Paused,
     Raw,
     Retract,
+    Source,
     Start,
     Status,
     StepEnd,
@@ -35,7 +37,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.lifecycle import Lifecycle
+from mobox.lifecycle import AGENT_STARTED, Lifecycle
 from strategies import Events, log_of
 
 START = Start(framework="test")
@@ -55,23 +57,35 @@ def test_the_frameworks_own_start_is_kept() -> None:
     assert log_of([start, STOP]) == [start, STOP]
 
 
-def test_a_second_start_is_raw() -> None:
-    first, second = Start(framework="one"), Start(framework="two")
-    assert log_of([first, second, STOP]) == [
-        first,
-        Raw(raw={"type": "start", "framework": "two"}, source="stray start"),
-        STOP,
-    ]
+def test_the_start_of_an_agent_that_was_set_up_is_told_as_its_own() -> None:
+    run, setup = Start(framework="claude", agent="cook"), Status(message="Preparing")
+    agent = Start(framework="claude", model="m", session_id="s", provider={"v": {"a": 1}})
+    told = Custom(
+        id=AGENT_STARTED,
+        name=AGENT_STARTED,
+        value={"framework": "claude", "model": "m", "session_id": "s"},
+        provider={"v": {"a": 1}},
+    )
+    log = log_of([run, setup, agent, STOP])
+    assert log == [run, setup, told, STOP]
+    legal_log(log)
 
 
-def test_a_start_that_comes_late_is_raw() -> None:
+def test_so_is_one_that_comes_after_something_else() -> None:
     late = Start(framework="test", model="m")
     assert [entry.type for entry in log_of([Status(message="up"), late])] == [
         EventType.START,
         EventType.STATUS,
-        EventType.RAW,
+        EventType.CUSTOM,
         EventType.DONE,
     ]
+
+
+def test_an_agent_that_starts_again_waits_no_more() -> None:
+    lifecycle = Lifecycle("test")
+    lifecycle.feed(Paused(request_ids=("ask",)))
+    lifecycle.feed(START)
+    assert not lifecycle.waiting
 
 
 def test_a_done_on_the_way_is_only_a_proposal_and_the_last_one_counts() -> None:
@@ -109,6 +123,14 @@ REASONS: dict[str, tuple[Events, Done | None, DoneReason]] = {
     "the supervisor overrules an error": ([FAILED], Done(reason="interrupted"), "interrupted"),
     "the supervisor overrules a pause": ([Paused(request_ids=())], LOST, "lost"),
     "an end after a pause is an end": ([Paused(request_ids=()), STOP], None, "stop"),
+    "a turn that breaks off after an end": ([STOP, StepStart(id="s")], None, "truncated"),
+    "a turn that ends after an end": (
+        [STOP, StepStart(id="s"), Done(reason="length")],
+        None,
+        "length",
+    ),
+    "a subagent's turn after an end": ([STOP, StepStart(id="s", scope=("a",))], None, "stop"),
+    "a task after an end": ([STOP, StepStart(id="s", kind="task")], None, "stop"),
 }
 
 
@@ -347,6 +369,26 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             Retract(blocks=("text_1",)),
             Text(id="text_2", content="a"),
             TextEnd(id="text_2"),
+        ],
+    ),
+    "what is sent again under the id that is hidden gets another": (
+        [
+            *(Text(id="m"), Retract(blocks=("m",)), Text(id="m"), TextDelta(id="m", delta="a")),
+            *(Source(id="m", url="u"), Retract(blocks=("m",)), Text(id="m"), TextEnd(id="m")),
+        ],
+        [
+            *(Text(id="m"), TextEnd(id="m", interrupted=True), Retract(blocks=("m",))),
+            *(Text(id="m_1"), TextDelta(id="m_1", delta="a"), Source(id="m_1", url="u")),
+            *(TextEnd(id="m_1", interrupted=True), Retract(blocks=("m_1",))),
+            *(Text(id="m_2"), TextEnd(id="m_2")),
+        ],
+    ),
+    "so does more of what is hidden": (
+        [Thinking(id="m"), Retract(blocks=("m",)), *2 * [ThinkingDelta(id="m", delta="a")]],
+        [
+            *(Thinking(id="m"), ThinkingEnd(id="m"), Retract(blocks=("m",))),
+            *(Thinking(id="m_1"), *2 * [ThinkingDelta(id="m_1", delta="a")]),
+            ThinkingEnd(id="m_1"),
         ],
     ),
 }

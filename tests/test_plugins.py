@@ -118,3 +118,29 @@ def test_it_is_listed_only_where_it_is_installed(installed: Path) -> None:
     assert "  morse" in listed
     assert "  telegram (loud, quiet)" in listed
     assert "  morse" not in mobox(None, "--list").decode().splitlines()
+
+
+BROKEN = """\
+[mobox.parsers]
+morse = elsewhere:MorseParser
+hollow = nowhere:Parser
+
+[mobox.formatters]
+hollow = json:dumps
+"""
+
+
+def test_a_package_that_is_broken_is_in_the_way_of_nothing_else(installed: Path) -> None:
+    info = installed / "hollow-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA.replace("morse", "hollow"))
+    (info / "entry_points.txt").write_text(BROKEN)
+    listed = mobox(installed, "--list").decode().splitlines()
+    assert "  claude" in listed
+    assert "  telegram (loud, quiet)" in listed
+    assert "  morse BROKEN: registered by hollow and morse" in listed
+    assert "  hollow BROKEN: hollow is broken: it has no PROFILES" in listed
+    [unloadable] = [line for line in listed if "No module named 'nowhere'" in line]
+    assert unloadable.startswith("  hollow BROKEN: hollow is broken: ModuleNotFoundError")
+    line = b'{"type":"text","data":{"content":"Hi"}}\n'
+    assert b'"HI"' in mobox(installed, "--from", "emitted", "--to", "telegram", data=line)

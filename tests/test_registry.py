@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from mobox import registry
-from mobox.errors import UnknownFramework, UnknownName, UnknownProtocol
+from mobox.errors import (
+    BrokenPlugin,
+    NameTaken,
+    UnknownFramework,
+    UnknownName,
+    UnknownProtocol,
+)
+from mobox.parsers import get_parser
 
 GROUP = "mobox.tests"
 
@@ -80,5 +87,36 @@ def test_an_unknown_name_where_nothing_is_known_says_so() -> None:
 def test_only_what_is_asked_for_is_imported(install: Install) -> None:
     install("mobox-extra", broken="mobox_nowhere:thing", dumps="json:dumps")
     assert registry.find(GROUP, "dumps", UnknownName) is json.dumps
-    with pytest.raises(ModuleNotFoundError, match="mobox_nowhere"):
+    with pytest.raises(BrokenPlugin, match=r"'broken' .* mobox-extra is broken: .*mobox_nowhere"):
         registry.find(GROUP, "broken", UnknownName)
+
+
+def test_what_is_not_what_it_should_be_is_broken(install: Install) -> None:
+    install("mobox-extra", dumps="json:dumps")
+    with pytest.raises(BrokenPlugin, match="mobox-extra is broken: it has no PROFILES"):
+        registry.find(GROUP, "dumps", UnknownName, "PROFILES", "__doc__")
+
+
+def test_a_name_that_two_packages_register_is_nobodys(install: Install) -> None:
+    install("mobox-more", dumps="json:dump")
+    install("mobox-extra", dumps="json:dumps", loads="json:loads")
+    with pytest.raises(NameTaken) as raised:
+        registry.find(GROUP, "dumps", UnknownFramework)
+    assert str(raised.value) == (
+        "the framework 'dumps' cannot be used: registered by mobox-extra and mobox-more"
+    )
+    assert registry.find(GROUP, "loads", UnknownName) is json.loads
+
+
+def test_our_own_names_cannot_be_taken_over(install: Install) -> None:
+    install("impostor", "mobox.parsers", claude="json:dumps")
+    with pytest.raises(NameTaken, match="registered by impostor and mobox"):
+        get_parser("claude")
+    assert get_parser("emitted").framework == "emitted"
+
+
+def test_the_same_package_on_the_path_twice_is_one(install: Install) -> None:
+    install("mobox-extra", dumps="json:dumps")
+    sys.path.append(sys.path[-1])
+    registry._registered.cache_clear()
+    assert registry.find(GROUP, "dumps", UnknownName) is json.dumps

@@ -273,6 +273,17 @@ PARTS: list[tuple[str, list[StreamEvent], list[AnyPart]]] = [
         ],
     ),
     (
+        "the plan of a subagent, which leaves the root's alone",
+        [TodoCreate(items=PLAN), TodoCreate(items=PLAN[:1], scope=("t",))],
+        [
+            ProcessingPart(
+                id="processing_1", text="Planned 2 steps: cook; eat\nPlanned 1 step: cook"
+            ),
+            TodosPart(items=PLAN),
+            TodosPart(items=PLAN[:1], scope=("t",)),
+        ],
+    ),
+    (
         "a subagent that came and went",
         [AGENT, SubagentEnd(id="t", agent="scout", summary="Seen.")],
         [

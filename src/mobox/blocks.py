@@ -30,7 +30,16 @@ from mobox.events import (
     TodoUpdate,
 )
 
-__all__ = ["BETWEEN_THOUGHTS", "BLOCK_OF", "Block", "Blocks", "OpenBlock", "Turn", "line_of"]
+__all__ = [
+    "BETWEEN_THOUGHTS",
+    "BLOCK_OF",
+    "LINES",
+    "Block",
+    "Blocks",
+    "Move",
+    "OpenBlock",
+    "line_of",
+]
 
 BETWEEN_THOUGHTS = "\n\n"
 """A thought that is told whole is a paragraph of the Thinking block."""
@@ -66,6 +75,16 @@ BLOCK_OF: Final[dict[EventType, Block | None]] = {
 }
 """The block open after the event; `None` for no block. Unlisted events leave it alone."""
 
+LINES: Final = {
+    EventType.STATUS,
+    EventType.TODO_CREATE,
+    EventType.TODO_UPDATE,
+    EventType.TODO_DONE,
+    EventType.SUBAGENT_START,
+    EventType.SUBAGENT_END,
+}
+"""What has no text of its own: each is a line, `line_of`, of the block that it opens."""
+
 _OPENINGS = {EventType.TEXT: Block.TEXT, EventType.THINKING: Block.THINKING}
 _DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THINKING}
 _ENDS = {EventType.TEXT_END: Block.TEXT, EventType.THINKING_END: Block.THINKING}
@@ -84,14 +103,14 @@ class OpenBlock(NamedTuple):
     scope: tuple[str, ...] = ()
 
 
-class Turn(NamedTuple):
+class Move(NamedTuple):
     """What an event closes, then what it opens, before it is told itself."""
 
     closed: OpenBlock | None = None
     opened: OpenBlock | None = None
 
 
-_NO_TURN = Turn()
+_NO_MOVE = Move()
 
 
 class Blocks:
@@ -101,13 +120,13 @@ class Blocks:
         self.open: OpenBlock | None = None
         self._count = dict.fromkeys(Block, 0)
 
-    def turn_to(self, event: StreamEvent) -> Turn:
+    def turn_to(self, event: StreamEvent) -> Move:
         """Move to the block that `event` needs."""
         if event.type in _DELTAS and self._is_open(_DELTAS[event.type], event.id or ""):
-            return _NO_TURN  # what the rest would come to as well, and most events are these
+            return _NO_MOVE  # what the rest would come to as well, and most events are these
         self._keep_clear_of(event)
         if event.type not in BLOCK_OF or self._leaves_alone(event):
-            return _NO_TURN
+            return _NO_MOVE
         return self._move(self._wanted(event))
 
     def name_for(self, event: StreamEvent) -> str:
@@ -130,7 +149,7 @@ class Blocks:
         block = BLOCK_OF[event.type]
         if block is None:
             return None
-        if event.type not in _SAID_IN:
+        if event.type in LINES:
             # Processing, and the notes on subagents, belong to the run, whoever the line is from.
             return self._unnamed(block, ())
         if event.id is None:
@@ -154,13 +173,13 @@ class Blocks:
         if block is not None:
             self._count[block] = max(_number(event.id), self._count[block])
 
-    def _move(self, wanted: OpenBlock | None) -> Turn:
+    def _move(self, wanted: OpenBlock | None) -> Move:
         if wanted == self.open:
-            return _NO_TURN
+            return _NO_MOVE
         closed, self.open = self.open, wanted
         if wanted is not None:
             self._count[wanted.block] = max(_number(wanted.id), self._count[wanted.block])
-        return Turn(closed, wanted)
+        return Move(closed, wanted)
 
 
 def _is_foreign(name: str | None, block: Block) -> bool:

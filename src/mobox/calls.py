@@ -19,6 +19,7 @@ from mobox import json_text
 from mobox.errors import NotJson
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     EventType,
     InputRequest,
     Retract,
@@ -91,6 +92,7 @@ class Calls:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._calls: dict[str | None, _Call] = {}
+        self._open: dict[str | None, _Call] = {}  # those that are not settled
         self._latest: dict[str | None, str] = {}  # an id that was used again: its latest name
 
     def start(self, event: ToolUseStart) -> Iterator[StreamEvent]:
@@ -102,7 +104,7 @@ class Calls:
         if known is not None:
             name = self._latest[event.id] = self._names.fresh(name)
         event = _named(event, name)
-        self._calls[name] = _Call(name, event)
+        self._calls[name] = self._open[name] = _Call(name, event)
         yield event
 
     def add_input(self, event: ToolUseDelta) -> Iterator[StreamEvent]:
@@ -129,7 +131,7 @@ class Calls:
         """A result, or a part of one."""
         call = yield from self.complete(event.id, event.scope)
         if not event.partial:
-            call.settled = True
+            self._settle(call)
             call.answered = call.answered or event.status != "interrupted"
         yield _named(event, call.name)
 
@@ -155,12 +157,12 @@ class Calls:
         if handed_over and call.ended and not call.start.server:
             return
         yield from self.complete(name, call.start.scope)
-        call.settled = True
+        self._settle(call)
         yield ToolResult(id=name, scope=call.start.scope, status="interrupted")
 
     def interrupt_all(self, *, handed_over: bool) -> Iterator[StreamEvent]:
         """The run ends: settle what is open, except what the caller is to run."""
-        for call in self._calls.values():
+        for call in list(self._open.values()):
             yield from self.interrupt(call.name, handed_over=handed_over)
 
     def with_latest_names(self, event: StreamEvent) -> StreamEvent:
@@ -185,12 +187,16 @@ class Calls:
     ) -> Generator[StreamEvent, None, _Call]:
         call = self._calls.get(name) if name is not None else self._last_open()
         if call is None:
-            yield from self.start(ToolUseStart(id=name, scope=scope, name="unknown"))
+            yield from self.start(ToolUseStart(id=name, scope=scope, name=UNKNOWN_TOOL))
             call = next(reversed(self._calls.values()))
         return call
 
     def _last_open(self) -> _Call | None:
-        return next((call for call in reversed(self._calls.values()) if not call.settled), None)
+        return next(reversed(self._open.values()), None)
+
+    def _settle(self, call: _Call) -> None:
+        call.settled = True
+        self._open.pop(call.name, None)
 
 
 def _named(event: _E, name: str) -> _E:

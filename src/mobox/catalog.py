@@ -19,11 +19,11 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct, field
 
-from mobox.errors import MoboxError, UnknownName
+from mobox.errors import InvalidAgent, UnknownAgent
 from mobox.events import JSON
 from mobox.parsers import frameworks
 
-__all__ = ["Agent", "Catalog", "InvalidAgent", "Limits", "Timeouts", "UnknownAgent", "load_agent"]
+__all__ = ["Agent", "Catalog", "Limits", "Timeouts", "load_agent"]
 
 FILE: Final = "agent.yaml"
 ID: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
@@ -34,22 +34,6 @@ SIZE: Final = re.compile(r"(\d+) ?([KMG]?)i?B?", re.IGNORECASE)
 
 Seconds = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(gt=0)]
-
-
-class InvalidAgent(MoboxError):
-    """An agent's file cannot be used; `line` counts from 1, `field` is "" for all of it."""
-
-    def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
-        self.file, self.line, self.field, self.problem = file, line, field, problem
-        super().__init__(
-            f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
-        )
-
-
-class UnknownAgent(UnknownName):
-    """The catalog has no agent of that id."""
-
-    kind = "agent"
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

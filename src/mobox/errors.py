@@ -6,6 +6,12 @@
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
   * NotInstalled          what was asked for needs packages that are not here
+    * UnknownAgent        the catalog has no such agent
+    * UnknownSandbox      no sandbox has that name
+  * PluginError           a name is registered, and what it names cannot be used
+    * NameTaken           more than one package registered it
+    * BrokenPlugin        its package cannot be loaded, or is not what it should be
+  * InvalidAgent          an agent's file cannot be used
   * InvalidEvent          the caller built an event from fields it does not have
   * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
@@ -34,6 +40,7 @@ An agent that breaks its own format raises nothing: what is not understood trave
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -76,6 +83,53 @@ class NotInstalled(MoboxError):
     def __init__(self, wanted: str, missing: str, extra: str) -> None:
         self.missing = missing
         super().__init__(f"{wanted} needs {missing}: pip install 'mobox-stream[{extra}]'")
+
+
+class UnknownAgent(UnknownName):
+    """The catalog has no agent of that id."""
+
+    kind = "agent"
+
+
+class UnknownSandbox(UnknownName):
+    """No sandbox is registered under that name."""
+
+    kind = "sandbox"
+
+
+class PluginError(MoboxError):
+    """Something is registered under that name, and cannot be used; `reason` says why."""
+
+    def __init__(self, kind: str, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"the {kind} {name!r} cannot be used: {reason}")
+
+
+class NameTaken(PluginError):
+    """More than one of the installed packages registered that name."""
+
+    def __init__(self, kind: str, name: str, packages: Iterable[str]) -> None:
+        self.packages = sorted(packages)
+        super().__init__(kind, name, f"registered by {' and '.join(self.packages)}")
+
+
+class BrokenPlugin(PluginError):
+    """The package that registered the name cannot be loaded, or is not what it should be."""
+
+    def __init__(self, kind: str, name: str, package: str, problem: str) -> None:
+        self.package = package
+        super().__init__(kind, name, f"{package} is broken: {problem}")
+
+
+class InvalidAgent(MoboxError):
+    """An agent's file cannot be used; `line` counts from 1, `field` is "" for all of it."""
+
+    def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
+        self.file, self.line, self.field, self.problem = file, line, field, problem
+        super().__init__(
+            f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
+        )
 
 
 class InvalidEvent(MoboxError):

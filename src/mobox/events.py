@@ -126,9 +126,14 @@ DoneReason = Literal[
     "stop", "tool", "length", "content_filter", "refusal", "max_turns", "cancelled",
     "truncated", "interrupted", "lost", "error",
 ]  # fmt: skip
+FAILURES: frozenset[DoneReason] = frozenset({"error", "lost"})
+"""The ends that are told as an error: the last one that was logged, if there is one."""
 ToolKind = Literal[
     "function", "code", "shell", "search", "mcp", "image", "agent", "handoff", "custom"
 ]
+Display = Literal["todos", "think", "agent"]
+UNKNOWN_TOOL = "unknown"
+"""The name of a call whose start nobody told, or not in words that we know."""
 Outcome = Literal["ok", "error", "denied", "interrupted", "unknown"]
 
 
@@ -222,7 +227,7 @@ class ToolUseStart(StreamEvent):
     kind: ToolKind = "function"
     server: bool = False
     """The provider runs this tool itself."""
-    display: Literal["todos", "think", "agent"] | None = None
+    display: Display | None = None
     """What the call shows up as elsewhere, so that a screen need not show it twice."""
 
 

@@ -75,15 +75,15 @@ def _storable(value: JSON) -> JSON:
 def _is_deep(text: bytes, value: JSON) -> bool:
     if is_shallow(text):
         return False  # most texts: they are not walked
-    level, depth = [[value]], 0
-    while level and depth <= MAX_DEPTH:
-        level, depth = [inner for outer in level for inner in _containers(outer)], depth + 1
+    level: list[JSON] = [[value]]
+    for _ in range(MAX_DEPTH + 1):  # no call for each container: a line may have millions
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
     return bool(level)
-
-
-def _containers(outer: JSON) -> list[JSON]:
-    values = outer.values() if isinstance(outer, dict) else outer
-    return [value for value in values if isinstance(value, dict | list)]
 
 
 def _finite(text: str) -> float | None:

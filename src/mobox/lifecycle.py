@@ -4,11 +4,13 @@ Every event of a run passes through one Lifecycle on its way into the log. It me
 frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
-        agent's proposal. A run that ends waiting (PAUSED) stays open.
-Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block.
+        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
+        A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
+Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
+        sent again after a RETRACT has another id: a page hides what was taken back by its id.
 Rule 3: a tool call has START, END, then its results; ids of calls do not repeat in a run. When the
         run ends each has a result, except those that DONE(tool) hands over to the caller.
-Rule 4: what cannot be placed (an end of nothing, a second START) is kept, as RAW.
+Rule 4: what cannot be placed (an end of nothing) is kept, as RAW.
 Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at its end. That is how
         a crashed run is closed by somebody else.
 """
@@ -16,7 +18,7 @@ Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,12 +26,14 @@ from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
 from mobox.calls import Calls, Names
 from mobox.errors import ProtocolError
 from mobox.events import (
+    Custom,
     Done,
     DoneReason,
     EventType,
     InputRequest,
     Raw,
     Retract,
+    Source,
     Start,
     StepEnd,
     StepStart,
@@ -46,10 +50,11 @@ from mobox.events import (
     ToolUseDelta,
 )
 
-__all__ = ["LETS_WAIT", "Lifecycle"]
+__all__ = ["AGENT_STARTED", "LETS_WAIT", "Lifecycle"]
 
 Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
+_E = TypeVar("_E", bound=StreamEvent)
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _END_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -88,6 +93,9 @@ LETS_WAIT = {
 """What may come after PAUSED, and the run still waits: it says nothing new."""
 NOISE = 32
 """How much that means nothing may come before the first event that does, and wait for a START."""
+AGENT_STARTED = "agent-started"
+"""The name of the CUSTOM event that has the fields of a START which was not the run's first word.
+Its id is the same: a reader who keeps one of them has the latest."""
 _AGENTS_OWN_REASONS: set[DoneReason] = {
     "stop", "tool", "length", "content_filter", "refusal", "max_turns",
 }  # fmt: skip
@@ -109,6 +117,7 @@ class Lifecycle:
         self._spans: dict[tuple[type[StreamEvent], str], StreamEvent] = {}  # steps and subagents
         self._names = Names()
         self._retracted: set[str] = set()
+        self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
 
     def feed(self, event: StreamEvent) -> Events:
@@ -188,7 +197,7 @@ class Lifecycle:
     # The run
 
     def _begin(self, event: StreamEvent) -> Iterator[StreamEvent]:
-        if not isinstance(event, Start):
+        if not self._started and not isinstance(event, Start):
             yield from self._start(Start(framework=self._framework))
 
     def _start(self, event: Start) -> Iterator[StreamEvent]:
@@ -196,6 +205,14 @@ class Lifecycle:
             self._started = True
             yield event
             yield from self._noise
+        else:
+            yield Custom(
+                id=AGENT_STARTED,
+                scope=event.scope,
+                provider=event.provider,
+                name=AGENT_STARTED,
+                value=event.data,
+            )
 
     def _propose(self, event: Done) -> Events:
         self._proposal = event
@@ -226,11 +243,12 @@ class Lifecycle:
             if self._is_open(event.id, type(event)):
                 yield _paragraph(event)
                 return
-        yield from self._open_block(event)
+        yield from self._open_block(self._anew(event))
 
     def _say_more(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
         if event.id is None:
             event = replace(event, id=self._blocks.name_for(event))
+        event = self._anew(event)
         opening: Any = _OPENING_OF[type(event)]
         if not self._is_open(event.id, opening):
             yield from self._open_block(opening(id=event.id, scope=event.scope))
@@ -238,10 +256,23 @@ class Lifecycle:
 
     def _say_no_more(self, event: TextEnd | ThinkingEnd) -> Iterator[StreamEvent]:
         unnamed = self._blocks.open
-        name = event.id or (unnamed.id if unnamed is not None else None)
+        name = self._name_of(event.id) or (unnamed.id if unnamed is not None else None)
         if self._is_open(name, _OPENING_OF[type(event)]):
             del self._open[name]
             yield replace(event, id=name)
+
+    def _cite(self, event: Source) -> Iterator[StreamEvent]:
+        yield replace(event, id=self._name_of(event.id))
+
+    def _name_of(self, name: str | None) -> str | None:
+        return self._resent.get(name, name)
+
+    def _anew(self, event: _E) -> _E:
+        """`event` under the name that its block has now; a new one, if that was retracted."""
+        name = self._name_of(event.id)
+        if name in self._retracted:
+            name = self._resent[event.id] = self._names.fresh(event.id or "")
+        return event if name == event.id else replace(event, id=name)
 
     def _is_open(self, name: str | None, kind: type[StreamEvent]) -> bool:
         return name in self._open and type(self._open[name][1]) is kind
@@ -260,6 +291,8 @@ class Lifecycle:
 
     def _start_span(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
         kind = type(event)
+        if isinstance(event, StepStart) and event.kind == "turn" and not event.scope:
+            self._proposal = None  # the agent goes on: how this turn ends is yet to be said
         name = event.id or self._names.fresh(_SPAN_PREFIXES[kind])
         if (kind, name) in self._spans:
             yield _end_of(self._spans.pop((kind, name)))
@@ -290,7 +323,8 @@ class Lifecycle:
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
         """Blocks that are sent again end here; a call that has its result stays."""
-        blocks = tuple(name for name in event.blocks if self._can_be_retracted(name))
+        named = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
+        blocks = tuple(name for name in named if self._can_be_retracted(name))
         if not blocks:
             return
         self._retracted |= set(blocks)
@@ -323,6 +357,7 @@ class Lifecycle:
         EventType.STEP_END: _end_span,
         EventType.SUBAGENT_START: _start_span,
         EventType.SUBAGENT_END: _end_span,
+        EventType.SOURCE: _cite,
         EventType.INPUT_REQUEST: _request,
         EventType.RETRACT: _retract,
     }

@@ -6,6 +6,8 @@ frontend wants to see them is the business of that protocol's snapshot.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -97,9 +99,10 @@ class FilePart(Part):
 
 
 class TodosPart(Part):
-    """The plan as it is now."""
+    """The plan of one agent as it is now; a subagent's is not the root's."""
 
     items: tuple[TodoItem, ...] = ()
+    scope: tuple[str, ...] = ()
 
 
 class UsagePart(Part):
@@ -133,6 +136,8 @@ class RequestPart(Part):
     response: InputResponse | None = None
     approval: bool = False
     """It asks whether a call that waits may run."""
+    again: bool = False
+    """The same was asked before, apart from a call: what is told now takes the place of that."""
 
 
 class RetractPart(Part):
@@ -217,6 +222,31 @@ def _block_of(part: AnyPart) -> str | None:
 
 def _is_unsettled(part: ToolPart) -> bool:
     return part.status is None or part.partial
+
+
+def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
+    """Whether it is text of the root agent."""
+    return isinstance(part, TextPart) and not part.scope
+
+
+def is_told_elsewhere(part: AnyPart) -> bool:
+    """Whether it adds nothing here: it is told with its call, or where it was asked before."""
+    return isinstance(part, RequestPart) and (part.approval or part.again)
+
+
+def block_id(part: AnyPart) -> str | None:
+    """The id by which a RETRACT takes it back; `None` if it cannot be."""
+    return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None
+
+
+def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
+    """The parts of the turn that is under way, the last first; none where there are no turns."""
+    said: list[AnyPart] = []
+    for part in reversed(parts):
+        if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
+            return said
+        said.append(part)
+    return []
 
 
 _encode_parts = msgspec.json.Encoder().encode

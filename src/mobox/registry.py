@@ -1,23 +1,32 @@
-"""Finds parsers and formatters by name, through entry points.
+"""Finds parsers, formatters and sandboxes by name, through entry points.
 
 A package adds a framework or a protocol by declaring an entry point in the group of its folder
 (`mobox.parsers`, `mobox.formatters`); nothing here knows one by name.
+
+Rule 1: a name belongs to one package, ours included: one that two register is nobody's.
+Rule 2: only what is asked for is loaded; what cannot be is in the way of nothing else.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from mobox.errors import UnknownName
+from mobox.errors import BrokenPlugin, NameTaken, UnknownName
 
 __all__ = ["find", "names"]
 
 
 @cache  # reading the metadata of every installed package takes milliseconds
-def _registered(group: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=group)}
+def _registered(group: str) -> dict[str, dict[str, EntryPoint]]:
+    """By name, who registered it as what."""
+    registered: dict[str, dict[str, EntryPoint]] = defaultdict(dict)
+    for entry in entry_points(group=group):
+        package = entry.dist.name if entry.dist is not None else entry.module
+        registered[entry.name][package] = entry
+    return registered
 
 
 def names(group: str) -> list[str]:
@@ -25,9 +34,22 @@ def names(group: str) -> list[str]:
     return sorted(_registered(group))
 
 
-def find(group: str, name: str, unknown: type[UnknownName]) -> Any:
-    """The object registered as `name` in `group`; raises `unknown`, which lists what there is."""
+def find(group: str, name: str, unknown: type[UnknownName], *needs: str) -> Any:
+    """The object registered as `name` in `group`, which has the attributes that it `needs`.
+
+    Raises `unknown`, which lists what there is, and `NameTaken` or `BrokenPlugin` for what is there
+    and cannot be used.
+    """
     registered = _registered(group)
     if name not in registered:
         raise unknown(name, registered)
-    return registered[name].load()
+    if len(registered[name]) > 1:
+        raise NameTaken(unknown.kind, name, registered[name])
+    [(package, entry)] = registered[name].items()
+    try:
+        found = entry.load()
+    except Exception as error:  # whatever somebody else's module does when it is imported
+        raise BrokenPlugin(unknown.kind, name, package, repr(error)) from error
+    if missing := [attribute for attribute in needs if not hasattr(found, attribute)]:
+        raise BrokenPlugin(unknown.kind, name, package, f"it has no {', '.join(missing)}")
+    return found

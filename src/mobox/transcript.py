@@ -4,26 +4,29 @@ Rule 1: parts stand in the order in which they were begun; an event adds one, ch
 Rule 2: what a formatter tells a client live, the transcript says at rest: for every protocol and
         every prefix of a log, `client(format(log[:k])) == snapshot(fold(log[:k]))`.
 Rule 3: the log is the truth: a transcript can be thrown away and made again.
+Rule 4: in the log of a later version, what begins something may be RAW: what is told of it then
+        begins it, as formatters do too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
+    FAILURES,
+    UNKNOWN_TOOL,
     Custom,
     Done,
     Error,
     EventType,
-    File,
     InputRequest,
     InputResponse,
     LogEntry,
+    Raw,
     Result,
     Retract,
-    Source,
     Start,
     Status,
     StepEnd,
@@ -64,12 +67,14 @@ from mobox.message import (
     ToolPart,
     TurnPart,
     UsagePart,
+    block_id,
+    is_answer,
+    is_told_elsewhere,
+    said_in_turn,
 )
 from mobox.usage import UsageTotal
 
 __all__ = ["Transcript", "fold"]
-
-Adder = Callable[["Transcript", Any], None]
 
 
 def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
@@ -88,13 +93,14 @@ class Transcript:
         self._places: dict[tuple[Any, ...], int] = {}  # of those that there is one of by a name
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
-        self._begun: dict[str | None, int] = {}  # when the open ones were
+        self._begun: dict[str | None, int | None] = {}  # when the open ones were
         self._pieces: dict[str | None, list[str]] = {}  # of the open ones' text
         self._tools: dict[str | None, ToolPart] = {}
         self._inputs: dict[str | None, list[str]] = {}  # of the tools whose input still comes
         self._steps: dict[str | None, StepPart] = {}
         self._subagents: dict[str | None, SubagentPart] = {}
-        self._requests: dict[str | None, RequestPart] = {}
+        self._requests: dict[str | None, RequestPart] = {}  # without an answer
+        self._asked: set[str | None] = set()  # what was, apart from its call
         self._hidden: set[int] = set()  # the places of the parts that were taken back
         self._usage = UsageTotal()
         self._processing: list[str] = []
@@ -103,6 +109,7 @@ class Transcript:
         self._fatal: str | None = None
         self._ts: int | None = None
         self._began: int | None = None
+        self._has_begun = False
 
     def add(self, entry: LogEntry) -> None:
         """Take the next entry of the log."""
@@ -121,7 +128,7 @@ class Transcript:
         """All of it, as it stands."""
         self._join_pieces()
         shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
-        answer = [part.text for part in shown if _is_answer(part)]
+        answer = [part.text for part in shown if is_answer(part)]
         thoughts = [part.text for part in shown if isinstance(part, ThinkingPart) and part.text]
         about = {"processing": self._processing, "thinking": BETWEEN_THOUGHTS.join(thoughts)}
         return Message(
@@ -153,11 +160,12 @@ class Transcript:
 
     # The run
 
-    def _start(self, _event: Start) -> None:
-        self._began = self._ts
+    def _start(self, _event: Start | Raw) -> None:
+        if not self._has_begun:
+            self._has_begun, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        if event.reason in ("error", "lost") and self._errors:
+        if event.reason in FAILURES and self._errors:
             self._fatal = self._errors.pop().message
         for error in self._errors:
             notice = Status(message=error.message, kind="notice")
@@ -190,25 +198,24 @@ class Transcript:
     # Blocks
 
     def _turn_to(self, event: StreamEvent) -> None:
-        turn = self._blocks.turn_to(event)
-        if turn.closed is not None and turn.closed.id in self._open and event.type not in _ENDS:
-            self._close(turn.closed.id)
-        if turn.opened is not None and event.type not in _SAY_IT_THEMSELVES:
-            kind = ThinkingPart if turn.opened.block is Block.THINKING else ProcessingPart
-            self._begin(kind(id=turn.opened.id))
+        move = self._blocks.turn_to(event)
+        if move.closed is not None and move.closed.id in self._open and event.type not in _ENDS:
+            self._close(move.closed.id)
+        if move.opened is not None and event.type in LINES:
+            kind = ThinkingPart if move.opened.block is Block.THINKING else ProcessingPart
+            self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []
-        if self._ts is not None:
-            self._begun[part.id] = self._ts
+        self._begun[part.id] = self._ts
 
     def _close(self, name: str | None) -> None:
         part = self._open.pop(name)
         part.text = "".join(self._pieces.pop(name))
         part.ended = True
-        part.duration_ms = self._since(self._begun.pop(name, None))
+        part.duration_ms = self._since(self._begun.pop(name))
 
     def _write(self, name: str, text: str, between: str = "") -> None:
         pieces = self._pieces[name]
@@ -241,6 +248,12 @@ class Transcript:
             )
         self._write(event.id, event.content, BETWEEN_THOUGHTS)
 
+    def _more(self, event: TextDelta | ThinkingDelta) -> None:
+        assert event.id is not None  # the lifecycle names every block
+        kind = TextPart if isinstance(event, TextDelta) else ThinkingPart
+        self._begin(kind(id=event.id, scope=event.scope))
+        self._write(event.id, event.delta)
+
     def _end_block(self, event: TextEnd | ThinkingEnd) -> None:
         part = self._open.get(event.id)
         if part is None:
@@ -265,26 +278,36 @@ class Transcript:
         self._inputs[event.id] = []
         self._parts.append(part)
 
+    def _tool_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> ToolPart:
+        if event.id not in self._tools:
+            self._start_tool(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        return self._tools[event.id]
+
     def _more_input(self, event: ToolUseDelta) -> None:
+        self._tool_of(event)
         self._inputs[event.id].append(event.delta)
 
     def _end_tool(self, event: ToolUseEnd) -> None:
-        part = self._tools[event.id]
+        part = self._tool_of(event)
         part.input_text = event.invalid or ""
         del self._inputs[event.id]
         part.input = {} if event.input is None else event.input
         part.ended, part.invalid = True, event.invalid is not None
 
     def _result(self, event: ToolResult) -> None:
-        part = self._tools[event.id]
+        part = self._tool_of(event)
+        if not part.ended:
+            self._end_tool(ToolUseEnd(id=event.id))
         part.status, part.partial = event.status, event.partial
         part.output, part.structured = event.output, event.structured
 
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
-        part = RequestPart(request=event, approval=approval)
+        again = not approval and event.id in self._asked
+        part = RequestPart(request=event, approval=approval, again=again)
         self._requests[event.id] = part
-        self._put(part, event.id, len(self._parts) if approval else None)
+        self._asked |= set() if approval else {event.id}
+        self._parts.append(part)
 
     def _response(self, event: InputResponse) -> None:
         part = self._requests.pop(event.id, None)
@@ -302,7 +325,7 @@ class Transcript:
     def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
         self._processing.append(line_of(event))
         self._line(event)
-        self._put(TodosPart(items=event.items))
+        self._put(TodosPart(items=event.items, scope=event.scope), *event.scope[-1:])
 
     def _start_subagent(self, event: SubagentStart) -> None:
         self._line(event)
@@ -314,45 +337,32 @@ class Transcript:
         if event.id in self._subagents:
             self._subagents[event.id].end = event
 
-    def _source(self, event: Source) -> None:
-        self._parts.append(SourcePart(source=event))
-
-    def _file(self, event: File) -> None:
-        self._parts.append(FilePart(file=event))
-
     def _use(self, event: Usage | Result) -> None:
         self._usage.add(event)
-        totals = self._usage.totals
-        if totals is not None:
+        if (totals := self._usage.totals) is not None:
             self._put(UsagePart(totals=totals))
 
     def _retract(self, event: Retract) -> None:
-        # By place: what is sent again may come under the id that it had.
-        self._hidden |= {n for n, p in enumerate(self._parts) if _block_id(p) in event.blocks}
-        said = {_block_id(part) for part in self._said_in_this_turn() if not _is_approval(part)}
+        # By place: in the log of an older version, what is sent again may have the id that it had.
+        self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
+        said = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
         whole = bool(said) and said <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
-
-    def _said_in_this_turn(self) -> list[AnyPart]:
-        said: list[AnyPart] = []
-        for part in reversed(self._parts):
-            if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
-                return said
-            said.append(part)
-        return []
 
     def _custom(self, event: Custom) -> None:
         part = CustomPart(name=event.name, id=event.id, value=event.value)
         self._put(part, event.name, event.id or len(self._parts))
 
-    ADDERS: ClassVar[dict[EventType, Adder]] = {
+    ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,
         EventType.DONE: _end,
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
+        EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
         EventType.THINKING: _thinking,
+        EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
         EventType.TOOL_USE_START: _start_tool,
         EventType.TOOL_USE_DELTA: _more_input,
@@ -365,36 +375,18 @@ class Transcript:
         EventType.TODO_CREATE: _todo,
         EventType.TODO_UPDATE: _todo,
         EventType.TODO_DONE: _todo,
-        EventType.SOURCE: _source,
-        EventType.FILE: _file,
+        EventType.SOURCE: lambda told, event: told._parts.append(SourcePart(source=event)),
+        EventType.FILE: lambda told, event: told._parts.append(FilePart(file=event)),
         EventType.INPUT_REQUEST: _request,
         EventType.INPUT_RESPONSE: _response,
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
         EventType.CUSTOM: _custom,
+        EventType.RAW: _start,
     }
-    """What changes the message; PAUSED, STATE and RAW do not."""
+    """What changes the message; PAUSED and STATE do not, nor does RAW but at the beginning."""
 
 
 _DELTAS = {TextDelta, ThinkingDelta}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
-_SAY_IT_THEMSELVES = {
-    EventType.TEXT,
-    EventType.TEXT_DELTA,
-    EventType.THINKING,
-    EventType.THINKING_DELTA,
-}
-
-
-def _is_answer(part: AnyPart) -> TypeGuard[TextPart]:
-    return isinstance(part, TextPart) and not part.scope
-
-
-def _is_approval(part: AnyPart) -> bool:
-    """A request that is told with the call that it is about, and nowhere else."""
-    return isinstance(part, RequestPart) and part.approval
-
-
-def _block_id(part: AnyPart) -> str | None:
-    return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None

@@ -110,7 +110,16 @@ LINE = st.one_of(
         [
             *(b"", b"\r", b" ", BOM, b"noise", b"\xff", b"42", b'"\xe2\x80\xa8"', b'"\xff"'),
             *(b'{"a":1}', b'{"a":1}\r', b'{"a":"\\ud800"}', b"[NaN]", b'{"a":', b"x" * 40),
-            *(b"data: 1", b"data:{}", b"data: [DONE]", b"event: x", b"data", b": ping", b"id:1"),
+            *(
+                b"data: 1",
+                b"data:{}",
+                b'data: {"a":2}',
+                b"data: [DONE]",
+                b"event: x",
+                b"data",
+                b": ping",
+                b"id:1",
+            ),
         ]
     ),
     st.binary(max_size=8),
@@ -315,6 +324,15 @@ def test_noise_decides_nothing() -> None:
 def test_json_lines_stay_json_lines(first: bytes) -> None:
     stream = first + b"\ndata: 1\n\n: ping\n[2]\n"
     assert values(stream)[1:] == [not_json("data: 1"), not_json(": ping"), [2]]
+
+
+@pytest.mark.parametrize("log", [b'{"level":"info"}', b"[0]"])
+def test_a_log_line_before_sse_does_not_make_it_json_lines(log: bytes) -> None:
+    body = b'event: a\ndata: {"a":1}\n\nevent: b\ndata: {"b":2}\n\ndata: [DONE]\n\n'
+    found = [json.loads(log), not_json("event: a"), {"a": 1}, {"b": 2}]
+    assert values(log + b"\n" + body) == found
+    assert values(log + b"\n", body) == found
+    assert values(log + b"\r\n" + body.replace(b"\n", b"\r\n")) == found
 
 
 def test_sse_stays_sse_and_takes_stray_objects() -> None:

@@ -687,6 +687,14 @@ def test_a_change_of_the_plan_is_a_line_in_processing_and_replaces_the_todos(
     ]
 
 
+def test_the_plan_of_a_subagent_replaces_only_its_own() -> None:
+    event = TodoCreate(items=PLAN[:1], scope=("a", "b"))
+    [plan] = [chunk for chunk in told(event) if chunk["type"] == "data-todos"]
+    items = [{"content": "Read", "status": "completed"}]
+    assert plan["id"] == "todos/b"
+    assert plan["data"] == {"items": items, "scope": ["a", "b"]}
+
+
 # Tool calls
 
 CALL = ToolUseStart(id="c", name="ls")

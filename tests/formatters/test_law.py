@@ -14,7 +14,7 @@ from mobox.events import LogEntry
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.snapshot import ui_message
 from mobox.pipeline import Recorder
-from mobox.transcript import fold
+from mobox.transcript import Transcript, fold
 
 RECORDINGS = sorted(
     path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
@@ -54,22 +54,24 @@ def without_last_step(parts: list[UIPart]) -> list[UIPart]:
 
 
 def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
-    formatter = get_formatter("ai-sdk", "msg_1", profile)
+    """For every k, also where the formatter writes nothing and the client stays as it was."""
+    formatter, transcript = get_formatter("ai-sdk", "msg_1", profile), Transcript()
     documents: list[bytes] = []
+    client: UIPart = {"parts": []}
     for k, entry in enumerate(log, 1):
+        transcript.add(entry)
         more = formatter.format(entry)
         documents += more
-        if not more and k < len(log):
-            continue  # the client has nothing new; the next entry covers the fold too
-        reading = ai_sdk.read_chunks(CLIENTS[profile], documents)
-        assert reading.error is None, f"{k}: {reading.error}"
-        client = reading.message["parts"] if reading.message is not None else []
-        message = fold(log[:k], "msg_1")
-        stored = ui_message(message, profile)["parts"]
-        expected = comparable(without_last_step(stored), profile)
-        assert comparable(without_last_step(client), profile) == expected, f"entry {k}: {entry}"
-    if reading.message is not None and message.reason is not None:
-        assert reading.message.get("metadata") == ui_message(message, profile)["metadata"]
+        if more:
+            reading = ai_sdk.read_chunks(CLIENTS[profile], documents)
+            assert reading.error is None, f"{k}: {reading.error}"
+            client = reading.message or client
+        stored = ui_message(transcript.message("msg_1"), profile)
+        expected = comparable(without_last_step(stored["parts"]), profile)
+        actual = comparable(without_last_step(client["parts"]), profile)
+        assert actual == expected, f"entry {k}: {entry}"
+        assert client.get("metadata") == stored.get("metadata"), f"entry {k}: {entry}"
+    assert transcript.message("msg_1") == fold(log, "msg_1")
 
 
 @pytest.mark.parametrize("profile", CLIENTS)

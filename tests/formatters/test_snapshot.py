@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ai_sdk_client import AiSdkClients
 from formatters.test_law import CLIENTS, comparable, without_last_step
@@ -20,6 +21,7 @@ from mobox.events import (
     LogEntry,
     Outcome,
     Paused,
+    Raw,
     Result,
     Retract,
     Source,
@@ -34,6 +36,7 @@ from mobox.events import (
     TextDelta,
     TextEnd,
     Thinking,
+    ThinkingDelta,
     ThinkingEnd,
     TodoCreate,
     TodoItem,
@@ -120,7 +123,7 @@ MEDDLED = st.one_of(
     few(ToolUseEnd, id=calls, input=[None, {"a": 1}], invalid=[None, None, "{"]),
     few(ToolResult, id=calls, output=[None, "x"], status=statuses, partial=[True, False]),
     few(InputRequest, id=["r", "q"], tool_call_id=calls),
-    few(InputRequest, id=["p"], tool_call_id=calls, kind=["question"]),
+    few(InputRequest, id=["p", "q"], tool_call_id=calls, kind=["question"]),
     few(
         InputResponse,
         id=["r", "q", "p"],
@@ -146,6 +149,75 @@ def test_so_is_one_whose_calls_were_asked_about_and_taken_back(
     assert_law_at(ai_sdk, numbered(log_of(said, done)), profile, cuts)
 
 
+# The law, for what a later version of mobox has logged
+
+RAW = Raw(raw={"type": "telepathy"}, source="unknown event")
+
+
+@every_profile
+@settings(max_examples=60)
+@given(log=logs(), unknown=st.lists(st.integers(min_value=1), min_size=1, max_size=4), cuts=cuts)
+def test_so_is_one_of_which_not_every_event_is_known(
+    ai_sdk: AiSdkClients, profile: str, log: list[LogEntry], unknown: list[int], cuts: list[int]
+) -> None:
+    for number in unknown:
+        log[number % len(log)] = replace(log[number % len(log)], event=RAW)
+    assert_law_at(ai_sdk, log, profile, cuts)
+    format_all(get_formatter("ai-sdk", "msg_1", "document"), log)
+
+
+# What begins something, told by a later version; and what is said of it then.
+BEGINNINGS: dict[str, tuple[list[StreamEvent], UIPart]] = {
+    "a text": (
+        [RAW, TextDelta(id="x", delta="H"), TextDelta(id="x", delta="i"), TextEnd(id="x")],
+        {"type": "text", "text": "Hi", "state": "done"},
+    ),
+    "a thought": (
+        [RAW, ThinkingDelta(id="x", delta="Hm"), ThinkingEnd(id="x")],
+        {"type": "reasoning", "text": "Hm", "state": "done"},
+    ),
+    "a call": (
+        [RAW, ToolUseDelta(id="t", delta="{"), ToolUseDelta(id="t", delta="}")],
+        {"type": "dynamic-tool", "toolName": "unknown", "state": "input-streaming"},
+    ),
+    "a call that says nothing before its input": (
+        [RAW, ToolUseEnd(id="t", input={"a": 1})],
+        {"type": "dynamic-tool", "toolName": "unknown", "input": {"a": 1}},
+    ),
+    "a call and its input": (
+        [RAW, RAW, ToolResult(id="t", output=1)],
+        {"type": "dynamic-tool", "toolName": "unknown", "input": {}, "output": 1},
+    ),
+    "the input of a call": (
+        [ToolUseStart(id="t", name="ls"), RAW, ToolResult(id="t", output=1)],
+        {"type": "dynamic-tool", "toolName": "ls", "input": {}, "output": 1},
+    ),
+    "a subagent": (
+        [RAW, SubagentEnd(id="a", agent="scout", summary="Seen.")],
+        {"type": "reasoning", "text": "scout finished: Seen."},
+    ),
+}
+
+
+@every_profile
+@pytest.mark.parametrize("start", [Start(framework="test"), RAW], ids=["start", "no start"])
+@pytest.mark.parametrize(("events", "part"), BEGINNINGS.values(), ids=BEGINNINGS)
+def test_what_a_later_version_began_is_told_from_where_it_is_known(
+    ai_sdk: AiSdkClients,
+    profile: str,
+    start: StreamEvent,
+    events: list[StreamEvent],
+    part: UIPart,
+) -> None:
+    log = numbered([start, *events])
+    for k in range(1, len(log) + 1):
+        assert_law(ai_sdk, log[:k], profile)
+    [told] = ui_message(fold(log, "msg_1"), profile)["parts"]
+    assert part.items() <= told.items()
+    formatter = get_formatter("ai-sdk", "msg_1", profile)
+    assert formatter.format(log[0]) == [b'{"type":"start","messageId":"msg_1"}']
+
+
 # The law, where it was broken once
 
 CALLED: list[StreamEvent] = [ToolUseStart(id="t", name="ls"), ToolUseEnd(id="t", input={})]
@@ -155,6 +227,7 @@ SCOPED: list[StreamEvent] = [
 ]
 ASKED = InputRequest(id="r", tool_call_id="t")
 QUESTION = InputRequest(id="r", kind="question")
+MAY_IT = InputRequest(id="r", kind="question", tool_call_id="t", prompt="May it?")
 APPROVED = InputResponse(id="r", decision="approved")
 DENIED = InputResponse(id="r", decision="denied")
 CANCELLED = InputResponse(id="r", decision="cancelled")
@@ -177,6 +250,16 @@ ONCE_BROKEN: dict[str, list[StreamEvent]] = {
     ],
     "a question that is asked twice": [QUESTION, Text(content="x"), QUESTION],
     "and in a step of its own": [QUESTION, StepStart(id="s"), QUESTION, APPROVED, Text(id="x")],
+    "a request that is an approval in between": [*CALLED, MAY_IT, ASKED, MAY_IT],
+    "a request that is a question in between": [*CALLED, ASKED, MAY_IT, ASKED, APPROVED],
+    "a turn that repeats a question and is taken back": [
+        *(*CALLED, MAY_IT, ASKED, StepStart(id="s"), MAY_IT),
+        *(Text(id="x"), Retract(blocks=("x",))),
+    ],
+    "an agent that starts in a run which was set up, and in another leg": [
+        *(Status(message="Preparing"), Start(framework="test", model="m", session_id="s")),
+        *(Text(content="x"), Start(framework="test", model="n")),
+    ],
     "a task that runs twice": [
         *(StepStart(id="s", kind="task"), StepEnd(id="s"), Text(content="x")),
         *(StepStart(id="s", kind="task"),),

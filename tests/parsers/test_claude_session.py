@@ -16,6 +16,7 @@ from mobox.events import (
     Done,
     DoneReason,
     Error,
+    EventType,
     File,
     InputRequest,
     InputResponse,
@@ -474,6 +475,13 @@ def test_a_turn_that_breaks_off_after_a_result_is_truncated(line: Line) -> None:
     assert log_of(INIT, *message("m1", "Wait."), result(), line)[-1] == Done(reason="truncated")
 
 
+def test_so_is_one_that_breaks_off_after_the_session_was_idle() -> None:
+    idle = system("session_state_changed", state="idle")
+    begun = [INIT, *message("m1", "Wait."), result(), idle]
+    assert log_of(*begun)[-1] == Done(reason="stop", native="end_turn")
+    assert log_of(*begun, whole("m2", text("Wh")))[-1] == Done(reason="truncated")
+
+
 def test_a_session_without_a_result_is_truncated() -> None:
     assert log_of(INIT, *message("m", "Hello"))[-1] == Done(reason="truncated")
 
@@ -723,6 +731,27 @@ def test_todo_write_tells_the_whole_plan_and_what_changed() -> None:
 def test_the_plan_keeps_what_an_item_is_called_while_it_is_done() -> None:
     [created] = of_type(fed(*writes(1, ("cook", "pending"))), TodoCreate)
     assert created == TodoCreate(items=(TodoItem(content="cook", active_form="cooking"),))
+
+
+def test_the_plan_of_a_subagent_is_not_that_of_the_root() -> None:
+    spawn = whole("m", tool("Agent", "a", subagent_type="cook", prompt="Cook."))
+    nested = [{**line, "parent_tool_use_id": "a"} for line in writes(2, ("chop", "pending"))]
+    again = writes(3, ("eat", "completed"))
+    lines = [*writes(1, ("eat", "pending")), spawn, *nested, *again]
+    told = of_type(log_of(*lines, result()), TodoCreate, TodoUpdate, TodoDone)
+    assert [(event.type, event.scope, contents(event)) for event in told] == [
+        (EventType.TODO_CREATE, (), [("eat", "pending")]),
+        (EventType.TODO_CREATE, ("a",), [("chop", "pending")]),
+        (EventType.TODO_DONE, (), [("eat", "completed")]),
+    ]
+
+
+def test_the_tasks_are_the_sessions_whichever_agent_changes_them() -> None:
+    spawn = whole("m", tool("Agent", "a", subagent_type="cook", prompt="Cook."))
+    update = task(3, "TaskUpdate", taskId="1", status="completed")
+    nested = [{**line, "parent_tool_use_id": "a"} for line in update]
+    *_, done = of_type(log_of(*COOK, *EAT, spawn, *nested), TodoCreate, TodoUpdate, TodoDone)
+    assert (done.scope, contents(done)) == ((), [("cook", "completed"), ("eat", "pending")])
 
 
 def test_a_plan_that_is_written_again_changes_nothing() -> None:

@@ -605,6 +605,23 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         ],
     ),
     ("done with nothing", [line("todo_done", index=4)], [TodoDone(index=4)]),
+    (
+        "a subagent's plan is its own",
+        [
+            line("todos", items=["a"]),
+            line("todos", items=["b"], scope=["t"]),
+            line("tool_use", id="w", name="write_todos", input={"todos": ["c"]}, scope=["t"]),
+            line("todo_done", item="a"),
+        ],
+        [
+            TodoCreate(items=(TodoItem(content="a"),)),
+            TodoCreate(items=(TodoItem(content="b"),), scope=("t",)),
+            ToolUseStart(id="w", name="write_todos", display="todos", scope=("t",)),
+            ToolUseEnd(id="w", input={"todos": ["c"]}, scope=("t",)),
+            TodoUpdate(items=(TodoItem(content="c"),), scope=("t",)),
+            TodoDone(items=(TodoItem(content="a", status="completed"),), item="a"),
+        ],
+    ),
     # Usage
     (
         "Anthropic counts the cache beside the input",

@@ -84,6 +84,23 @@ def test_a_thought_is_told_once_by_its_line_or_by_its_call() -> None:
     assert len(parser.feed(call("think_tool", thought="Hm"))) == 2
 
 
+def test_so_is_one_whose_line_comes_after_its_call() -> None:
+    line = {"type": "think", "data": {"thought": "Hm"}}
+    parser = EmittedParser()
+    parser.feed(call("think_tool", thought="Hm"))
+    parser.feed({"type": "think", "data": {"thought": "Else"}})
+    assert parser.feed(line) == []
+    assert parser.feed(line) == [Thinking(content="Hm", source="think")]
+
+
+@pytest.mark.parametrize("more", [{"data": {"thought": "Hm", "mood": "dark"}}, {"at": 7}])
+def test_what_else_such_a_line_says_is_kept(more: dict[str, JSON]) -> None:
+    line = {"type": "think", "data": {"thought": "Hm"}, **more}
+    parser = EmittedParser()
+    parser.feed(call("think_tool", thought="Hm"))
+    assert parser.feed(line) == [Raw(raw=line, source="told before")]
+
+
 def claude(*lines: JSON) -> list[StreamEvent]:
     return ClaudeParser().feed_lines([json.dumps(line).encode() for line in lines])
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from mobox.capture.process import ProcessExecution
-from mobox.sandbox import Job, UnknownSandbox, get_sandbox, known
+from mobox.errors import UnknownSandbox
+from mobox.sandbox import Job, get_sandbox, known
 from mobox.sandbox.process import AGENT_PATH, ProcessSandbox, environment
 from mobox.turn import Turn
 

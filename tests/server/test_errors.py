@@ -14,7 +14,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import mobox.errors
-from mobox.catalog import UnknownAgent
 from mobox.errors import (
     BadCursor,
     ChatNotFound,
@@ -29,6 +28,7 @@ from mobox.errors import (
     RunActive,
     RunNotFound,
     StorageError,
+    UnknownAgent,
     UnknownProfile,
     UnknownProtocol,
 )

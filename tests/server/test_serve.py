@@ -72,7 +72,7 @@ def refusal(*arguments: str | Path, **env: str) -> str:
 
 def served(data: Path, path: str, *arguments: str | Path, **env: str) -> tuple[httpx.Response, str]:
     """What a server says to a question, and what it has said on stderr when it has ended."""
-    with live_server(data, *arguments, **env) as server:
+    with live_server(data, *arguments, patience=3 * LIMIT, **env) as server:
         answer = httpx.get(server.url + path, timeout=LIMIT, trust_env=False)
         server.signal(signal.SIGTERM)
         assert server.wait() == 0

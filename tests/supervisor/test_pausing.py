@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mobox.catalog import Agent, Catalog, UnknownAgent
-from mobox.errors import NotWaiting, RunActive
+from mobox.catalog import Agent, Catalog
+from mobox.errors import NotWaiting, RunActive, UnknownAgent
 from mobox.events import (
     InputResponse,
     Paused,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mobox.catalog import Agent, UnknownAgent
+from mobox.catalog import Agent
 from mobox.errors import (
     KeyReused,
     LogDeleted,
@@ -17,6 +17,7 @@ from mobox.errors import (
     RunNotFound,
     ShuttingDown,
     TooManyRuns,
+    UnknownAgent,
 )
 from mobox.events import Raw, Start, Status, ToolResult
 from mobox.supervisor import Limits

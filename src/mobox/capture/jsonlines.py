@@ -9,7 +9,8 @@ Rule 4: every value can be stored and read back (`msgspec.json`) and walked by r
         mobox.json_text says how.
 Rule 5: the body says itself what it is. The first line that is an SSE field (`data:`, `event:`,
         `id:`, `retry:`, or a `:` comment) makes it SSE, the first that is a JSON object or array
-        makes it JSON lines, and so it stays. Noise before that is RAW and decides nothing.
+        makes it JSON lines, and so it stays; but a logger may have written that one, so a `data:`
+        line with an object still makes it SSE. Noise before that is RAW and decides nothing.
 Rule 6: in SSE the values are the events' data; `[DONE]` and the other fields are nothing. A line
         that is no field ends the event before it (so order is kept) and is a value if it is a
         JSON object, else RAW: noise that looks like SSE hides no object that comes after it.
@@ -40,6 +41,7 @@ Item: TypeAlias = bytes | Raw
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
+_SSE_OBJECTS: Final = (b"data: {", b"data:{")
 _SSE_IGNORED: Final = (b"", b"event", b"id", b"retry")  # the empty name is a comment's
 
 
@@ -75,8 +77,9 @@ class JsonLines:
         return items
 
     def _is_easy(self, data: bytes) -> bool:
-        """No line of it can be too long, or end in a CR."""
-        return len(data) <= self._max_line and b"\r" not in data
+        """No line of it can be too long, end in a CR, or be SSE."""
+        is_sse = b"\ndata:" in data or data.startswith(b"data:")
+        return len(data) <= self._max_line and b"\r" not in data and not is_sse
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
         # Only the first can have begun in an earlier read; the others are whole as they are.
@@ -91,21 +94,30 @@ class JsonLines:
     def _decide(self, lines: list[Item]) -> list[Item]:
         lines[0], self._bom = _without(self._bom, lines[0]), b""
         for number, line in enumerate(lines):
-            if _is_sse(line):
-                self._read = _ServerSentEvents(self._max_line).read
-                return _not_blank(lines[:number]) + self._read(lines[number:])
+            if _starts(line, _SSE_STARTS):
+                return self._turn_to_sse(lines, number)
             if _is_json(line):
-                self._read, self._is_plain = _not_blank, True
-                break
+                self._read, self._is_plain = self._read_plain, True
+                return _not_blank(lines[:number]) + self._read(lines[number:])
         return _not_blank(lines)
+
+    def _read_plain(self, lines: list[Item]) -> list[Item]:
+        for number, line in enumerate(lines):
+            if _starts(line, _SSE_OBJECTS):
+                return self._turn_to_sse(lines, number)
+        return _not_blank(lines)
+
+    def _turn_to_sse(self, lines: list[Item], number: int) -> list[Item]:
+        self._read, self._is_plain = _ServerSentEvents(self._max_line).read, False
+        return _not_blank(lines[:number]) + self._read(lines[number:])
 
 
 def _without(prefix: bytes, line: Item) -> Item:
     return line.removeprefix(prefix) if isinstance(line, bytes) else line
 
 
-def _is_sse(line: Item) -> bool:
-    return isinstance(line, bytes) and line.startswith(_SSE_STARTS)
+def _starts(line: Item, starts: tuple[bytes, ...]) -> bool:
+    return isinstance(line, bytes) and line.startswith(starts)
 
 
 def _is_json(line: Item) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mobox.delivery import sse
+from mobox.errors import PluginError
 from mobox.events import Done, LogEntry, Raw
 from mobox.formatters import format_all, get_formatter, profiles_of, protocols
-from mobox.parsers import frameworks
+from mobox.parsers import check_framework, frameworks
 from mobox.pipeline import Recorder
 
 if TYPE_CHECKING:
@@ -58,9 +60,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def listing() -> str:
-    """The names that --from, --to and --profile take."""
-    wire = [f"  {name} ({', '.join(profiles_of(name))})" for name in protocols()]
-    return "\n".join(["frameworks:", *(f"  {name}" for name in frameworks()), "protocols:", *wire])
+    """The names that --from, --to and --profile take, and those that are in no state to be used."""
+    sides = [("frameworks:", frameworks(), _framework), ("protocols:", protocols(), _protocol)]
+    lines = [[title, *map(line, names)] for title, names, line in sides]
+    return "\n".join(chain.from_iterable(lines))
+
+
+def _framework(name: str) -> str:
+    try:
+        check_framework(name)
+    except PluginError as error:
+        return _broken(name, error)
+    return f"  {name}"
+
+
+def _protocol(name: str) -> str:
+    try:
+        return f"  {name} ({', '.join(profiles_of(name))})"
+    except PluginError as error:
+        return _broken(name, error)
+
+
+def _broken(name: str, error: PluginError) -> str:
+    return f"  {name} BROKEN: {_on_one_line(error.reason)}"
 
 
 def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:

@@ -69,7 +69,7 @@ def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]
 
 def get_formatter(protocol: str, message_id: str, profile: str | None = None) -> Formatter:
     """A fresh formatter for one stream of `protocol`."""
-    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol)
+    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
     if profile is not None and profile not in factory.PROFILES:
         raise UnknownProfile(profile, factory.PROFILES)
     return factory(message_id, profile or factory.PROFILES[0])
@@ -82,5 +82,5 @@ def protocols() -> list[str]:
 
 def profiles_of(protocol: str) -> tuple[str, ...]:
     """The profiles of `protocol`, the default first."""
-    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol)
+    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
     return factory.PROFILES

@@ -31,9 +31,11 @@ from mobox.parsers.emitted import EmittedLines
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
-__all__ = ["GROUP", "EventParser", "frameworks", "get_parser"]
+__all__ = ["FAILED", "GROUP", "EventParser", "check_framework", "frameworks", "get_parser"]
 
 GROUP = "mobox.parsers"
+FAILED = "parser failed"
+"""How the `source` of a RAW begins whose line our own code broke on: a bug, never the agent's."""
 
 
 class EventParser:
@@ -78,7 +80,7 @@ class EventParser:
         except msgspec.ValidationError as error:
             return [Raw(raw=raw, source=f"malformed: {error}")]
         except Exception as error:  # whoever wrote `read`, the run goes on and the line is kept
-            return [Raw(raw=raw, source=f"parser failed: {error!r}")]
+            return [Raw(raw=raw, source=f"{FAILED}: {error!r}")]
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
         """`feed` for a line of JSON text. A framework that streams may decode it in its own way."""
@@ -120,6 +122,11 @@ def get_parser(framework: str, prefix: str = "") -> EventParser:
     factory = find(GROUP, framework, UnknownFramework)
     parser: EventParser = factory(prefix)
     return parser
+
+
+def check_framework(framework: str) -> None:
+    """Load it; raises where `get_parser` would."""
+    find(GROUP, framework, UnknownFramework)
 
 
 def frameworks() -> list[str]:

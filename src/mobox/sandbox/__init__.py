@@ -13,18 +13,12 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from mobox.errors import UnknownName
+from mobox.errors import UnknownSandbox
 from mobox.registry import find, names
 
-__all__ = ["GROUP", "Child", "Job", "Sandbox", "Status", "UnknownSandbox", "get_sandbox", "known"]
+__all__ = ["GROUP", "Child", "Job", "Sandbox", "Status", "get_sandbox", "known"]
 
 GROUP = "mobox.sandboxes"
-
-
-class UnknownSandbox(UnknownName):
-    """No sandbox is registered under that name."""
-
-    kind = "sandbox"
 
 
 class Job(Struct, frozen=True, kw_only=True):

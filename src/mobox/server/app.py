@@ -12,8 +12,8 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from mobox.catalog import Catalog, UnknownAgent
-from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
+from mobox.catalog import Catalog
+from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError, UnknownAgent
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard

@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mobox.catalog import UnknownAgent
 from mobox.errors import (
     BadCursor,
     Fenced,
@@ -30,6 +29,7 @@ from mobox.errors import (
     ShuttingDown,
     StorageError,
     TooManyRuns,
+    UnknownAgent,
     UnknownProfile,
     UnknownProtocol,
 )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from mobox.capture.execution import Execution
 from mobox.capture.process import ProcessExecution, job_of
-from mobox.catalog import Agent, Catalog, UnknownAgent
+from mobox.catalog import Agent, Catalog
 from mobox.errors import (
     ChatNotFound,
     Fenced,
@@ -28,6 +28,7 @@ from mobox.errors import (
     RunActive,
     ShuttingDown,
     StorageError,
+    UnknownAgent,
 )
 from mobox.pipeline import Clock
 from mobox.sandbox import Sandbox, get_sandbox

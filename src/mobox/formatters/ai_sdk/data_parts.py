@@ -1,7 +1,8 @@
 """Data parts: what a message carries that the AI SDK has no part of its own for.
 
-A part with an id is replaced by the next one under it; `data-todos`, `data-usage` and
-`data-retract` are one each, so their ids are fixed. A transient one reaches `onData` only.
+A part with an id is replaced by the next one under it; `data-usage` and `data-retract` are one
+each, and so is the `data-todos` of each agent: their ids are fixed. A transient one reaches
+`onData` only.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ _OURS = {"usage", "todos", "status", "retract", "input", "subagent", "step", "fi
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def todos(items: Iterable[TodoItem]) -> bytes:
-    """The plan as it is now."""
+def todos(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
+    """The plan as it is now: the run's, or that of the subagent whose scope `owner` is."""
     told = [
         {"content": item.content, "status": item.status, **known({"activeForm": item.active_form})}
         for item in items
     ]
-    return data("todos", {"items": told}, "todos")
+    whose: dict[str, JSON] = {"scope": list(owner)} if owner else {}
+    return data("todos", {"items": told} | whose, "/".join(("todos", *owner[-1:])))
 
 
 def usage(totals: Totals) -> bytes:

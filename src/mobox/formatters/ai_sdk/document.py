@@ -10,12 +10,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
 from mobox.events import (
+    FAILURES,
+    UNKNOWN_TOOL,
     Done,
     Error,
     EventType,
     LogEntry,
+    Raw,
     Result,
     Start,
     Status,
@@ -34,22 +37,12 @@ from mobox.events import (
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
 from mobox.formatters.ai_sdk.endings import END_TEXTS
-from mobox.formatters.ai_sdk.tools import error_text
+from mobox.formatters.ai_sdk.tools import FAILED, error_text
 from mobox.usage import UsageTotal
 
 __all__ = ["DocumentFormatter"]
 
 Chunks = list[bytes]
-
-_LINES = {
-    EventType.STATUS,
-    EventType.TODO_CREATE,
-    EventType.TODO_UPDATE,
-    EventType.TODO_DONE,
-    EventType.SUBAGENT_START,
-    EventType.SUBAGENT_END,
-}
-_FAILED = ("error", "denied", "interrupted")
 
 
 class DocumentFormatter:
@@ -57,6 +50,7 @@ class DocumentFormatter:
 
     def __init__(self, message_id: str) -> None:
         self._message_id = message_id
+        self._has_begun = False
         self._blocks = Blocks()
         self._count: Counter[Block] = Counter()
         self._open: dict[str | None, tuple[Block, str]] = {}
@@ -83,11 +77,12 @@ class DocumentFormatter:
     def _start_chunk(self) -> bytes:
         return chunk("start", messageId=self._message_id)
 
-    def _start(self, _event: Start) -> Chunks:
-        return [self._start_chunk()]
+    def _start(self, _event: Start | Raw) -> Chunks:
+        begins, self._has_begun = not self._has_begun, True
+        return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
-        failed = event.reason in END_TEXTS
+        failed = event.reason in FAILURES
         fatal = self._errors.pop() if failed and self._errors else END_TEXTS.get(event.reason)
         notices = [Status(message=message) for message in self._errors]
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
@@ -101,10 +96,10 @@ class DocumentFormatter:
     # Blocks
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
-        turn = self._blocks.turn_to(event)
-        chunks = self._close(turn.closed.id) if turn.closed is not None else []
-        if turn.opened is not None and event.type in _LINES:
-            chunks += self._begin(turn.opened.id, turn.opened.block)
+        move = self._blocks.turn_to(event)
+        chunks = self._close(move.closed.id) if move.closed is not None else []
+        if move.opened is not None and event.type in LINES:
+            chunks += self._begin(move.opened.id, move.opened.block)
         return chunks
 
     def _begin(self, name: str | None, block: Block) -> Chunks:
@@ -147,6 +142,10 @@ class DocumentFormatter:
         return begin + self._write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _delta(self, event: TextDelta | ThinkingDelta) -> Chunks:
+        if event.id not in self._open:  # a later version began it: RAW to us
+            is_answer = isinstance(event, TextDelta) and not event.scope
+            begin = self._begin(event.id, Block.TEXT if is_answer else Block.THINKING)
+            return begin + self._write(event.id, event.delta)
         return self._write(event.id, event.delta)
 
     def _end(self, event: TextEnd | ThinkingEnd) -> Chunks:
@@ -160,11 +159,11 @@ class DocumentFormatter:
 
     def _end_tool(self, event: ToolUseEnd) -> Chunks:
         value = event.input if event.invalid is None else event.invalid
-        about = {"id": event.id, "name": self._tools[event.id]}
+        about = {"id": event.id, "name": self._tools.get(event.id, UNKNOWN_TOOL)}
         return [chunk("tool-input-available", {"input": {} if value is None else value}, **about)]
 
     def _result(self, event: ToolResult) -> Chunks:
-        output = {"error": error_text(event)} if event.status in _FAILED else event.output
+        output = {"error": error_text(event)} if event.status in FAILED else event.output
         return [chunk("tool-output-available", {"output": output}, id=event.id)]
 
     def _use(self, event: Usage | Result) -> Chunks:
@@ -180,7 +179,7 @@ class DocumentFormatter:
         EventType.START: _start,
         EventType.DONE: _done,
         EventType.ERROR: _error,
-        **dict.fromkeys(_LINES, _line),
+        **dict.fromkeys(LINES, _line),
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _delta,
         EventType.TEXT_END: _end,
@@ -192,6 +191,7 @@ class DocumentFormatter:
         EventType.TOOL_RESULT: _result,
         EventType.USAGE: _use,
         EventType.RESULT: _use,
+        EventType.RAW: _start,
     }
 
 

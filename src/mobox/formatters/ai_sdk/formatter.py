@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks, line_of
 from mobox.errors import UnknownProfile
 from mobox.events import (
+    FAILURES,
     JSON,
     Custom,
     Done,
@@ -27,6 +28,7 @@ from mobox.events import (
     InputRequest,
     InputResponse,
     LogEntry,
+    Raw,
     Result,
     Retract,
     Source,
@@ -69,10 +71,6 @@ __all__ = ["AISDKFormatter"]
 Chunks = list[bytes]
 Writer = Callable[["AISDKFormatter", Any], Chunks]
 
-_LINES = {event for event, block in BLOCK_OF.items() if block is Block.PROCESSING} | {
-    EventType.SUBAGENT_START,
-    EventType.SUBAGENT_END,
-}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}
 
 
@@ -88,6 +86,7 @@ class AISDKFormatter:
         self._message_id = message_id
         self._ts: int | None = None
         self._started: int | None = None
+        self._has_begun = False
         self._blocks = Blocks()
         self._parts = Parts()
         self._tools = Tools(self._profile)
@@ -152,15 +151,17 @@ class AISDKFormatter:
 
     # The run
 
-    def _start(self, _event: Start) -> Chunks:
-        self._started = self._ts
+    def _start(self, _event: Start | Raw) -> Chunks:
+        if self._has_begun:
+            return []
+        self._has_begun, self._started = True, self._ts
         return [self._start_chunk()]
 
     def _start_chunk(self) -> bytes:
         return chunk("start", messageId=self._message_id)
 
     def _done(self, event: Done) -> Chunks:
-        failed = event.reason in ("error", "lost")
+        failed = event.reason in FAILURES
         fatal = self._errors.pop() if failed and self._errors else None
         notices = [line for error in self._errors for line in self._notice(error.message)]
         chunks = [*notices, *self._close_parts(), *self._steps.finish()]
@@ -222,12 +223,12 @@ class AISDKFormatter:
     def _turn_to(self, event: StreamEvent) -> Chunks:
         if event.type not in BLOCK_OF or event.type in _ENDS:
             return []
-        turn = self._blocks.turn_to(event)
+        move = self._blocks.turn_to(event)
         chunks: Chunks = []
-        if turn.closed is not None and turn.closed.id in self._parts:
-            chunks += self._parts.close(turn.closed.id, self._ts)
-        if turn.opened is not None and event.type in _LINES:
-            about = {"variant": turn.opened.block.value, "id": turn.opened.id}
+        if move.closed is not None and move.closed.id in self._parts:
+            chunks += self._parts.close(move.closed.id, self._ts)
+        if move.opened is not None and event.type in LINES:
+            about = {"variant": move.opened.block.value, "id": move.opened.id}
             chunks += self._parts.open("reasoning", ThinkingDelta, about, self._ts)
         return chunks
 
@@ -247,15 +248,16 @@ class AISDKFormatter:
         return [*line, data_parts.status(event)]
 
     def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Chunks:
-        return [*self._line(event), data_parts.todos(event.items)]
+        return [*self._line(event), data_parts.todos(event.items, event.scope)]
 
     def _start_subagent(self, event: SubagentStart) -> Chunks:
         self._subagents[event.id] = event
         return [*self._line(event), data_parts.subagent(event)]
 
     def _end_subagent(self, event: SubagentEnd) -> Chunks:
-        start = self._subagents[event.id]  # the lifecycle lets nothing end that did not start
-        return [*self._line(event), data_parts.subagent(start, event)]
+        start = self._subagents.get(event.id)
+        known = [data_parts.subagent(start, event)] if start is not None else []
+        return [*self._line(event), *known]
 
     # Blocks with a name
 
@@ -272,6 +274,12 @@ class AISDKFormatter:
         assert event.id is not None  # the lifecycle names every block
         chunks = [] if event.id in self._parts else self._reasoning(event.id, event)
         return chunks + self._parts.write(event.id, event.content, BETWEEN_THOUGHTS)
+
+    def _more(self, event: TextDelta | ThinkingDelta) -> Chunks:
+        """More of a block that a later version began: RAW to us."""
+        if isinstance(event, TextDelta):
+            return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
+        return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
         told_by = TextDelta if isinstance(event, Text) else ThinkingDelta
@@ -294,13 +302,13 @@ class AISDKFormatter:
         return self._tools.start(event)
 
     def _more_input(self, event: ToolUseDelta) -> Chunks:
-        return self._tools.more(event)
+        return self._tools.before(event) + self._tools.more(event)
 
     def _end_tool(self, event: ToolUseEnd) -> Chunks:
-        return self._tools.end(event)
+        return self._tools.before(event) + self._tools.end(event)
 
     def _result(self, event: ToolResult) -> Chunks:
-        return self._tools.result(event)
+        return self._tools.before(event) + self._tools.result(event)
 
     def _request(self, event: InputRequest) -> Chunks:
         return self._approvals.ask(event)
@@ -347,10 +355,10 @@ class AISDKFormatter:
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
-        EventType.TEXT_DELTA: _nothing,
+        EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
         EventType.THINKING: _thinking,
-        EventType.THINKING_DELTA: _nothing,
+        EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
         EventType.TOOL_USE_START: _start_tool,
         EventType.TOOL_USE_DELTA: _more_input,
@@ -372,6 +380,7 @@ class AISDKFormatter:
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
         EventType.CUSTOM: _custom,
-        EventType.RAW: _nothing,
+        EventType.RAW: _start,
     }
-    """Total over EventType. Deltas of open blocks never get here: see `format`."""
+    """Total over EventType. Deltas of open blocks never get here: see `format`. A RAW is nothing,
+    unless it is the first: then it is the START of a later version."""

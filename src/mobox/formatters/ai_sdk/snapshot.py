@@ -20,7 +20,7 @@ from mobox.formatters.ai_sdk.chunks import harmless, known
 from mobox.formatters.ai_sdk.endings import message_metadata
 from mobox.formatters.ai_sdk.parts import vendors
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
-from mobox.formatters.ai_sdk.tools import INVALID_INPUT, error_text, tool_metadata
+from mobox.formatters.ai_sdk.tools import FAILED, INVALID_INPUT, error_text, tool_metadata
 from mobox.message import (
     BlockPart,
     CustomPart,
@@ -195,7 +195,7 @@ class _Snapshot:
         if self._answers.get(part.id, {}).get("approved") is False:
             return "output-denied", {"input": value}
         result = ToolResult(output=part.output, status=part.status)
-        if part.status in ("error", "denied", "interrupted"):
+        if part.status in FAILED:
             return "output-error", {"input": value, "errorText": error_text(result)}
         told = {"input": value, "output": part.output}
         return "output-available", told | ({"preliminary": True} if part.partial else {})
@@ -210,7 +210,7 @@ class _Snapshot:
         return [_at_rest(file(part.file, self._profile.file_metadata))]
 
     def _todos(self, part: TodosPart) -> list[UIPart]:
-        return [_at_rest(data_parts.todos(part.items))]
+        return [_at_rest(data_parts.todos(part.items, part.scope))]
 
     def _usage(self, part: UsagePart) -> list[UIPart]:
         return [_at_rest(data_parts.usage(part.totals))]

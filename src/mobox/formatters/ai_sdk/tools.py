@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 import msgspec
 
-from mobox.events import JSON, ToolResult, ToolUseDelta, ToolUseEnd, ToolUseStart
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    Outcome,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
 from mobox.formatters.ai_sdk.chunks import chunk, encode, known, text_prefix
 from mobox.formatters.ai_sdk.profiles import Profile
 
-__all__ = ["INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
+__all__ = ["FAILED", "INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
 
 Chunks = list[bytes]
 
 INVALID_INPUT = "The input of this call is not valid JSON."
+FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
+"""The outcomes of a call that are told as its error."""
 _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
 
 
@@ -65,6 +76,7 @@ class Tools:
         self._calls: dict[str | None, _Call] = {}
         self._streaming: set[str | None] = set()
         self._denied: set[str | None] = set()
+        self._forgotten: set[str | None] = set()
 
     @property
     def streaming(self) -> bool:
@@ -82,7 +94,19 @@ class Tools:
     def forget(self, names: Collection[str]) -> None:
         """These calls were taken back: the client has no part left that a result could go to."""
         for name in names:
-            self._calls.pop(name, None)
+            if self._calls.pop(name, None) is not None:
+                self._forgotten.add(name)
+
+    def before(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> Chunks:
+        """The start of a call, or the end of its input, that a later version told: RAW to us."""
+        if event.id in self._forgotten:
+            return []
+        chunks: Chunks = []
+        if event.id not in self._calls:
+            chunks += self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        if isinstance(event, ToolResult) and event.id in self._streaming:
+            chunks += self.end(ToolUseEnd(id=event.id))
+        return chunks
 
     def start(self, event: ToolUseStart) -> Chunks:
         call = self._calls[event.id] = _Call(event)
@@ -118,7 +142,7 @@ class Tools:
             # The client has ended this call at its broken input, unless it has heard more of it.
             error = chunk("tool-output-error", errorText=INVALID_INPUT, **call.common)
             return [error] if before else []
-        if event.status in ("error", "denied", "interrupted"):
+        if event.status in FAILED:
             return [chunk("tool-output-error", errorText=error_text(event), **call.common)]
         return [
             chunk(

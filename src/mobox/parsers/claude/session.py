@@ -39,7 +39,7 @@ from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import reason_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
-from mobox.parsers.claude.todos import Todos
+from mobox.parsers.claude.todos import Plans
 
 __all__ = ["Session"]
 
@@ -65,7 +65,7 @@ class Session:
         self._calls: dict[str, ToolUseStart] = {}
         self._inputs: dict[str | None, JSON] = {}
         self._tasks = Tasks(prefix)
-        self._todos = Todos()
+        self._plans = Plans()
         self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
         self._held: list[InputRequest] = []  # asked before the tool's input was told
         self._paused = False  # the last that was told is that the run waits
@@ -158,7 +158,7 @@ class Session:
         arguments = self._inputs.get(tool_id)
         if call.kind != "agent":  # whose lines may come after its result
             self._inputs[tool_id] = None
-        return self._todos.after(call.name, arguments, outcome)
+        return self._plans.after(call.name, arguments, outcome, call.scope)
 
     def _of(self, scope: Scope) -> Messages:
         if scope not in self._messages:

@@ -1,7 +1,8 @@
 """The plan of a Claude Code session, from the tools that keep it.
 
 TodoWrite hands over the whole list; TaskCreate and TaskUpdate change one item of a list that only
-their results number.
+their results number. With TodoWrite every agent keeps a list of its own; the tasks are the
+session's, whichever agent changes them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from msgspec.structs import replace
 from mobox.events import JSON, StreamEvent, TodoItem, ToolUseEnd, ToolUseStart
 from mobox.parsers.plans import change
 
-__all__ = ["Todos", "ToldPlan"]
+__all__ = ["Plans", "Todos", "ToldPlan"]
+
+Scope = tuple[str, ...]
 
 
 class _Todo(Struct, rename="camel"):
@@ -114,6 +117,19 @@ class Todos:
         "TaskUpdate": _update,
         "TaskList": _list,
     }
+
+
+class Plans:
+    """The lists of a session, by the scope of the agent whose plan it is."""
+
+    def __init__(self) -> None:
+        self._todos: dict[Scope, Todos] = {}
+
+    def after(self, tool: str, arguments: JSON, outcome: JSON, scope: Scope) -> list[StreamEvent]:
+        """What a call of `tool` by the agent of `scope` did to its list, or to the session's."""
+        owner = scope if tool == "TodoWrite" else ()
+        changes = self._todos.setdefault(owner, Todos()).after(tool, arguments, outcome)
+        return [replace(event, scope=owner) for event in changes] if owner else changes
 
 
 class ToldPlan:

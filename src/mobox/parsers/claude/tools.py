@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from mobox.events import ToolKind
+from mobox.events import Display, ToolKind
+from mobox.parsers.displays import DISPLAYS
 
 __all__ = ["display_of", "kind_of"]
 
@@ -30,22 +29,12 @@ _KINDS: dict[str, ToolKind] = {
     "WebSearch": "search",
 }
 
-_DISPLAYS: dict[str, Literal["todos", "think", "agent"]] = {
-    "Agent": "agent",
-    "Task": "agent",
-    "TaskCreate": "todos",
-    "TaskGet": "todos",
-    "TaskList": "todos",
-    "TaskUpdate": "todos",
-    "TodoWrite": "todos",
-}
-
 
 def kind_of(name: str) -> ToolKind:
     """What a tool does; one of the caller's own is a function."""
     return "mcp" if name.startswith("mcp__") else _KINDS.get(name, "function")
 
 
-def display_of(name: str) -> Literal["todos", "think", "agent"] | None:
+def display_of(name: str) -> Display | None:
     """The part of a screen that already shows what this tool does."""
-    return _DISPLAYS.get(name)
+    return DISPLAYS.get(name)

@@ -9,6 +9,7 @@ Rule 3: what a form does not ask for, and a word that is not in our vocabulary, 
 Rule 4: a value of the wrong type raises `msgspec.ValidationError` before any state has changed.
 Rule 5: lines have few ids. Missing ones are counted; a result or an end without one belongs to the
         oldest that is open. A thought has none even if its line does, since thoughts share a block.
+Rule 6: a thought that a call and a line of its own tell is told once, whichever comes first.
 """
 
 from mobox.parsers.emitted.reader import EmittedLines

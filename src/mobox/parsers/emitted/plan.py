@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mobox.events import TodoItem
 from mobox.parsers.emitted.forms import Data, Form
 
-__all__ = ["FinishedLine", "PlanLine", "finish", "read_item", "read_items", "which"]
+__all__ = ["FinishedLine", "Items", "PlanLine", "finish", "read_item", "read_items", "which"]
 
 Items = tuple[TodoItem, ...]
 

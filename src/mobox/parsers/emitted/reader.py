@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from mobox.events import (
     CLASSES,
     JSON,
+    Display,
+    Raw,
     Source,
     Start,
     Status,
@@ -21,17 +23,19 @@ from mobox.events import (
     Thinking,
     TodoCreate,
     TodoDone,
-    TodoItem,
     TodoUpdate,
     ToolResult,
     ToolUseEnd,
     ToolUseStart,
     Usage,
 )
+from mobox.parsers.displays import DISPLAYS
 from mobox.parsers.emitted.forms import Data
 from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
+from mobox.parsers.emitted.open_calls import SEARCH, OpenCalls
 from mobox.parsers.emitted.plan import (
     FinishedLine,
+    Items,
     PlanLine,
     finish,
     read_item,
@@ -46,19 +50,17 @@ Events = list[StreamEvent]
 Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 
-_DISPLAYS: Final[dict[str, Literal["todos", "think", "agent"]]] = {
-    "TodoWrite": "todos",
-    "TaskCreate": "todos",
-    "TaskUpdate": "todos",
+_DISPLAYS: Final[dict[str, Display]] = {
+    **DISPLAYS,
     "write_todos": "todos",
     "think_tool": "think",
-    "Agent": "agent",
-    "Task": "agent",
     "task": "agent",
 }
 """Tools whose calls other lines tell too, and as what."""
 
-_SEARCH: Final = "internet_search"
+_ECHO: Final = "told before"
+"""Why a line is RAW that adds to what its call has told already, and so is no event of its own."""
+
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
 _USAGE_WITHIN: Final = ("done", "result")
 
@@ -70,11 +72,11 @@ class EmittedLines:
         self._prefix = prefix
         self._framework = framework
         self._count: Counter[str] = Counter()
-        self._calls: dict[str | None, ToolUseStart] = {}  # without their result, oldest first
-        self._ended: set[str | None] = set()  # those of them whose input is known
+        self._calls = OpenCalls()
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
-        self._plan: tuple[TodoItem, ...] = ()
+        self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
         self._thought: str | None = None  # the last one told
+        self._echoes: set[str] = set()  # thoughts that a call told, whose line may follow
 
     def knows(self, line: dict[str, JSON]) -> bool:
         """Whether this is an emitted line.
@@ -97,10 +99,10 @@ class EmittedLines:
             events = self._read(kind, data)
         for event in events:
             self._note(event)
-        if len(line) > 2:
-            outside = {name: line[name] for name in line if name not in ("type", "data")}
+        outside = {name: line[name] for name in line if name not in ("type", "data")}
+        if outside and events:
             events[0] = _keep(events[0], outside, under="emitted_line")
-        return events
+        return events or ([Raw(raw=line, source=_ECHO)] if outside else [])
 
     def _read(self, kind: str, data: Data) -> Events:
         form = LINES.get(kind)
@@ -108,8 +110,10 @@ class EmittedLines:
             return [_itself(kind, data)]
         line, rest = form.read(data)
         tell = self.TELLERS.get(kind)
-        first, *others = [line] if tell is None else tell(self, line)
-        return [_keep(first, rest), *others]
+        told = [line] if tell is None else tell(self, line)
+        if not told:
+            return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if rest else []
+        return [_keep(told[0], rest), *told[1:]]
 
     def _note(self, event: StreamEvent) -> None:
         note = self.NOTES.get(type(event))
@@ -139,11 +143,11 @@ class EmittedLines:
         return [self._named(start)]
 
     def _tool_use(self, use: ToolUseStart) -> Events:
-        begun = self._begun(use)
+        begun = self._calls.awaiting_input(use.id or None, use.name)
         if begun is None:
             start = self._named(use)
             told: Events = [replace(start, input=None), _input_of(start, use.input)]
-            return told + self._shown_elsewhere(start.display, use.input)
+            return told + self._shown_elsewhere(start, use.input)
         news = {
             field: getattr(use, field)
             for field in ("name", "kind")
@@ -152,25 +156,25 @@ class EmittedLines:
         given = begun.input if use.input is None else use.input
         return [_keep(_input_of(begun, given), news)]
 
-    def _shown_elsewhere(self, display: str | None, given: JSON) -> Events:
+    def _shown_elsewhere(self, call: ToolUseStart, given: JSON) -> Events:
         """What a call is displayed as, where no line of its own tells it."""
         given = given if isinstance(given, dict) else {}
-        if display == "todos" and given.get("todos"):
+        if call.display == "todos" and given.get("todos"):
             plan = msgspec.convert({"items": given["todos"]}, PlanLine)
-            return change(self._plan, read_items(plan, self._plan)[0])
+            before = self._plan_of(call)
+            changes = change(before, read_items(plan, before)[0])
+            return [replace(event, scope=call.scope) for event in changes]
         thought = given.get("thought")
-        if display == "think" and isinstance(thought, str) and thought != self._thought:
-            self._thought = thought
+        if call.display == "think" and isinstance(thought, str) and thought != self._thought:
+            self._echoes.add(thought)
             return [Thinking(content=thought, source="think")]
         return []
 
-    def _begun(self, use: ToolUseStart) -> ToolUseStart | None:
-        """The call that a `tool_call_start` told of and whose input this line brings."""
-        for start in self._calls.values():
-            same = start.id == use.id if use.id else start.name == use.name
-            if same and start.id not in self._ended:
-                return start
-        return None
+    def _think(self, thought: Thinking) -> Events:
+        if thought.content not in self._echoes:
+            return [thought]
+        self._echoes.discard(thought.content)
+        return []
 
     def _named(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
@@ -178,18 +182,18 @@ class EmittedLines:
 
     def _tool_result(self, result: ToolResult) -> Events:
         # What we do not find is the lifecycle's to find: the call may be one of the framework's.
-        name = result.id or self._oldest(search=False) or self._oldest(search=True)
+        name = result.id or self._calls.oldest(search=False) or self._calls.oldest(search=True)
         return [replace(result, id=name)]
 
     def _search(self, search: SearchLine) -> Events:
         start = ToolUseStart(
-            id=search.id or self._next("call"), scope=search.scope, name=_SEARCH, kind="search"
+            id=search.id or self._next("call"), scope=search.scope, name=SEARCH, kind="search"
         )
         topic = {} if search.topic is None else {"topic": search.topic}
         return [start, _input_of(start, {"query": search.query, **topic})]
 
     def _search_result(self, found: FoundLine) -> Events:
-        name = found.id or self._oldest(search=True) or self._next("call")
+        name = found.id or self._calls.oldest(search=True) or self._next("call")
         result = ToolResult(
             id=name, scope=found.scope, output={"results": found.results}, status=found.status
         )
@@ -199,23 +203,15 @@ class EmittedLines:
             *(Source(id=name, scope=found.scope, **fields) for fields in sources if fields),
         ]
 
-    def _oldest(self, *, search: bool) -> str | None:
-        """The oldest call without a result, among the searches or among the others."""
-        names = (name for name, call in self._calls.items() if (call.name == _SEARCH) is search)
-        return next(names, None)
-
     def _note_call(self, start: ToolUseStart) -> None:
-        self._calls[start.id] = start
-        self._ended.discard(start.id)
+        self._calls.start(start)
 
     def _note_input(self, end: ToolUseEnd) -> None:
-        if end.id in self._calls:
-            self._ended.add(end.id)
+        self._calls.complete(end.id)
 
     def _note_result(self, result: ToolResult) -> None:
         if not result.partial:
-            self._calls.pop(result.id, None)
-            self._ended.discard(result.id)
+            self._calls.end(result.id)
 
     # Subagents
 
@@ -248,16 +244,19 @@ class EmittedLines:
 
     # The plan
 
+    def _plan_of(self, told: PlanLine | StreamEvent) -> Items:
+        return self._plans.get(told.scope, ())
+
     def _todo_create(self, plan: PlanLine) -> Events:
-        items, kept = read_items(plan, self._plan)
+        items, kept = read_items(plan, self._plan_of(plan))
         return [_keep(TodoCreate(scope=plan.scope, items=items), kept)]
 
     def _todo_update(self, plan: PlanLine) -> Events:
-        items, kept = read_items(plan, self._plan)
+        items, kept = read_items(plan, self._plan_of(plan))
         return [_keep(TodoUpdate(scope=plan.scope, items=items), kept)]
 
     def _todo_done(self, done: FinishedLine) -> Events:
-        items, kept = read_items(done, self._plan)
+        items, kept = read_items(done, self._plan_of(done))
         item = None if done.item is None else read_item(done.item)[0].content
         position = which(items, item, done.index)
         if done.items is None:
@@ -270,7 +269,7 @@ class EmittedLines:
         return [_keep(event, kept)]
 
     def _note_plan(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
-        self._plan = event.items
+        self._plans[event.scope] = event.items
 
     TELLERS: ClassVar[dict[str, Teller]] = {
         "start": _start,
@@ -282,6 +281,7 @@ class EmittedLines:
         "subagent_spawn": _subagent_spawn,
         "subagent_start": _subagent_start,
         "subagent_complete": _subagent_complete,
+        "think": _think,
         "todos": _todo_create,
         "todo_create": _todo_create,
         "todo_update": _todo_update,

@@ -1,0 +1,19 @@
+"""What the calls of well-known tools show up as elsewhere, whichever way an agent tells of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import Display
+
+__all__ = ["DISPLAYS"]
+
+DISPLAYS: Final[dict[str, Display]] = {
+    "Agent": "agent",
+    "Task": "agent",
+    "TaskCreate": "todos",
+    "TaskGet": "todos",
+    "TaskList": "todos",
+    "TaskUpdate": "todos",
+    "TodoWrite": "todos",
+}
