@@ -38,6 +38,7 @@ END: Final = b"\n\n"
 Item: TypeAlias = bytes | Raw
 """The bytes that should be one JSON value, or the event that stands for what is none."""
 
+_BRACE: Final = ord("}")
 _BOM: Final = b"\xef\xbb\xbf"
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
 _SSE_IGNORED: Final = (b"", b"event", b"id", b"retry")  # the empty name is a comment's
@@ -63,20 +64,26 @@ class JsonLines:
 
     def split(self, data: bytes) -> list[Item]:
         """`feed` without the decoding, for whoever has a decoder of their own."""
+        if self._is_plain and not self._line.size:
+            line, end, rest = data.partition(b"\n")
+            # Most reads are one whole line; a brace at its end is neither a blank nor a CR.
+            if end and not rest and 0 < len(line) <= self._max_line and line[-1] == _BRACE:
+                return [line]
         lines = data.split(b"\n")
         rest = lines.pop()
         if self._is_plain and not self._line.size and self._is_easy(data):
-            if rest:
-                self._line.add(rest)
-            return [line for line in lines if len(line) > 8 or line.strip()]
-        items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
+            items: list[Item] = [*lines]
+            if min(map(len, lines), default=0) <= 8:
+                items = _not_blank(items)
+        else:
+            items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
         if rest:
             self._line.add(rest)
         return items
 
     def _is_easy(self, data: bytes) -> bool:
         """No line of it can be too long, or end in a CR."""
-        return len(data) <= self._max_line and b"\r" not in data
+        return len(data) <= self._max_line and data.find(b"\r") < 0
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
         # Only the first can have begun in an earlier read; the others are whole as they are.
