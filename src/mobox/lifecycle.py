@@ -15,7 +15,7 @@ Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
@@ -50,6 +50,9 @@ __all__ = ["LETS_WAIT", "Lifecycle"]
 
 Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
+Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
+"""The id and the class of deltas that come one after the other; a call keeps what it heard."""
+NO_STRETCH: Stretch = (None, None, None)
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _END_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -110,11 +113,29 @@ class Lifecycle:
         self._names = Names()
         self._retracted: set[str] = set()
         self._calls = Calls(self._names)
+        self._stretch = NO_STRETCH
 
     def feed(self, event: StreamEvent) -> Events:
         """Take what a parser made; return what goes into the log."""
+        return self.feed_all((event,))
+
+    def feed_all(self, events: Iterable[StreamEvent]) -> Events:
+        """`feed` for what one read brought. Nine of ten events say more of what was said before."""
+        log: Events = []
+        block, delta_class, heard = self._stretch
+        for event in events:
+            if event.id is block and type(event) is delta_class:
+                if heard is not None:
+                    heard.append(event.delta)  # type: ignore[attr-defined]
+                log.append(event)
+            else:
+                log += self._place(event)
+                block, delta_class, heard = self._stretch = self._stretch_after(event)
+        return log
+
+    def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
-        if opened is not None and opened[0] is type(event):  # a delta: nine of ten events
+        if opened is not None and opened[0] is type(event):
             self.waiting = self._failed = False
             return [event]
         if self.ended:
@@ -129,33 +150,19 @@ class Lifecycle:
         placed = self._log(handler(self, self._calls.with_latest_names(event)))
         return before + (placed or self._log([_stray(event)]))
 
-    def feed_all(self, events: Sequence[StreamEvent]) -> Events:
-        """`feed` for what one read brought."""
-        if len(events) == 1:
-            return self.feed(events[0])
-        log: Events = []
-        append = log.append
-        block: str | None = None  # of the event before
-        delta_class: type[StreamEvent] | None = None  # of that block, while it is open
-        heard: list[str] | None = None
-        for event in events:
-            if event.id is block and type(event) is delta_class:
-                append(event)
-                if heard is not None:
-                    heard.append(event.delta)  # type: ignore[attr-defined]
-            else:
-                log += self.feed(event)
-                block, delta_class, heard = self._goes_on(event)
-        return log
+    def _stretch_after(self, event: StreamEvent) -> Stretch:
+        """What follows `event` if it is more of the same, which changes nothing but the log.
 
-    def _goes_on(
-        self, event: StreamEvent
-    ) -> tuple[str | None, type[StreamEvent] | None, list[str] | None]:
-        """What the next event is, if it is more of the same; a call keeps what it heard."""
-        if isinstance(event, ToolUseDelta):
-            heard = self._calls.input_of(event.id)
-            return event.id, ToolUseDelta if heard is not None else None, heard
-        return event.id, self._open[event.id][0] if event.id in self._open else None, None
+        A delta of an open block, or of a call under the very id that it is known by, goes into the
+        log as it is, and all that it could end, name or make up for the one before it has done.
+        """
+        if self.waiting or self._failed:  # the next word changes that
+            return NO_STRETCH
+        opened = self._open.get(event.id)
+        if opened is not None:
+            return event.id, opened[0], None
+        heard = self._calls.input_of(event.id)
+        return (event.id, ToolUseDelta, heard) if heard is not None else NO_STRETCH
 
     def close(self, done: Done | None = None) -> Events:
         """The input ended; return what closes the run. `done` overrules what the agent proposed."""
@@ -163,6 +170,7 @@ class Lifecycle:
             return []
         events = self._log(self._end_all(done or self._own_end()))
         self.ended = True
+        self._stretch = NO_STRETCH
         return events
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
