@@ -13,12 +13,14 @@ from mobox import json_text
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Raw, Start, StreamEvent
 from mobox.parsers import EventParser
+from mobox.json_text import SHORT
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import reason_of_message
 from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
 from mobox.parsers.claude.todos import ToldPlan
+from mobox.parsers.claude.wire import ContentBlockDelta
 
 __all__ = ["ClaudeParser"]
 
@@ -53,6 +55,7 @@ class ClaudeParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._messages = Messages(prefix)
+        self._open_at = self._messages.open_at
         self._session = Session(prefix)
         self._plan = ToldPlan()
         self._started = False
@@ -64,22 +67,21 @@ class ClaudeParser(EventParser):
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
         """Take what one read brought. Most of a stream is deltas: there is a short way for them."""
         events: Events = []
-        open_at, append, delta_line = self._messages.open_at, events.append, wire.ContentBlockDelta
+        open_at = self._open_at
         for line in lines:
-            if not isinstance(line, bytes):
-                append(line)
+            if type(line) is not bytes:
+                events.append(line)
                 continue
             try:
-                typed: Any = _decode(line) if len(line) <= json_text.SHORT else _typed(line)
+                typed: Any = _decode(line) if len(line) <= SHORT else _typed(line)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 typed = None  # the long way tells what it is
-            if type(typed) is delta_line:
-                block = open_at(typed.index)
+            if type(typed) is ContentBlockDelta and (block := open_at(typed.index)) is not None:
                 delta: Any = typed.delta
-                if block is not None and block.hears is type(delta) and (said := delta.said):
+                if type(delta) is block.hears and (said := delta.said):
                     if block.hoards:
                         block.parts.append(said)
-                    append(block.tells(id=block.id, delta=said))
+                    events.append(block.tells(id=block.id, delta=said))
                     continue
             events += self._read_typed(line, typed)
         return events
