@@ -55,7 +55,7 @@ class ClaudeParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._messages = Messages(prefix)
-        self._open_at = self._messages.open_at
+        self._content = self._messages.content
         self._session = Session(prefix)
         self._plan = ToldPlan()
         self._started = False
@@ -65,25 +65,30 @@ class ClaudeParser(EventParser):
         return self.feed_lines([line])
 
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
-        """Take what one read brought. Most of a stream is deltas: there is a short way for them."""
+        """Take what one read brought. Most lines are more of the same block: a short way is theirs.
+
+        It does what the long way would do, which for such a line ends in `Content.delta`.
+        """
         events: Events = []
-        open_at = self._open_at
+        index, hears, tells, name, hoard = self._content.stretch
+        line: Any
         for line in lines:
-            if type(line) is not bytes:
-                events.append(line)
-                continue
             try:
                 typed: Any = _decode(line) if len(line) <= SHORT else _typed(line)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 typed = None  # the long way tells what it is
-            if type(typed) is ContentBlockDelta and (block := open_at(typed.index)) is not None:
+            except TypeError:  # an event already, which has no length
+                events.append(line)
+                continue
+            if type(typed) is ContentBlockDelta and typed.index == index:
                 delta: Any = typed.delta
-                if type(delta) is block.hears and (said := delta.said):
-                    if block.hoards:
-                        block.parts.append(said)
-                    events.append(block.tells(id=block.id, delta=said))
+                if type(delta) is hears and (said := delta.said):
+                    if hoard is not None:
+                        hoard.append(said)
+                    events.append(tells(id=name, delta=said))
                     continue
             events += self._read_typed(line, typed)
+            index, hears, tells, name, hoard = self._content.stretch
         return events
 
     def _read_typed(self, line: bytes, typed: Any) -> Events:
