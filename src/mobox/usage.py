@@ -28,6 +28,8 @@ class Totals(Struct, frozen=True, kw_only=True, omit_defaults=True):
     num_turns: int | None = None
 
 
+_NO_TOTALS = Totals()
+_NO_RESULT = Result()
 _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total", "cost_usd")
 
 
@@ -35,7 +37,7 @@ class UsageTotal:
     """Adds up USAGE and RESULT."""
 
     def __init__(self) -> None:
-        self._calls: dict[str | None, Usage] = {}
+        self._calls: dict[str | None, dict[str, Any]] = {}
         self._sums: dict[str, Any] = {}
         self._run: Usage | None = None
         self._result: Result | None = None
@@ -47,14 +49,15 @@ class UsageTotal:
         elif event.per == "run":
             self._run = event
         else:
-            self._replace(self._calls.get(event.id), event)
-            self._calls[event.id] = event
+            counts = _counts(event)
+            self._replace(self._calls.get(event.id, {}), counts)
+            self._calls[event.id] = counts
 
     @property
     def totals(self) -> Totals | None:
         """The sum; `None` when there is nothing to tell."""
         sums = dict(self._sums) if self._run is None else _counts(self._run)
-        result = self._result or Result()
+        result = self._result or _NO_RESULT
         if result.cost_usd is not None:
             sums["cost_usd"] = result.cost_usd
         totals = Totals(
@@ -63,17 +66,19 @@ class UsageTotal:
             duration_ms=result.duration_ms,
             num_turns=result.num_turns,
         )
-        return totals if totals != Totals() else None
+        return totals if totals != _NO_TOTALS else None
 
-    def _replace(self, before: Usage | None, now: Usage) -> None:
+    def _replace(self, before: dict[str, Any], now: dict[str, Any]) -> None:
         """Keep the sums; a run may have thousands of calls, and tells its use after each."""
-        gone = _counts(before) if before is not None else {}
-        for name, count in _counts(now).items():
-            self._sums[name] = self._sums.get(name, 0) + count - gone.pop(name, 0)
-        for name, count in gone.items():
-            self._sums[name] -= count
+        for name, count in now.items():
+            self._sums[name] = self._sums.get(name, 0) + count - before.get(name, 0)
+        for name in before.keys() - now.keys():
+            self._sums[name] -= before[name]
 
 
 def _counts(usage: Usage) -> dict[str, Any]:
-    counts = {name: getattr(usage, name) for name in _COUNTS}
-    return {name: n for name, n in counts.items() if n is not None and math.isfinite(n)}
+    return {
+        name: count
+        for name in _COUNTS
+        if (count := getattr(usage, name)) is not None and math.isfinite(count)
+    }
