@@ -26,7 +26,12 @@ _METADATA = {"providerMetadata", "callProviderMetadata", "resultProviderMetadata
 
 def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -> bytes:
     """One chunk: `payload` as it is (null is a value there), `optional` without its nulls."""
-    fields: dict[str, Any] = {"type": kind, **known(optional), **(payload or {})}
+    fields: dict[str, Any] = {"type": kind}
+    for name, value in optional.items():
+        if value is not None:
+            fields[name] = value
+    if payload is not None:
+        fields |= payload
     document = encode(fields)
     return encode(_harmless(fields)) if _is_dangerous(document) else document
 
@@ -37,7 +42,8 @@ def harmless(value: JSON) -> JSON:
 
 
 def _is_dangerous(document: bytes) -> bool:
-    return b"__proto__" in document or b'"constructor"' in document
+    # `in` would do, but first tries whether the bytes are a number.
+    return document.find(b"__proto__") >= 0 or document.find(b'"constructor"') >= 0
 
 
 def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:

@@ -24,6 +24,8 @@ class _Chunk(Struct):
 _decode = msgspec.json.Decoder(_Chunk).decode
 _BLOCKS = {"text-start", "reasoning-start", "tool-input-start"}
 _OTHERS = {"source-url", "source-document", "file"}
+_ADDING = tuple(f'{{"type":"{kind}'.encode() for kind in (*_BLOCKS, *_OTHERS, "data-"))
+"""How a chunk begins that may add a part: its type comes first."""
 
 
 class Steps:
@@ -61,7 +63,10 @@ class Steps:
 
     def saw(self, chunks: Chunks) -> None:
         """Keep in mind the parts that these chunks add at the client: blocks by id."""
-        for added in map(_decode, chunks):
+        for document in chunks:
+            if not document.startswith(_ADDING):
+                continue
+            added = _decode(document)
             if added.type in _BLOCKS:
                 self._added.add(added.call or added.id)
             elif added.type in _OTHERS or self._is_new_data(added):
