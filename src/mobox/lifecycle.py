@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
-from mobox.calls import Calls, Names
+from mobox.calls import Calls, Names, named
 from mobox.errors import ProtocolError
 from mobox.events import (
     Done,
@@ -78,6 +78,7 @@ _SPEECH = {
     EventType.TOOL_RESULT,
     EventType.STEP_START,
 }
+_HALTS = {EventType.PAUSED, EventType.ERROR}
 _SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 LETS_WAIT = {
     EventType.RAW,
@@ -182,11 +183,15 @@ class Lifecycle:
                 log.append(self._end_block(closed.id))
             log.append(event)
             self._names.take(event.id)
-            self.waiting = event.type is EventType.PAUSED or (
-                self.waiting and event.type in LETS_WAIT
-            )
-            self._failed = event.type is EventType.ERROR or (self._failed and not _speaks(event))
+            if self.waiting or self._failed or event.type in _HALTS:
+                self._halt(event)
         return log
+
+    def _halt(self, event: StreamEvent) -> None:
+        """Whether the run waits or has failed, after an event that may change it."""
+        kind = event.type
+        self.waiting = kind is EventType.PAUSED or (self.waiting and kind in LETS_WAIT)
+        self._failed = kind is EventType.ERROR or (self._failed and not _speaks(event))
 
     def _is_said_in(self, block: OpenBlock) -> bool:
         """Whether the log has this block: not Processing, nor one of notes alone."""
@@ -249,7 +254,7 @@ class Lifecycle:
         name = event.id or (unnamed.id if unnamed is not None else None)
         if self._is_open(name, _OPENING_OF[type(event)]):
             del self._open[name]
-            yield replace(event, id=name)
+            yield named(event, name)
 
     def _is_open(self, name: str | None, kind: type[StreamEvent]) -> bool:
         return name in self._open and type(self._open[name][1]) is kind
@@ -271,7 +276,7 @@ class Lifecycle:
         name = event.id or self._names.fresh(_SPAN_PREFIXES[kind])
         if (kind, name) in self._spans:
             yield _end_of(self._spans.pop((kind, name)))
-        event = replace(event, id=name)
+        event = named(event, name)
         self._spans[kind, name] = event
         yield event
 
@@ -281,7 +286,7 @@ class Lifecycle:
         start = self._spans.pop((opening, name or ""), None)
         if start is None:
             return
-        event = replace(event, id=name)
+        event = named(event, name)
         if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
             event = replace(event, agent=event.agent or start.agent)
         yield event

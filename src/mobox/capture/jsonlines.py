@@ -38,7 +38,6 @@ END: Final = b"\n\n"
 Item: TypeAlias = bytes | Raw
 """The bytes that should be one JSON value, or the event that stands for what is none."""
 
-_BRACE: Final = ord("}")
 _BOM: Final = b"\xef\xbb\xbf"
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
 _SSE_IGNORED: Final = (b"", b"event", b"id", b"retry")  # the empty name is a comment's
@@ -52,7 +51,9 @@ class JsonLines:
         self._line = _Held(max_line, "oversized line")
         self._bom = _BOM
         self._read: Callable[[list[Item]], list[Item]] | None = None
-        self._is_plain = False  # it is JSON lines, of which there is a short way to read most
+        self._is_plain = False  # it is JSON lines
+        # What may be taken as it is: lines up to the cap, if none is begun and they are JSON.
+        self._longest = -1
 
     def feed(self, data: bytes) -> list[Any]:
         """The values of what these bytes complete, in order."""
@@ -64,14 +65,13 @@ class JsonLines:
 
     def split(self, data: bytes) -> list[Item]:
         """`feed` without the decoding, for whoever has a decoder of their own."""
-        if self._is_plain and not self._line.size:
-            line, end, rest = data.partition(b"\n")
-            # Most reads are one whole line; a brace at its end is neither a blank nor a CR.
-            if end and not rest and 0 < len(line) <= self._max_line and line[-1] == _BRACE:
-                return [line]
+        line, end, rest = data.partition(b"\n")
+        # Most reads are one whole line; with a brace at its end it is not blank and has no CR.
+        if end and not rest and len(line) <= self._longest and line[-1:] == b"}":
+            return [line]
         lines = data.split(b"\n")
         rest = lines.pop()
-        if self._is_plain and not self._line.size and self._is_easy(data):
+        if len(data) <= self._longest and data.find(b"\r") < 0:
             items: list[Item] = [*lines]
             if min(map(len, lines), default=0) <= 8:
                 items = _not_blank(items)
@@ -79,17 +79,14 @@ class JsonLines:
             items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
         if rest:
             self._line.add(rest)
+        self._longest = self._max_line if self._is_plain and not self._line.size else -1
         return items
-
-    def _is_easy(self, data: bytes) -> bool:
-        """No line of it can be too long, or end in a CR."""
-        return len(data) <= self._max_line and data.find(b"\r") < 0
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
         # Only the first can have begun in an earlier read; the others are whole as they are.
         began_before = self._line.size > 0
         items: list[Item] = [self._line.end(lines[0]), *lines[1:]]
-        if self._is_easy(data) and not began_before:
+        if not began_before and len(data) <= self._max_line and data.find(b"\r") < 0:
             return items
         cap = self._max_line
         items[1:] = [line if len(line) <= cap else self._line.end(line) for line in lines[1:]]

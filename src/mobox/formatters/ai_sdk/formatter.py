@@ -76,7 +76,7 @@ _LINES = {event for event, block in BLOCK_OF.items() if block is Block.PROCESSIN
     EventType.SUBAGENT_START,
     EventType.SUBAGENT_END,
 }
-_ENDS = {EventType.TEXT_END, EventType.THINKING_END}
+_TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 
 
 class AISDKFormatter:
@@ -128,19 +128,20 @@ class AISDKFormatter:
             part.empty = False
             return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
         self._ts = entry.ts
-        chunks = self._turn_to(event) + self.WRITERS[event.type](self, event)
-        if event.type is not EventType.DONE:
-            self._steps.saw(chunks)
+        kind = event.type
+        turn = self._turn_to(event) if kind in _TURNS else []
+        chunks = turn + self.WRITERS[kind](self, event)
+        self._steps.saw(chunks)
         return chunks
 
     def _stretch_after(self, event: StreamEvent) -> Stretch:
         """What the next event is, if it is more of the same, and how its chunk begins."""
+        part = self._parts.find(event.id)
+        if part is not None and part.told_by is type(event):  # it has begun to be told
+            return event.id, part.told_by, part.prefix
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, self._tools.prefix_of(event)
-        part = self._parts.find(event.id)
-        if part is None or part.told_by is not type(event):  # an empty part is told otherwise
-            return NO_STRETCH
-        return event.id, part.told_by, part.prefix
+        return NO_STRETCH
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
@@ -223,8 +224,6 @@ class AISDKFormatter:
     # Blocks without a name: Processing, and the notes of subagents
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
-        if event.type not in BLOCK_OF or event.type in _ENDS:
-            return []
         turn = self._blocks.turn_to(event)
         chunks: Chunks = []
         if turn.closed is not None and turn.closed.id in self._parts:

@@ -116,6 +116,9 @@ class Todos:
     }
 
 
+_CALLS = {ToolUseStart, ToolUseEnd}
+
+
 class ToldPlan:
     """The plan of a stream in which results do not come: what a call says is what is done."""
 
@@ -125,6 +128,8 @@ class ToldPlan:
 
     def follow(self, events: list[StreamEvent]) -> list[StreamEvent]:
         """`events`, with what they do to the plan."""
+        if _CALLS.isdisjoint(map(type, events)):
+            return events
         told: list[StreamEvent] = []
         for event in events:
             told.append(event)
