@@ -26,12 +26,7 @@ _METADATA = {"providerMetadata", "callProviderMetadata", "resultProviderMetadata
 
 def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -> bytes:
     """One chunk: `payload` as it is (null is a value there), `optional` without its nulls."""
-    fields: dict[str, Any] = {"type": kind}
-    for name, value in optional.items():
-        if value is not None:
-            fields[name] = value
-    if payload is not None:
-        fields |= payload
+    fields: dict[str, Any] = {"type": kind, **known(optional), **(payload or {})}
     document = encode(fields)
     return encode(_harmless(fields)) if _is_dangerous(document) else document
 
