@@ -134,6 +134,15 @@ class Lifecycle:
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
         return log
 
+    def lets_pass(self, event: StreamEvent) -> bool:
+        """Take `event` if it says more of what was said before, and goes into the log as it is."""
+        block, delta_class, heard = self._stretch
+        if event.id is not block or type(event) is not delta_class:
+            return False
+        if heard is not None:
+            heard.append(event.delta)  # type: ignore[attr-defined]
+        return True
+
     def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
         if opened is not None and opened[0] is type(event):

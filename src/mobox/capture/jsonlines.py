@@ -52,8 +52,8 @@ class JsonLines:
         self._bom = _BOM
         self._read: Callable[[list[Item]], list[Item]] | None = None
         self._is_plain = False  # it is JSON lines
-        # What may be taken as it is: lines up to the cap, if none is begun and they are JSON.
-        self._longest = -1
+        self.longest = -1
+        """The bytes that a line may have which is passed on as it comes; -1 where none is."""
 
     def feed(self, data: bytes) -> list[Any]:
         """The values of what these bytes complete, in order."""
@@ -67,11 +67,11 @@ class JsonLines:
         """`feed` without the decoding, for whoever has a decoder of their own."""
         line, end, rest = data.partition(b"\n")
         # Most reads are one whole line; with a brace at its end it is not blank and has no CR.
-        if end and not rest and len(line) <= self._longest and line[-1:] == b"}":
+        if end and not rest and len(line) <= self.longest and line[-1:] == b"}":
             return [line]
         lines = data.split(b"\n")
         rest = lines.pop()
-        if len(data) <= self._longest and data.find(b"\r") < 0:
+        if len(data) <= self.longest and data.find(b"\r") < 0:
             items: list[Item] = [*lines]
             if min(map(len, lines), default=0) <= 8:
                 items = _not_blank(items)
@@ -79,7 +79,7 @@ class JsonLines:
             items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
         if rest:
             self._line.add(rest)
-        self._longest = self._max_line if self._is_plain and not self._line.size else -1
+        self.longest = self._max_line if self._is_plain and not self._line.size else -1
         return items
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:

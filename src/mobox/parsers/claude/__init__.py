@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from mobox import json_text
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Raw, Start, StreamEvent
-from mobox.parsers import EventParser
 from mobox.json_text import SHORT
+from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import reason_of_message
@@ -63,6 +63,23 @@ class ClaudeParser(EventParser):
     def feed_line(self, line: bytes) -> Events:
         """Take one line of JSON."""
         return self.feed_lines([line])
+
+    def more(self, line: bytes) -> StreamEvent | None:
+        index, hears, tells, name, hoard = self._content.stretch
+        if hears is None or len(line) > SHORT:
+            return None
+        try:
+            typed: Any = _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        if type(typed) is ContentBlockDelta and typed.index == index:
+            delta: Any = typed.delta
+            if type(delta) is hears and (said := delta.said):
+                if hoard is not None:
+                    hoard.append(said)
+                event: StreamEvent = tells(id=name, delta=said)
+                return event
+        return None
 
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
         """Take what one read brought. Most lines are more of the same block: a short way is theirs.

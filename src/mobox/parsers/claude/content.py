@@ -58,7 +58,7 @@ SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
 }
 """The deltas that most of a stream is made of: what a block hears of them, and what it tells."""
 
-Stretch = tuple[int | None, type[wire.Delta] | None, Any, str, list[str] | None]
+Stretch = tuple[int | None, Any, Any, str, list[str] | None]
 """Deltas of one block that come one after the other: its index, what it hears, what it tells, its
 id, and where a tool keeps the pieces, which are one value in the end."""
 
