@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -31,6 +32,7 @@ class Totals(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _NO_TOTALS = Totals()
 _NO_RESULT = Result()
 _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total", "cost_usd")
+_values = attrgetter(*_COUNTS)
 
 
 class UsageTotal:
@@ -77,8 +79,5 @@ class UsageTotal:
 
 
 def _counts(usage: Usage) -> dict[str, Any]:
-    return {
-        name: count
-        for name in _COUNTS
-        if (count := getattr(usage, name)) is not None and math.isfinite(count)
-    }
+    counts = zip(_COUNTS, _values(usage), strict=True)
+    return {name: count for name, count in counts if count is not None and math.isfinite(count)}

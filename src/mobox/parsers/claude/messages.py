@@ -33,6 +33,7 @@ __all__ = ["Messages"]
 
 Events = list[StreamEvent]
 
+_COUNTED = frozenset(wire.Usage.__struct_fields__)
 RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
 
 
@@ -166,7 +167,7 @@ class Messages:
         counted = convert(self._usage, wire.Usage)
         read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens
         details = counted.output_tokens_details
-        rest = {k: v for k, v in self._usage.items() if k not in wire.Usage.__struct_fields__}
+        rest = {name: self._usage[name] for name in self._usage if name not in _COUNTED}
         return [
             Usage(
                 id=self._message,
