@@ -48,6 +48,9 @@ class Recorder:
         return self._number(self._lifecycle.feed_all(last) + self._lifecycle.close(done), ts)
 
     def _number(self, events: list[StreamEvent], ts: int | None) -> list[LogEntry]:
+        if len(events) == 1:
+            self._seq = seq = self._seq + 1
+            return [LogEntry(seq, seq, ts, events[0])]
         numbers = range(self._seq + 1, self._seq + 1 + len(events))
         self._seq += len(events)
         return list(map(LogEntry, numbers, numbers, repeat(ts), events))
