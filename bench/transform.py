@@ -22,8 +22,7 @@ from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
 from mobox import events
 from mobox.delivery import sse
-from mobox.events import LogEntry
-from mobox.formatters import format_all, get_formatter
+from mobox.formatters import get_formatter, in_batches
 from mobox.pipeline import Recorder
 
 __all__ = [
@@ -77,14 +76,12 @@ FIGURES = (
 def convert(reads: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """What the log and the client get for each read: `mobox convert`, with a log beside it."""
     recorder = Recorder("claude")
-    formatter = get_formatter("ai-sdk", "msg_1")
-
-    def written(entries: list[LogEntry]) -> tuple[bytes, bytes]:
-        return events.encode_many(entries), sse.encode(format_all(formatter, entries))
-
+    tell = in_batches(get_formatter("ai-sdk", "msg_1"))
     for data in reads:
-        yield written(recorder.read(data))
-    yield written(recorder.close())
+        entries = recorder.read(data)
+        yield events.encode_many(entries), sse.encode(tell(entries))
+    entries = recorder.close()
+    yield events.encode_many(entries), sse.encode(tell(entries))
 
 
 def text_of(body: bytes) -> dict[str, str]:
@@ -219,10 +216,10 @@ def _stages(reads: Sequence[bytes]) -> str:
         return outputs
 
     for _ in range(5):
-        formatter = get_formatter("ai-sdk", "msg_1")
+        tell = in_batches(get_formatter("ai-sdk", "msg_1"))
         entries = over("Recorder.read", Recorder("claude").read, reads)
         over("events.encode_many", events.encode_many, entries)
-        told = over("format_all", partial(format_all, formatter), entries)
+        told = over("format_all", tell, entries)
         over("sse.encode", sse.encode, told)
     whole = sum(min(times) for times in spent.values())
     rows = [f"| {stage} | {min(times) / whole:.1%} |" for stage, times in spent.items()]

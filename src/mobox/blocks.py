@@ -122,12 +122,13 @@ class Blocks:
 
     def turn_to(self, event: StreamEvent) -> Move:
         """Move to the block that `event` needs."""
-        if event.type in _DELTAS and self._is_open(_DELTAS[event.type], event.id or ""):
+        kind = event.type
+        if kind not in BLOCK_OF:
+            return _NO_MOVE
+        if self.open is None and (BLOCK_OF[kind] is None or _is_anothers(event)):
             return _NO_MOVE  # what the rest would come to as well, and most events are these
         self._keep_clear_of(event)
-        if event.type not in BLOCK_OF or self._leaves_alone(event):
-            return _NO_MOVE
-        return self._move(self._wanted(event))
+        return _NO_MOVE if self._leaves_alone(event) else self._move(self._wanted(event))
 
     def name_for(self, event: StreamEvent) -> str:
         """The id of the block that a TEXT, THINKING or delta without one belongs to."""
@@ -180,6 +181,12 @@ class Blocks:
         if wanted is not None:
             self._count[wanted.block] = max(_number(wanted.id), self._count[wanted.block])
         return Move(closed, wanted)
+
+
+def _is_anothers(event: StreamEvent) -> bool:
+    """Whether it is said in a block with a name that cannot be one of ours."""
+    name = event.id
+    return name is not None and event.type in _SAID_IN and not name.startswith(_OUR_NAMES)
 
 
 def _is_foreign(name: str | None, block: Block) -> bool:

@@ -30,7 +30,7 @@ from mobox.events import (
     ToolUseStart,
 )
 
-__all__ = ["Calls", "Names"]
+__all__ = ["Calls", "Names", "named"]
 
 _E = TypeVar("_E", bound=StreamEvent)
 
@@ -51,14 +51,12 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str | None] = set()
+        self.take = self._taken.add
+        """Tell that a name is in the log."""
         self._count: Counter[str] = Counter()
 
     def __contains__(self, name: str | None) -> bool:
         return name in self._taken
-
-    def take(self, name: str | None) -> None:
-        """`name` is in the log."""
-        self._taken.add(name)
 
     def fresh(self, prefix: str) -> str:
         """An id that is not in the log."""
@@ -103,7 +101,7 @@ class Calls:
         name = event.id or self._names.fresh("call")
         if known is not None:
             name = self._latest[event.id] = self._names.fresh(name)
-        event = _named(event, name)
+        event = named(event, name)
         self._calls[name] = self._open[name] = _Call(name, event)
         yield event
 
@@ -112,7 +110,7 @@ class Calls:
         call = yield from self._call_of(event.id, event.scope)
         if not call.ended:
             call.deltas.append(event.delta)
-            yield _named(event, call.name)
+            yield named(event, call.name)
 
     def input_of(self, name: str | None) -> list[str] | None:
         """The pieces of an input that still comes, under the very id that the call is known by."""
@@ -125,7 +123,7 @@ class Calls:
         if not call.ended:
             call.ended = True
             call.deltas.clear()
-            yield _named(event, call.name)
+            yield named(event, call.name)
 
     def add_result(self, event: ToolResult) -> Iterator[StreamEvent]:
         """A result, or a part of one."""
@@ -133,7 +131,7 @@ class Calls:
         if not event.partial:
             self._settle(call)
             call.answered = call.answered or event.status != "interrupted"
-        yield _named(event, call.name)
+        yield named(event, call.name)
 
     def complete(
         self, name: str | None, scope: tuple[str, ...]
@@ -199,7 +197,8 @@ class Calls:
         self._open.pop(call.name, None)
 
 
-def _named(event: _E, name: str) -> _E:
+def named(event: _E, name: str | None) -> _E:
+    """`event` with `name` for its id."""
     return event if event.id == name else replace(event, id=name)
 
 

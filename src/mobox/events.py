@@ -12,7 +12,7 @@ docs/events.md explains each type.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, dataclass_transform
 
@@ -450,9 +450,8 @@ def encode(entry: LogEntry) -> bytes:
     return _encoder.encode(entry)
 
 
-def encode_many(entries: Iterable[LogEntry]) -> bytes:
-    """Entries as JSON lines."""
-    return _encoder.encode_lines(entries)
+encode_many: Callable[[Iterable[LogEntry]], bytes] = _encoder.encode_lines
+"""Entries as JSON lines."""
 
 
 def decode(line: bytes) -> LogEntry:

@@ -17,13 +17,13 @@ Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
 from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
-from mobox.calls import Calls, Names
+from mobox.calls import Calls, Names, named
 from mobox.errors import ProtocolError
 from mobox.events import (
     Custom,
@@ -55,6 +55,9 @@ __all__ = ["AGENT_STARTED", "LETS_WAIT", "Lifecycle"]
 Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
+Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
+"""The id and the class of deltas that come one after the other; a call keeps what it heard."""
+NO_STRETCH: Stretch = (None, None, None)
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _END_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -80,6 +83,7 @@ _SPEECH = {
     EventType.TOOL_RESULT,
     EventType.STEP_START,
 }
+_HALTS = {EventType.PAUSED, EventType.ERROR}
 _SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 LETS_WAIT = {
     EventType.RAW,
@@ -119,11 +123,38 @@ class Lifecycle:
         self._retracted: set[str] = set()
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
+        self._stretch = NO_STRETCH
 
     def feed(self, event: StreamEvent) -> Events:
         """Take what a parser made; return what goes into the log."""
+        return self.feed_all((event,))
+
+    def feed_all(self, events: Iterable[StreamEvent]) -> Events:
+        """`feed` for what one read brought. Nine of ten events say more of what was said before."""
+        log: Events = []
+        block, delta_class, heard = self._stretch
+        for event in events:
+            if event.id is block and type(event) is delta_class:
+                if heard is not None:
+                    heard.append(event.delta)  # type: ignore[attr-defined]
+                log.append(event)
+            else:
+                log += self._place(event)
+                block, delta_class, heard = self._stretch = self._stretch_after(event)
+        return log
+
+    def lets_pass(self, event: StreamEvent) -> bool:
+        """Take `event` if it says more of what was said before, and goes into the log as it is."""
+        block, delta_class, heard = self._stretch
+        if event.id is not block or type(event) is not delta_class:
+            return False
+        if heard is not None:
+            heard.append(event.delta)  # type: ignore[attr-defined]
+        return True
+
+    def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
-        if opened is not None and opened[0] is type(event):  # a delta: nine of ten events
+        if opened is not None and opened[0] is type(event):
             self.waiting = self._failed = False
             return [event]
         if self.ended:
@@ -138,33 +169,19 @@ class Lifecycle:
         placed = self._log(handler(self, self._calls.with_latest_names(event)))
         return before + (placed or self._log([_stray(event)]))
 
-    def feed_all(self, events: Sequence[StreamEvent]) -> Events:
-        """`feed` for what one read brought."""
-        if len(events) == 1:
-            return self.feed(events[0])
-        log: Events = []
-        append = log.append
-        block: str | None = None  # of the event before
-        delta_class: type[StreamEvent] | None = None  # of that block, while it is open
-        heard: list[str] | None = None
-        for event in events:
-            if event.id is block and type(event) is delta_class:
-                append(event)
-                if heard is not None:
-                    heard.append(event.delta)  # type: ignore[attr-defined]
-            else:
-                log += self.feed(event)
-                block, delta_class, heard = self._goes_on(event)
-        return log
+    def _stretch_after(self, event: StreamEvent) -> Stretch:
+        """What follows `event` if it is more of the same, which changes nothing but the log.
 
-    def _goes_on(
-        self, event: StreamEvent
-    ) -> tuple[str | None, type[StreamEvent] | None, list[str] | None]:
-        """What the next event is, if it is more of the same; a call keeps what it heard."""
-        if isinstance(event, ToolUseDelta):
-            heard = self._calls.input_of(event.id)
-            return event.id, ToolUseDelta if heard is not None else None, heard
-        return event.id, self._open[event.id][0] if event.id in self._open else None, None
+        A delta of an open block, or of a call under the very id that it is known by, goes into the
+        log as it is, and all that it could end, name or make up for the one before it has done.
+        """
+        if self.waiting or self._failed:  # the next word changes that
+            return NO_STRETCH
+        opened = self._open.get(event.id)
+        if opened is not None:
+            return event.id, opened[0], None
+        heard = self._calls.input_of(event.id)
+        return (event.id, ToolUseDelta, heard) if heard is not None else NO_STRETCH
 
     def close(self, done: Done | None = None) -> Events:
         """The input ended; return what closes the run. `done` overrules what the agent proposed."""
@@ -172,6 +189,7 @@ class Lifecycle:
             return []
         events = self._log(self._end_all(done or self._own_end()))
         self.ended = True
+        self._stretch = NO_STRETCH
         return events
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
@@ -183,11 +201,15 @@ class Lifecycle:
                 log.append(self._end_block(closed.id))
             log.append(event)
             self._names.take(event.id)
-            self.waiting = event.type is EventType.PAUSED or (
-                self.waiting and event.type in LETS_WAIT
-            )
-            self._failed = event.type is EventType.ERROR or (self._failed and not _speaks(event))
+            if self.waiting or self._failed or event.type in _HALTS:
+                self._halt(event)
         return log
+
+    def _halt(self, event: StreamEvent) -> None:
+        """Whether the run waits or has failed, after an event that may change it."""
+        kind = event.type
+        self.waiting = kind is EventType.PAUSED or (self.waiting and kind in LETS_WAIT)
+        self._failed = kind is EventType.ERROR or (self._failed and not _speaks(event))
 
     def _is_said_in(self, block: OpenBlock) -> bool:
         """Whether the log has this block: not Processing, nor one of notes alone."""
@@ -259,7 +281,7 @@ class Lifecycle:
         name = self._name_of(event.id) or (unnamed.id if unnamed is not None else None)
         if self._is_open(name, _OPENING_OF[type(event)]):
             del self._open[name]
-            yield replace(event, id=name)
+            yield named(event, name)
 
     def _cite(self, event: Source) -> Iterator[StreamEvent]:
         yield replace(event, id=self._name_of(event.id))
@@ -296,7 +318,7 @@ class Lifecycle:
         name = event.id or self._names.fresh(_SPAN_PREFIXES[kind])
         if (kind, name) in self._spans:
             yield _end_of(self._spans.pop((kind, name)))
-        event = replace(event, id=name)
+        event = named(event, name)
         self._spans[kind, name] = event
         yield event
 
@@ -306,7 +328,7 @@ class Lifecycle:
         start = self._spans.pop((opening, name or ""), None)
         if start is None:
             return
-        event = replace(event, id=name)
+        event = named(event, name)
         if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
             event = replace(event, agent=event.agent or start.agent)
         yield event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -28,14 +29,17 @@ class Totals(Struct, frozen=True, kw_only=True, omit_defaults=True):
     num_turns: int | None = None
 
 
+_NO_TOTALS = Totals()
+_NO_RESULT = Result()
 _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total", "cost_usd")
+_values = attrgetter(*_COUNTS)
 
 
 class UsageTotal:
     """Adds up USAGE and RESULT."""
 
     def __init__(self) -> None:
-        self._calls: dict[str | None, Usage] = {}
+        self._calls: dict[str | None, dict[str, Any]] = {}
         self._sums: dict[str, Any] = {}
         self._run: Usage | None = None
         self._result: Result | None = None
@@ -47,14 +51,15 @@ class UsageTotal:
         elif event.per == "run":
             self._run = event
         else:
-            self._replace(self._calls.get(event.id), event)
-            self._calls[event.id] = event
+            counts = _counts(event)
+            self._replace(self._calls.get(event.id, {}), counts)
+            self._calls[event.id] = counts
 
     @property
     def totals(self) -> Totals | None:
         """The sum; `None` when there is nothing to tell."""
         sums = dict(self._sums) if self._run is None else _counts(self._run)
-        result = self._result or Result()
+        result = self._result or _NO_RESULT
         if result.cost_usd is not None:
             sums["cost_usd"] = result.cost_usd
         totals = Totals(
@@ -63,17 +68,16 @@ class UsageTotal:
             duration_ms=result.duration_ms,
             num_turns=result.num_turns,
         )
-        return totals if totals != Totals() else None
+        return totals if totals != _NO_TOTALS else None
 
-    def _replace(self, before: Usage | None, now: Usage) -> None:
+    def _replace(self, before: dict[str, Any], now: dict[str, Any]) -> None:
         """Keep the sums; a run may have thousands of calls, and tells its use after each."""
-        gone = _counts(before) if before is not None else {}
-        for name, count in _counts(now).items():
-            self._sums[name] = self._sums.get(name, 0) + count - gone.pop(name, 0)
-        for name, count in gone.items():
-            self._sums[name] -= count
+        for name, count in now.items() - before.items():  # most stay as they are
+            self._sums[name] = self._sums.get(name, 0) + count - before.get(name, 0)
+        for name in before.keys() - now.keys():
+            self._sums[name] -= before[name]
 
 
 def _counts(usage: Usage) -> dict[str, Any]:
-    counts = {name: getattr(usage, name) for name in _COUNTS}
-    return {name: n for name, n in counts.items() if n is not None and math.isfinite(n)}
+    counts = zip(_COUNTS, _values(usage), strict=True)
+    return {name: count for name, count in counts if count is not None and math.isfinite(count)}

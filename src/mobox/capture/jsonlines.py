@@ -53,7 +53,9 @@ class JsonLines:
         self._line = _Held(max_line, "oversized line")
         self._bom = _BOM
         self._read: Callable[[list[Item]], list[Item]] | None = None
-        self._is_plain = False  # it is JSON lines, of which there is a short way to read most
+        self._is_plain = False  # it is JSON lines
+        self.longest = -1
+        """The bytes that a line may have which is passed on as it comes; -1 where none is."""
 
     def feed(self, data: bytes) -> list[Any]:
         """The values of what these bytes complete, in order."""
@@ -65,27 +67,28 @@ class JsonLines:
 
     def split(self, data: bytes) -> list[Item]:
         """`feed` without the decoding, for whoever has a decoder of their own."""
+        line, end, rest = data.partition(b"\n")
+        # Most reads are one whole line. In braces it is not blank, nor SSE, and has no CR.
+        if end and not rest and len(line) <= self.longest and line[:1] + line[-1:] == b"{}":
+            return [line]
         lines = data.split(b"\n")
         rest = lines.pop()
-        if self._is_plain and not self._line.size and self._is_easy(data):
-            if rest:
-                self._line.add(rest)
-            return [line for line in lines if len(line) > 8 or line.strip()]
-        items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
+        if len(data) <= self.longest and _is_easy(data):
+            items: list[Item] = [*lines]
+            if min(map(len, lines), default=0) <= 8:
+                items = _not_blank(items)
+        else:
+            items = (self._read or self._decide)(self._ended(lines, data)) if lines else []
         if rest:
             self._line.add(rest)
+        self.longest = self._max_line if self._is_plain and not self._line.size else -1
         return items
-
-    def _is_easy(self, data: bytes) -> bool:
-        """No line of it can be too long, end in a CR, or be SSE."""
-        is_sse = b"\ndata:" in data or data.startswith(b"data:")
-        return len(data) <= self._max_line and b"\r" not in data and not is_sse
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
         # Only the first can have begun in an earlier read; the others are whole as they are.
         began_before = self._line.size > 0
         items: list[Item] = [self._line.end(lines[0]), *lines[1:]]
-        if self._is_easy(data) and not began_before:
+        if not began_before and len(data) <= self._max_line and _is_easy(data):
             return items
         cap = self._max_line
         items[1:] = [line if len(line) <= cap else self._line.end(line) for line in lines[1:]]
@@ -110,6 +113,11 @@ class JsonLines:
     def _turn_to_sse(self, lines: list[Item], number: int) -> list[Item]:
         self._read, self._is_plain = _ServerSentEvents(self._max_line).read, False
         return _not_blank(lines[:number]) + self._read(lines[number:])
+
+
+def _is_easy(data: bytes) -> bool:
+    """No line of it ends in a CR, or turns it into SSE."""
+    return b"\r" not in data and b"\ndata:" not in data and not data.startswith(b"data:")
 
 
 def _without(prefix: bytes, line: Item) -> Item:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from mobox.delivery import sse
 from mobox.errors import PluginError
 from mobox.events import Done, LogEntry, Raw
-from mobox.formatters import format_all, get_formatter, profiles_of, protocols
+from mobox.formatters import get_formatter, in_batches, profiles_of, protocols
 from mobox.parsers import check_framework, frameworks
 from mobox.pipeline import Recorder
 
@@ -89,10 +89,11 @@ def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
     """The frames for each read of `source`, as soon as it is read."""
     recorder = Recorder(arguments.framework)
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
+    tell = in_batches(formatter)
 
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
-        return sse.encode(format_all(formatter, entries))
+        return sse.encode(tell(entries))
 
     while data := source.read1(READ):  # type: ignore[attr-defined]
         yield frames(recorder.read(data))

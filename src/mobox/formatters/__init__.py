@@ -21,6 +21,7 @@ __all__ = [
     "FormatterFactory",
     "format_all",
     "get_formatter",
+    "in_batches",
     "profiles_of",
     "protocols",
 ]
@@ -58,13 +59,17 @@ class FormatterFactory(Protocol):
 
 
 def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]:
-    """The documents that tell `entries`; a formatter may have a quicker way for many of them."""
-    quicker: Callable[[Sequence[LogEntry]], list[bytes]] | None
-    quicker = getattr(formatter, "format_all", None)
-    if quicker is None:
+    """The documents that tell `entries`."""
+    return in_batches(formatter)(entries)
+
+
+def in_batches(formatter: Formatter) -> Callable[[Sequence[LogEntry]], list[bytes]]:
+    """`format` for many entries at once; a formatter may have a way of its own, `format_all`."""
+
+    def one_by_one(entries: Sequence[LogEntry]) -> list[bytes]:
         return [document for entry in entries for document in formatter.format(entry)]
-    documents: list[bytes] = quicker(entries)
-    return documents
+
+    return getattr(formatter, "format_all", one_by_one)
 
 
 def get_formatter(protocol: str, message_id: str, profile: str | None = None) -> Formatter:

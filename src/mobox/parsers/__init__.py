@@ -89,6 +89,14 @@ class EventParser:
         except NotJson as problem:
             return [json_text.kept(line, str(problem))]
 
+    def more(self, line: bytes) -> StreamEvent | None:
+        """What `line` means if it says more of the block that the line before was about.
+
+        `None`, with nothing changed, if it may mean something else, or for a framework that has no
+        short way: then `feed_line` tells.
+        """
+        return None
+
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> list[StreamEvent]:
         """What one read brought: lines of JSON, and events that stand for what is none."""
         feed = self.feed_line

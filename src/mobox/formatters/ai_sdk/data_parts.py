@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import msgspec
+from msgspec import Struct
+
 from mobox.events import (
     JSON,
     InputRequest,
@@ -42,6 +45,19 @@ _OURS = {"usage", "todos", "status", "retract", "input", "subagent", "step", "fi
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
+class _Usage(Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    total_tokens: int | None = None
+    cost_usd: float | None = None
+    is_total: bool
+    duration_ms: int | float | None = None
+    num_turns: int | None = None
+
+
 def todos(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
     """The plan as it is now: the run's, or that of the subagent whose scope `owner` is."""
     told = [
@@ -59,19 +75,20 @@ def usage(totals: Totals) -> bytes:
 
 def usage_data(totals: Totals) -> dict[str, JSON]:
     """Tokens and costs in the AI SDK's words."""
-    told = {
-        "inputTokens": totals.input,
-        "outputTokens": totals.output,
-        "cachedInputTokens": totals.cache_read,
-        "cacheWriteTokens": totals.cache_write,
-        "reasoningTokens": totals.reasoning,
-        "totalTokens": totals.total,
-        "costUsd": totals.cost_usd,
-        "isTotal": totals.is_total,
-        "durationMs": totals.duration_ms,
-        "numTurns": totals.num_turns,
-    }
-    return known(told)
+    told = _Usage(
+        input_tokens=totals.input,
+        output_tokens=totals.output,
+        cached_input_tokens=totals.cache_read,
+        cache_write_tokens=totals.cache_write,
+        reasoning_tokens=totals.reasoning,
+        total_tokens=totals.total,
+        cost_usd=totals.cost_usd,
+        is_total=totals.is_total,
+        duration_ms=totals.duration_ms,
+        num_turns=totals.num_turns,
+    )
+    data: dict[str, JSON] = msgspec.to_builtins(told)
+    return data
 
 
 def step(start: StepStart, end: StepEnd | None = None) -> bytes:

@@ -11,7 +11,7 @@ docs/ai-sdk.md has the tables, and where the real clients differ from the docume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks, line_of
@@ -70,8 +70,11 @@ __all__ = ["AISDKFormatter"]
 
 Chunks = list[bytes]
 Writer = Callable[["AISDKFormatter", Any], Chunks]
+Stretch = tuple[str | None, type[StreamEvent] | None, bytes]
+"""The id and the class of deltas that come one after the other, and how their chunks begin."""
+NO_STRETCH: Stretch = (None, None, b"")
 
-_ENDS = {EventType.TEXT_END, EventType.THINKING_END}
+_TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 
 
 class AISDKFormatter:
@@ -98,49 +101,50 @@ class AISDKFormatter:
         self._subagents: dict[str | None, SubagentStart] = {}
         self._approvals = Approvals(self._profile, self._tools)
         self._retracted: list[str] = []
+        self._stretch = NO_STRETCH
 
     def format(self, entry: LogEntry) -> Chunks:
         """The chunks that tell `entry`."""
-        event = entry.event
-        part = self._parts.find(event.id)
-        if part is not None and part.told_by is type(event):  # a delta: nine of ten events
-            part.empty = False
-            return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
-        self._ts = entry.ts
-        chunks = self._turn_to(event) + self.WRITERS[event.type](self, event)
-        if event.type is not EventType.DONE:
-            self._steps.saw(chunks)
-        return chunks
+        return self.format_all((entry,))
 
-    def format_all(self, entries: Sequence[LogEntry]) -> Chunks:
-        """`format` for the entries of one read."""
-        if len(entries) == 1:
-            return self.format(entries[0])
+    def format_all(self, entries: Iterable[LogEntry]) -> Chunks:
+        """`format` for the entries of one read. Nine of ten are deltas that go on with a part."""
         chunks: Chunks = []
-        append = chunks.append
-        block: str | None = None  # of the event before
-        delta_class: type[StreamEvent] | None = None  # of that block, if that was a delta
-        prefix = b""
+        block, delta_class, prefix = self._stretch
         for entry in entries:
             event = entry.event
             if event.id is block and type(event) is delta_class:
-                append(prefix + encode(event.delta) + b"}")  # type: ignore[attr-defined]
+                chunks.append(prefix + encode(event.delta) + b"}")  # type: ignore[attr-defined]
             else:
-                chunks += self.format(entry)
-                block, delta_class, prefix = self._goes_on(event)
+                chunks += self._write(entry)
+                block, delta_class, prefix = self._stretch = self._stretch_after(event)
         return chunks
 
-    def _goes_on(self, event: StreamEvent) -> tuple[str | None, type[StreamEvent] | None, bytes]:
+    def _write(self, entry: LogEntry) -> Chunks:
+        event = entry.event
+        part = self._parts.find(event.id)
+        if part is not None and part.told_by is type(event):
+            part.empty = False
+            return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
+        self._ts = entry.ts
+        kind = event.type
+        turn = self._turn_to(event) if kind in _TURNS else []
+        chunks = turn + self.WRITERS[kind](self, event)
+        self._steps.saw(chunks)
+        return chunks
+
+    def _stretch_after(self, event: StreamEvent) -> Stretch:
         """What the next event is, if it is more of the same, and how its chunk begins."""
+        part = self._parts.find(event.id)
+        if part is not None and part.told_by is type(event):  # it has begun to be told
+            return event.id, part.told_by, part.prefix
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, self._tools.prefix_of(event)
-        part = self._parts.find(event.id)
-        if part is None or part.told_by is not type(event):
-            return None, None, b""
-        return event.id, part.told_by, part.prefix
+        return NO_STRETCH
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
+        self._stretch = NO_STRETCH
         chunks = [*self._approvals.open(), *self._close_parts(), *self._steps.finish()]
         return [*chunks, self._finish("tool"), DONE]
 
@@ -221,8 +225,6 @@ class AISDKFormatter:
     # Blocks without a name: Processing, and the notes of subagents
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
-        if event.type not in BLOCK_OF or event.type in _ENDS:
-            return []
         move = self._blocks.turn_to(event)
         chunks: Chunks = []
         if move.closed is not None and move.closed.id in self._parts:

@@ -24,8 +24,8 @@ class _Chunk(Struct):
 _decode = msgspec.json.Decoder(_Chunk).decode
 _BLOCKS = {"text-start", "reasoning-start", "tool-input-start"}
 _OTHERS = {"source-url", "source-document", "file"}
-_ADDS = tuple(b'{"type":"%b' % kind.encode() for kind in sorted(_BLOCKS | _OTHERS | {"data-"}))
-"""How the chunks begin that may add a part; the others, a result of megabytes, are not read."""
+_ADDING = tuple(f'{{"type":"{kind}'.encode() for kind in (*_BLOCKS, *_OTHERS, "data-"))
+"""How a chunk begins that may add a part: its type comes first."""
 
 
 class Steps:
@@ -63,7 +63,10 @@ class Steps:
 
     def saw(self, chunks: Chunks) -> None:
         """Keep in mind the parts that these chunks add at the client: blocks by id."""
-        for added in [_decode(each) for each in chunks if each.startswith(_ADDS)]:
+        for document in chunks:
+            if not document.startswith(_ADDING):
+                continue
+            added = _decode(document)
             if added.type in _BLOCKS:
                 self._added.add(added.call or added.id)
             elif added.type in _OTHERS or self._is_new_data(added):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mobox import json_text
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Raw, Start, StreamEvent
+from mobox.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
@@ -19,6 +20,7 @@ from mobox.parsers.claude.reasons import reason_of_message
 from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
 from mobox.parsers.claude.todos import ToldPlan
+from mobox.parsers.claude.wire import ContentBlockDelta
 
 __all__ = ["ClaudeParser"]
 
@@ -53,6 +55,7 @@ class ClaudeParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._messages = Messages(prefix)
+        self._content = self._messages.content
         self._session = Session(prefix)
         self._plan = ToldPlan()
         self._started = False
@@ -61,27 +64,48 @@ class ClaudeParser(EventParser):
         """Take one line of JSON."""
         return self.feed_lines([line])
 
+    def more(self, line: bytes) -> StreamEvent | None:
+        index, hears, tells, name, hoard = self._content.stretch
+        if hears is None or len(line) > SHORT:
+            return None
+        try:
+            typed: Any = _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        if type(typed) is ContentBlockDelta and typed.index == index:
+            delta: Any = typed.delta
+            if type(delta) is hears and (said := delta.said):
+                if hoard is not None:
+                    hoard.append(said)
+                event: StreamEvent = tells(id=name, delta=said)
+                return event
+        return None
+
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
-        """Take what one read brought. Most of a stream is deltas: there is a short way for them."""
+        """Take what one read brought. Most lines are more of the same block: a short way is theirs.
+
+        It does what the long way would do, which for such a line ends in `Content.delta`.
+        """
         events: Events = []
-        open_at, append, delta_line = self._messages.open_at, events.append, wire.ContentBlockDelta
+        index, hears, tells, name, hoard = self._content.stretch
+        line: Any
         for line in lines:
-            if not isinstance(line, bytes):
-                append(line)
-                continue
             try:
-                typed: Any = _decode(line) if len(line) <= json_text.SHORT else _typed(line)
+                typed: Any = _decode(line) if len(line) <= SHORT else _typed(line)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 typed = None  # the long way tells what it is
-            if type(typed) is delta_line:
-                block = open_at(typed.index)
+            except TypeError:  # an event already, which has no length
+                events.append(line)
+                continue
+            if type(typed) is ContentBlockDelta and typed.index == index:
                 delta: Any = typed.delta
-                if block is not None and block.hears is type(delta) and (said := delta.said):
-                    if block.hoards:
-                        block.parts.append(said)
-                    append(block.tells(id=block.id, delta=said))
+                if type(delta) is hears and (said := delta.said):
+                    if hoard is not None:
+                        hoard.append(said)
+                    events.append(tells(id=name, delta=said))
                     continue
             events += self._read_typed(line, typed)
+            index, hears, tells, name, hoard = self._content.stretch
         return events
 
     def _read_typed(self, line: bytes, typed: Any) -> Events:

@@ -58,22 +58,26 @@ SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
 }
 """The deltas that most of a stream is made of: what a block hears of them, and what it tells."""
 
+Stretch = tuple[int | None, Any, Any, str, list[str] | None]
+"""Deltas of one block that come one after the other: its index, what it hears, what it tells, its
+id, and where a tool keeps the pieces, which are one value in the end."""
+
+NO_STRETCH: Stretch = (None, None, None, "", None)
+
 
 class _Block:
     """A content block that has not stopped."""
 
-    __slots__ = ("hears", "hoards", "id", "kind", "parts", "provider", "tells", "whole")
+    __slots__ = ("id", "kind", "parts", "provider", "stretch", "whole")
 
-    def __init__(self, name: str, kind: str, whole: JSON = None) -> None:
+    def __init__(self, index: int, name: str, kind: str, whole: JSON = None) -> None:
         self.id = name
         self.kind = kind
-        self.hears: Any
-        self.tells: Any
-        self.hears, self.tells = SPEECH.get(kind, (None, None))
-        self.hoards = kind == "tool"  # its pieces are one value in the end
         self.whole = whole  # what the start said the block will be
         self.parts: list[str] = []
         self.provider: dict[str, JSON] = {}
+        hears, tells = SPEECH.get(kind, (None, None))
+        self.stretch = (index, hears, tells, name, self.parts if kind == "tool" else None)
 
 
 class Content:
@@ -85,8 +89,8 @@ class Content:
         self._message = message
         self._scope = scope
         self._blocks: dict[int, _Block] = {}
-        self.open_at = self._blocks.get
-        """The block that is open at an index; `None` if there is none."""
+        self.stretch = NO_STRETCH
+        """What the next line is if it says more of the block that the last one was about."""
         self._tools: set[str] = set()  # over all messages
         self._files: set[str | None] = set()  # too
 
@@ -94,6 +98,7 @@ class Content:
         """Another message: its indexes start again."""
         self._message = message
         self._blocks.clear()
+        self.stretch = NO_STRETCH
         self.told = []
 
     def complete(self, content: list[dict[str, JSON]]) -> Events:
@@ -122,6 +127,7 @@ class Content:
         """The message ended: end the tool inputs that were still coming."""
         tools = [block for block in self._blocks.values() if block.kind == "tool"]
         self._blocks.clear()
+        self.stretch = NO_STRETCH
         return [self._end_of_input(block) for block in tools]
 
     # Content blocks: start
@@ -134,7 +140,8 @@ class Content:
         return opens(self, line, self._block_name(line.index))
 
     def _open(self, index: int, name: str, kind: str, whole: JSON = None) -> _Block:
-        block = self._blocks[index] = _Block(name, kind, whole)
+        block = self._blocks[index] = _Block(index, name, kind, whole)
+        self.stretch = block.stretch
         self.told.append(name)
         return block
 
@@ -259,6 +266,7 @@ class Content:
             kind = IMPLIED.get(type(line.delta), "text")
             block = self._open(line.index, self._block_name(line.index), kind)
         delta = line.delta
+        self.stretch = block.stretch
         if block.kind == "unknown":
             raise NotUnderstood
         return self.DELTAS[type(delta)](self, block, delta)
@@ -295,6 +303,7 @@ class Content:
     # Content blocks: stop
 
     def stop(self, line: wire.ContentBlockStop) -> Events:
+        self.stretch = NO_STRETCH
         block = self._blocks.pop(line.index, None)
         if block is None or block.kind == "unknown":
             raise NotUnderstood

@@ -33,6 +33,7 @@ __all__ = ["Messages"]
 
 Events = list[StreamEvent]
 
+_COUNTED = frozenset(wire.Usage.__struct_fields__)
 RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}
 
 
@@ -49,9 +50,7 @@ class Messages:
         self._message: str | None = None
         self._seen: dict[str, int] = {}
         self._count = 0
-        self._content = Content(f"{prefix}message", scope)
-        self.open_at = self._content.open_at
-        """The block that is open at an index; `None` if there is none."""
+        self.content = Content(f"{prefix}message", scope)
         self._usage: dict[str, JSON] = {}
         self._model: str | None = None
         self._ending: dict[str, JSON] = {}
@@ -73,16 +72,16 @@ class Messages:
 
     def _whole_block(self, block: dict[str, JSON]) -> Events:
         """One block of a whole message; the others do not depend on its being understood."""
-        index = len(self._content.told)
+        index = len(self.content.told)
         try:
-            start = self._content.start(wire.ContentBlockStart(index, block))
-            return [*start, *self._content.stop(wire.ContentBlockStop(index))]
+            start = self.content.start(wire.ContentBlockStart(index, block))
+            return [*start, *self.content.stop(wire.ContentBlockStop(index))]
         except (NotUnderstood, ValidationError):
             return [Raw(scope=self._scope, raw=block)]
 
     def complete(self, message: wire.WholeMessage) -> Events:
         """A message that is being streamed, told whole: its tools may run from here on."""
-        return self._content.complete(message.content)
+        return self.content.complete(message.content)
 
     def settle(self) -> Events:
         """The agent has ended its turn: nothing that broke off will be sent again."""
@@ -91,7 +90,7 @@ class Messages:
 
     def close(self) -> Events:
         """The stream ended: end the tool inputs that were still coming."""
-        return self._content.close()
+        return self.content.close()
 
     # Messages
 
@@ -99,7 +98,7 @@ class Messages:
         if line.message.usage is not None:
             convert(line.message.usage, wire.Usage)  # a broken line must not begin a message
         if self.streaming and self.stop_reason is None and line.message.id != self._message:
-            self._broken = tuple(self._content.told)
+            self._broken = tuple(self.content.told)
         before = self._leave_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True
@@ -107,7 +106,7 @@ class Messages:
         self._message = self._unique(line.message.id or f"{self._prefix}message_{self._count}")
         self._model = line.message.model
         self._usage, self._ending, self.stop_reason = {}, {}, None
-        self._content.begin(self._message)
+        self.content.begin(self._message)
         step = StepStart(id=self._message, scope=self._scope, kind="turn", number=self._count)
         return [*before, step, *self._use(line.message.usage)]
 
@@ -126,7 +125,7 @@ class Messages:
     def _message_stop(self, _line: wire.MessageStop) -> Events:
         if self.stop_reason is not None:
             return self._leave_message("ok")
-        self._broken = tuple(self._content.told)
+        self._broken = tuple(self.content.told)
         return self._leave_message("interrupted")
 
     def _retract(self) -> Events:
@@ -137,7 +136,7 @@ class Messages:
     def _leave_message(self, status: Any) -> Events:
         if self._message is None:
             return []
-        events = self._content.leave()
+        events = self.content.leave()
         provider = {VENDOR: self._ending} if self._ending else None
         end = StepEnd(
             id=self._message,
@@ -168,7 +167,7 @@ class Messages:
         counted = convert(self._usage, wire.Usage)
         read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens
         details = counted.output_tokens_details
-        rest = {k: v for k, v in self._usage.items() if k not in wire.Usage.__struct_fields__}
+        rest = {name: self._usage[name] for name in self._usage if name not in _COUNTED}
         return [
             Usage(
                 id=self._message,
@@ -203,13 +202,13 @@ class Messages:
         return []
 
     def _start(self, line: wire.ContentBlockStart) -> Events:
-        return self._content.start(line)
+        return self.content.start(line)
 
     def _delta(self, line: wire.ContentBlockDelta) -> Events:
-        return self._content.delta(line)
+        return self.content.delta(line)
 
     def _stop(self, line: wire.ContentBlockStop) -> Events:
-        return self._content.stop(line)
+        return self.content.stop(line)
 
     LINES: ClassVar[dict[type[wire.Line], Callable[[Messages, Any], Events]]] = {
         wire.ContentBlockDelta: _delta,

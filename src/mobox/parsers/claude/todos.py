@@ -119,6 +119,9 @@ class Todos:
     }
 
 
+_CALLS = {ToolUseStart, ToolUseEnd}
+
+
 class Plans:
     """The lists of a session, by the scope of the agent whose plan it is."""
 
@@ -141,6 +144,8 @@ class ToldPlan:
 
     def follow(self, events: list[StreamEvent]) -> list[StreamEvent]:
         """`events`, with what they do to the plan."""
+        if _CALLS.isdisjoint(map(type, events)):
+            return events
         told: list[StreamEvent] = []
         for event in events:
             told.append(event)

@@ -1,0 +1,216 @@
+"""Deltas that come one after the other take a short way at every stage: it changes nothing.
+
+The short ways know a block by the very string that is its id, or by its place in Claude's message.
+Events that were stored and read back have equal ids but others, and raw events that are JSON values
+already have no line: both take the long way, and are what the short one is compared with.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mobox import LogEntry, Recorder
+from mobox.capture.jsonlines import JsonLines
+from mobox.events import Done, Error, Paused, Start, Text, TextDelta, decode, encode
+from mobox.formatters import get_formatter, in_batches
+from mobox.json_text import SHORT
+from mobox.lifecycle import Lifecycle
+from mobox.parsers import get_parser
+from strategies import Events, endings, events, logs, numbered, runs
+
+THOROUGH = settings(max_examples=150, deadline=None)
+
+INDEXES = st.sampled_from([0, 0, 0, 1])
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "text", "text": ""},
+    {"type": "text", "text": "So "},
+    {"type": "thinking", "thinking": "", "signature": "s"},
+    {"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {}},
+    {"type": "tool_use", "id": "toolu_2", "name": "TodoWrite", "input": {}},
+    {"type": "unheard_of"},
+    {"type": "text", "text": 7},
+]
+DELTAS: list[dict[str, Any]] = [
+    {"type": "text_delta", "text": 'é "🙂"\n'},
+    {"type": "text_delta", "text": "more"},
+    {"type": "text_delta", "text": ""},
+    {"type": "text_delta", "text": SHORT * "long "},
+    {"type": "text_delta", "text": "x", "deep": json.loads("[" * 201 + "]" * 201)},
+    {"type": "text_delta"},
+    {"type": "thinking_delta", "thinking": "hm"},
+    {"type": "signature_delta", "signature": "s"},
+    {"type": "input_json_delta", "partial_json": '{"todos": ['},
+    {"type": "input_json_delta", "partial_json": "]}"},
+    {"type": "citations_delta", "citation": {"type": "page", "url": "https://example.org"}},
+    {"type": "unheard_of"},
+]
+OTHERS: list[dict[str, Any]] = [
+    {"type": "message_start", "message": {"id": "msg_1", "usage": {"output_tokens": 1}}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    {"type": "message_stop"},
+    {"type": "ping"},
+    {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+    {"type": "text", "data": {"content": "emitted"}},
+]
+NOISE = [b"", b"   ", b"no JSON", b'{"type": "ping"} {"type": "ping"}', b"\xff", b"7"]
+
+
+def line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def delta(index: int, more: dict[str, Any]) -> bytes:
+    return line({"type": "content_block_delta", "index": index, "delta": more})
+
+
+MESSAGE = [line(value) for value in (OTHERS[0], OTHERS[2])]
+
+starts = st.builds(
+    lambda index, block: line(
+        {"type": "content_block_start", "index": index, "content_block": block}
+    ),
+    INDEXES,
+    st.sampled_from(BLOCKS),
+)
+deltas = st.builds(delta, INDEXES, st.sampled_from(DELTAS))
+said = st.builds(delta, st.just(0), st.sampled_from(DELTAS[:2]))
+stops = st.builds(lambda index: line({"type": "content_block_stop", "index": index}), INDEXES)
+rest = st.sampled_from([*map(line, OTHERS), *NOISE])
+endings_of_lines = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b" \n"])
+kinds = [starts, deltas, said, said, said, stops, st.sampled_from(MESSAGE), rest]
+bodies = st.lists(st.tuples(st.one_of(kinds), endings_of_lines), max_size=25).map(
+    lambda parts: [text + end for text, end in parts]
+)
+
+
+MORE = delta(0, DELTAS[1])
+INPUT = delta(0, DELTAS[-4])
+CALL = line({"type": "content_block_start", "index": 0, "content_block": BLOCKS[3]})
+START, STOP = MESSAGE[0], MESSAGE[1]
+ENDED: list[list[bytes]] = [
+    [MORE, MORE, START, MORE],
+    [START, MORE, MORE, STOP, MORE],
+    [START, MORE, MORE, line({"type": "content_block_stop", "index": 0}), MORE],
+    [START, CALL, INPUT, INPUT, STOP, INPUT],
+    [MORE, MORE, MORE.replace(b", ", b",\n"), MORE],
+    [MORE, MORE, MORE + b" " + MORE, MORE],
+]
+"""What a stretch must not go on after, or with."""
+
+
+def recorded(*reads: bytes) -> list[LogEntry]:
+    recorder = Recorder("claude")
+    return [entry for data in reads for entry in recorder.read(data)] + recorder.close()
+
+
+def stored(entry: LogEntry) -> LogEntry:
+    """The same entry, with strings of its own."""
+    return decode(encode(entry))
+
+
+@pytest.mark.parametrize("lines", ENDED)
+def test_a_stretch_ends_where_its_block_does(lines: list[bytes]) -> None:
+    reads = [text + b"\n" for text in lines]
+    recorder = Recorder("claude")
+    by_value = recorder.feed(JsonLines().feed(b"".join(reads))) + recorder.close()
+    assert recorded(*reads) == recorded(b"".join(reads)) == by_value
+
+
+def test_a_line_is_not_taken_before_it_ends() -> None:
+    lines = [MORE + b"\n", MORE + b"\n", MORE + b" and more\n"]
+    assert recorded(*lines) == recorded(*lines[:2], MORE, b" and more\n")
+
+
+@THOROUGH
+@given(bodies, st.lists(st.integers(0, 5000), max_size=5))
+def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
+    recorder = Recorder("claude")
+    values = JsonLines().feed(b"".join(lines))
+    by_value = [entry for value in values for entry in recorder.feed([value])] + recorder.close()
+    assert recorded(*lines) == by_value
+    body = b"".join(lines)
+    assert recorded(body) == by_value
+    places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
+    assert recorded(*(body[a:b] for a, b in pairwise(places))) == by_value
+
+
+@THOROUGH
+@given(bodies)
+def test_lines_and_values_may_take_turns(lines: list[bytes]) -> None:
+    mixed, by_value, values = Recorder("claude"), Recorder("claude"), JsonLines()
+    for number, text in enumerate(lines):
+        raws = values.feed(text)
+        told = by_value.feed(raws)
+        assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
+    assert mixed.close() == by_value.close()
+
+
+@THOROUGH
+@given(events() | runs(), endings())
+def test_a_lifecycle_makes_the_same_log_by_the_long_way(said: Events, done: Done | None) -> None:
+    at_once, one_by_one, long_way = Lifecycle("test"), Lifecycle("test"), Lifecycle("test")
+    passed = [e for s in said for e in ([s] if one_by_one.lets_pass(s) else one_by_one.feed(s))]
+    copies = [stored(LogEntry(1, 1, None, event)).event for event in said]
+    told = [event for copy in copies for event in long_way.feed(copy)]
+    assert at_once.feed_all(said) == passed == told
+    assert at_once.waiting == one_by_one.waiting == long_way.waiting
+    assert at_once.close(done) == one_by_one.close(done) == long_way.close(done)
+
+
+@pytest.mark.parametrize("event", [Error(id="a", message="busy"), Paused(id="a", request_ids=())])
+def test_the_first_word_after_a_halt_takes_the_long_way(event: Error | Paused) -> None:
+    lifecycle, more = Lifecycle("test"), TextDelta(id="a", delta="b")
+    lifecycle.feed_all([Text(id="a"), more, event])
+    assert not lifecycle.lets_pass(more)
+    lifecycle.feed(more)
+    assert lifecycle.lets_pass(more)
+    assert lifecycle.close()[-1] == Done(reason="truncated")
+
+
+def test_nothing_passes_after_the_end() -> None:
+    lifecycle, more = Lifecycle("test"), TextDelta(id="a", delta="b")
+    lifecycle.feed_all([Text(id="a"), more])
+    lifecycle.close()
+    assert not lifecycle.lets_pass(more)
+
+
+@pytest.mark.parametrize("profile", ["v5", "v6", "v7"])
+@THOROUGH
+@given(log=logs(), place=st.integers(0, 30))
+def test_a_formatter_tells_the_same_by_the_long_way(
+    profile: str, log: list[LogEntry], place: int
+) -> None:
+    short, long_way = (get_formatter("ai-sdk", "msg_1", profile) for _ in range(2))
+    tell = in_batches(short)
+    told = [*tell(log[:place]), *short.resume(), *tell(log[place:])]
+    assert told == [
+        *(document for entry in log[:place] for document in long_way.format(stored(entry))),
+        *long_way.resume(),
+        *(document for entry in log[place:] for document in long_way.format(stored(entry))),
+    ]
+
+
+def test_a_part_that_a_pause_has_closed_is_not_gone_on_with() -> None:
+    formatter, more = get_formatter("ai-sdk", "msg_1"), TextDelta(id="a", delta="b")
+    in_batches(formatter)(numbered([Start(framework="test"), Text(id="a"), more]))
+    formatter.pause()
+    assert formatter.format(LogEntry(4, 4, None, more)) == []
+
+
+def test_only_a_line_that_goes_on_is_more() -> None:
+    parser, more = get_parser("claude"), delta(0, DELTAS[0])
+    assert parser.more(more) is None
+    parser.feed_line(line({"type": "content_block_start", "index": 0, "content_block": BLOCKS[0]}))
+    assert parser.more(more) == TextDelta(id="message:0", delta=DELTAS[0]["text"])
+    for other in [*DELTAS[2:], *OTHERS]:
+        assert parser.more(line(other)) is None
+        assert parser.more(delta(0, other)) is None
+    assert parser.more(delta(1, DELTAS[0])) is None
+    assert parser.more(b"no JSON") is None
+    assert get_parser("emitted").more(more) is None
