@@ -35,10 +35,8 @@ from mobox.events import (
     Retract,
     Source,
     Start,
-    StepEnd,
     StepStart,
     StreamEvent,
-    SubagentEnd,
     SubagentStart,
     Text,
     TextDelta,
@@ -49,6 +47,7 @@ from mobox.events import (
     ToolResult,
     ToolUseDelta,
 )
+from mobox.spans import Spans
 
 __all__ = ["AGENT_STARTED", "LETS_WAIT", "Lifecycle"]
 
@@ -60,19 +59,12 @@ Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
 NO_STRETCH: Stretch = (None, None, None)
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
-_END_OF: dict[type[StreamEvent], type[StreamEvent]] = {
-    Text: TextEnd,
-    Thinking: ThinkingEnd,
-    StepStart: StepEnd,
-    SubagentStart: SubagentEnd,
+_OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
+    TextDelta: Text,
+    TextEnd: Text,
+    ThinkingDelta: Thinking,
+    ThinkingEnd: Thinking,
 }
-_OPENING_OF = {other: opening for opening, other in [*_DELTA_OF.items(), *_END_OF.items()]}
-_INTERRUPTED: dict[type[StreamEvent], dict[str, Any]] = {
-    TextEnd: {"interrupted": True},
-    StepEnd: {"status": "interrupted"},
-    SubagentEnd: {"status": "interrupted"},
-}
-_SPAN_PREFIXES: dict[type[StreamEvent], str] = {StepStart: "step", SubagentStart: "subagent"}
 _SPEECH = {
     EventType.TEXT,
     EventType.TEXT_DELTA,
@@ -118,8 +110,8 @@ class Lifecycle:
         self._failed = False  # the last that was said is an error
         self._blocks = Blocks()
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
-        self._spans: dict[tuple[type[StreamEvent], str], StreamEvent] = {}  # steps and subagents
         self._names = Names()
+        self._spans = Spans(self._names)
         self._retracted: set[str] = set()
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
@@ -253,8 +245,7 @@ class Lifecycle:
         for name in list(self._open):
             yield self._end_block(name, interrupted=done.reason not in _AGENTS_OWN_REASONS)
         yield from self._calls.interrupt_all(handed_over=done.reason == "tool")
-        for span in reversed(self._spans.values()):
-            yield _end_of(span, interrupted=True)
+        yield from self._spans.interrupt_all()
         yield done
 
     # Blocks
@@ -312,29 +303,9 @@ class Lifecycle:
     # Steps and subagents
 
     def _start_span(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
-        kind = type(event)
         if isinstance(event, StepStart) and event.kind == "turn" and not event.scope:
             self._proposal = None  # the agent goes on: how this turn ends is yet to be said
-        name = event.id or self._names.fresh(_SPAN_PREFIXES[kind])
-        if (kind, name) in self._spans:
-            yield _end_of(self._spans.pop((kind, name)))
-        event = named(event, name)
-        self._spans[kind, name] = event
-        yield event
-
-    def _end_span(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
-        opening = _OPENING_OF[type(event)]
-        name = event.id if event.id is not None else self._last_span(opening)
-        start = self._spans.pop((opening, name or ""), None)
-        if start is None:
-            return
-        event = named(event, name)
-        if isinstance(event, SubagentEnd) and isinstance(start, SubagentStart):
-            event = replace(event, agent=event.agent or start.agent)
-        yield event
-
-    def _last_span(self, opening: type[StreamEvent]) -> str | None:
-        return next((name for kind, name in reversed(self._spans) if kind is opening), None)
+        return self._spans.start(event)
 
     # The rest
 
@@ -376,9 +347,9 @@ class Lifecycle:
         EventType.TOOL_USE_END: lambda run, event: run._calls.end(event),
         EventType.TOOL_RESULT: lambda run, event: run._calls.add_result(event),
         EventType.STEP_START: _start_span,
-        EventType.STEP_END: _end_span,
+        EventType.STEP_END: lambda run, event: run._spans.end(event),
         EventType.SUBAGENT_START: _start_span,
-        EventType.SUBAGENT_END: _end_span,
+        EventType.SUBAGENT_END: lambda run, event: run._spans.end(event),
         EventType.SOURCE: _cite,
         EventType.INPUT_REQUEST: _request,
         EventType.RETRACT: _retract,
@@ -402,11 +373,9 @@ def _paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:
 
 
 def _end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
-    end: Any = _END_OF[type(opening)]
-    how = _INTERRUPTED.get(end, {}) if interrupted else {}
-    who = {"agent": opening.agent} if isinstance(opening, SubagentStart) else {}
-    event: StreamEvent = end(id=opening.id, scope=opening.scope, **who, **how)
-    return event
+    if isinstance(opening, Text):
+        return TextEnd(id=opening.id, scope=opening.scope, interrupted=interrupted)
+    return ThinkingEnd(id=opening.id, scope=opening.scope)
 
 
 def _stray(event: StreamEvent) -> Raw:
