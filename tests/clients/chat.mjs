@@ -152,6 +152,12 @@ function takeFrames(text, most) {
   return [text.slice(0, end), frames];
 }
 
+/** What docs/ai-sdk.md recommends where other calls may be open when a person is asked. */
+function allAnswered({ messages }) {
+  const states = (messages.at(-1)?.parts ?? []).map((part) => part.state);
+  return states.includes("approval-responded") && !states.includes("approval-requested");
+}
+
 class Session {
   constructor(ai, { api, chatId, messages, run, auto }) {
     class Chat extends ai.AbstractChat {}
@@ -170,9 +176,8 @@ class Session {
         fetch: this.wire.fetch,
         prepareReconnectToStreamRequest: run ? () => ({ api: resumeAt }) : undefined,
       }),
-      sendAutomaticallyWhen: auto
-        ? ai.lastAssistantMessageIsCompleteWithApprovalResponses
-        : undefined,
+      sendAutomaticallyWhen:
+        auto === "all answered" ? allAnswered : auto && ai[`lastAssistantMessage${auto}`],
     });
   }
 

@@ -14,6 +14,7 @@ from server.live_server import live_server
 from server.scripted_agent import Gate, Step, emit, pieces, prompt, text
 
 CALL, REQUEST = "call_1", "may_call_1"
+OFFICIAL = "IsCompleteWithApprovalResponses"  # what the client brings to decide when to send
 
 DONE = [emit("tool_result", tool_use_id=CALL, content="deleted"), text("It is gone.")]
 LEFT = [emit("tool_result", tool_use_id=CALL, content="No.", status="denied"), text("It stays.")]
@@ -92,7 +93,7 @@ def assert_answered(
 def test_the_page_that_was_asked_answers(
     frontend: Frontend, chat_id: str, asking: str, approved: bool
 ) -> None:
-    page = frontend.open(chat_id, auto=True)
+    page = frontend.open(chat_id, auto=OFFICIAL)
     assert_asked(page.send(asking))
     report = page.answer(REQUEST, approved)
     assert_answered(report, frontend, chat_id, approved, answers=2)
@@ -101,10 +102,10 @@ def test_the_page_that_was_asked_answers(
 
 @pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
 def test_a_page_that_was_reloaded_answers(frontend: Frontend, chat_id: str, approved: bool) -> None:
-    asked = frontend.open(chat_id, auto=True).send(ASKS)
+    asked = frontend.open(chat_id, auto=OFFICIAL).send(ASKS)
     waiting = frontend.stored(chat_id)
     assert (waiting["messages"], waiting["activeRun"]["status"]) == (asked.messages[:1], "waiting")
-    page = frontend.reload(chat_id, auto=True)
+    page = frontend.reload(chat_id, auto=OFFICIAL)
     resumed = page.resume()
     assert_asked(resumed)
     assert resumed.messages == asked.messages
@@ -112,9 +113,9 @@ def test_a_page_that_was_reloaded_answers(frontend: Frontend, chat_id: str, appr
 
 
 def test_the_first_of_two_pages_answers(frontend: Frontend, chat_id: str) -> None:
-    first = frontend.open(chat_id, auto=True)
+    first = frontend.open(chat_id, auto=OFFICIAL)
     first.send(ASKS)
-    second = frontend.reload(chat_id, auto=True)
+    second = frontend.reload(chat_id, auto=OFFICIAL)
     second.resume()
     assert_answered(first.answer(REQUEST, True), frontend, chat_id, True, answers=2)
     late = second.answer(REQUEST, False)
@@ -129,7 +130,7 @@ def test_a_connection_that_dies_after_the_answer(
     frontend: Frontend, chat_id: str, gate: Gate
 ) -> None:
     waits: Step = ["approve", CALL, [text("Well,"), gate.step, *DONE], LEFT]
-    page = frontend.open(chat_id, auto=True)
+    page = frontend.open(chat_id, auto=OFFICIAL)
     page.send(prompt(*BEFORE, waits))
     page.begin("addToolApprovalResponse", {"id": REQUEST, "approved": True})
     gate.wait()
@@ -147,8 +148,31 @@ def test_a_connection_that_dies_after_the_answer(
     assert again.messages == report.messages
 
 
+@pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
+def test_a_subagent_asks_while_the_call_that_made_it_is_open(
+    frontend: Frontend, chat_id: str, approved: bool
+) -> None:
+    within = [
+        emit("tool_use", id="agent_1", name="task", input={}, kind="agent"),
+        emit("subagent_start", id="agent_1", agent="helper"),
+        emit("tool_use", id=CALL, name="delete_file", input={}, scope=["agent_1"]),
+    ]
+    after = [
+        emit("subagent_end", id="agent_1", agent="helper"),
+        emit("tool_result", tool_use_id="agent_1", content="helped"),
+    ]
+    page = frontend.open(chat_id, auto="all answered")
+    page.send(prompt(*within, APPROVAL, *after, text("Well.")))
+    report = page.answer(REQUEST, approved)
+    assert (report.status, report.error, len(report.requests)) == ("ready", None, 2)
+    assert without_approval(frontend, report.messages) == frontend.stored(chat_id)["messages"]
+    calls = [part["state"] for part in report.messages[-1]["parts"] if "toolCallId" in part]
+    denied = "output-denied" if frontend.profile == "v7" else "output-error"
+    assert calls == ["output-available", "output-available" if approved else denied]
+
+
 def test_who_says_something_else_does_not_answer(frontend: Frontend, chat_id: str) -> None:
-    page = frontend.open(chat_id, auto=True)
+    page = frontend.open(chat_id, auto=OFFICIAL)
     assert_asked(page.send(ASKS))
     report = page.send(prompt(["history"]))
     assert (report.status, report.error) == ("ready", None)
@@ -162,7 +186,7 @@ def test_who_says_something_else_does_not_answer(frontend: Frontend, chat_id: st
 
 @pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
 def test_a_run_that_waits_can_be_stopped(frontend: Frontend, chat_id: str, asking: str) -> None:
-    page = frontend.open(chat_id, auto=True)
+    page = frontend.open(chat_id, auto=OFFICIAL)
     page.send(asking)
     assert frontend.post(chat_id, "stop").is_success
     report = page.send(prompt(["history"]))
@@ -183,7 +207,7 @@ def started_anew(
 ) -> Iterator[tuple[Frontend, list[Json]]]:
     """A server that ended while a run of this chat waited, and the next one on the same data."""
     with live_server(data, "--agents", agents) as before:
-        asked = frontend.at(before).open(chat_id, auto=True).send(ASKS)
+        asked = frontend.at(before).open(chat_id, auto=OFFICIAL).send(ASKS)
         assert_asked(asked)
         before.signal(how)
         before.wait()
@@ -202,11 +226,11 @@ def test_an_answer_after_a_restart_is_as_good(
     how: signal.Signals,
     approved: bool,
 ) -> None:
-    unbroken = frontend.open(chat_id, auto=True)
+    unbroken = frontend.open(chat_id, auto=OFFICIAL)
     unbroken.send(ASKS)
     expected = unbroken.answer(REQUEST, approved).messages[-1]
     with started_anew(tmp_path / "data", agents, frontend, chat_id, how) as (again, messages):
-        page = again.reload(chat_id, auto=True)
+        page = again.reload(chat_id, auto=OFFICIAL)
         assert page.resume().messages == messages
         report = page.answer(REQUEST, approved)
         assert_answered(report, again, chat_id, approved)
@@ -221,7 +245,7 @@ def test_a_page_that_was_open_over_the_restart_answers(
         again,
         messages,
     ):
-        page = again.open(chat_id, messages=messages, auto=True)
+        page = again.open(chat_id, messages=messages, auto=OFFICIAL)
         assert_answered(page.answer(REQUEST, True), again, chat_id, True)
 
 
