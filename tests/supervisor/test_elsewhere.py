@@ -175,6 +175,31 @@ def test_an_agent_dies_whose_chat_was_deleted_elsewhere(tmp_path: Path) -> None:
     assert list(tmp_path.glob("logs/*")) == []
 
 
+def test_an_agent_that_goes_on_by_itself_is_cancelled_where_its_chat_has_gone_on(
+    tmp_path: Path,
+) -> None:
+    code = """
+        emit_input_request(id="r1")
+        emit_paused("r1")
+        wait_for("go")
+        emit_text("I could not wait")
+    """
+    agent = write_agent(tmp_path / "restless", code)
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, agent)
+            begun = await here.begin()
+            await here.until_it_waits(begun)
+            await elsewhere.store.begin_turn("ann", submit("and?", "m2"), "restless", "emitted")
+            (here.state / "go").touch()
+            events = await here.until_it_ends(begun)
+            assert (reason_of(events), text_of(events)) == ("cancelled", "")
+            assert InputResponse(id="r1", decision="cancelled") in events
+
+    run(scenario())
+
+
 # Servers that died
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mobox.catalog import Agent
+from mobox.catalog import Agent, Catalog
 from mobox.errors import (
     KeyReused,
     LogDeleted,
@@ -20,7 +20,8 @@ from mobox.errors import (
     UnknownAgent,
 )
 from mobox.events import Raw, Start, Status, ToolResult
-from mobox.supervisor import Limits
+from mobox.storage import open_storage
+from mobox.supervisor import Limits, Supervisor
 from mobox.turn import Action, Cut, Place, Request
 from supervisor.stage import (
     QUIET,
@@ -248,6 +249,20 @@ def test_a_framework_that_nobody_knows_is_an_error(tmp_path: Path, url: str, ech
             events = await stage.until_it_ends(await stage.begin())
             assert (reason_of(events), error_of(events).code) == ("error", "internal")
             assert processes_under(tmp_path) == []
+
+    run(scenario())
+
+
+def test_the_agents_of_this_repository_run_as_they_are(tmp_path: Path) -> None:
+    agents = Path(__file__).parents[2] / "agents"
+
+    async def scenario() -> None:
+        store = await open_storage("memory:")
+        async with Supervisor(store, Catalog.load(agents), tmp_path) as supervisor:
+            stage = Stage(tmp_path, store, supervisor)
+            events = await stage.until_it_ends(await stage.begin(submit("text Hi!", agent="demo")))
+            assert (text_of(events), reason_of(events)) == ("Hi!", "stop")
+        await store.close()
 
     run(scenario())
 
