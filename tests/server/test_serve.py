@@ -315,7 +315,7 @@ def test_the_page_lists_the_routes(tmp_path: Path) -> None:
     async def routes() -> set[str]:
         async with open_services(Settings(data=tmp_path, database_url="memory:")) as services:
             found = [route for route in create_app(services).routes if isinstance(route, Route)]
-            return {f"{m} {r.path}" for r in found for m in (r.methods or ()) if m != "HEAD"}
+            return {f"{m} {r.path_format}" for r in found for m in (r.methods or ()) if m != "HEAD"}
 
     told = re.findall(r"`((?:GET|POST|PATCH|DELETE) /[^`]*)`", PAGE.read_text())
     assert set(told) == asyncio.run(routes())
