@@ -353,21 +353,21 @@ def test_an_answer_that_cannot_be_stored_can_be_given_again(tmp_path: Path, aske
     run(scenario())
 
 
-def test_who_looks_around_goes_on_when_the_store_is_back(tmp_path: Path, sleeper: Agent) -> None:
+def test_who_looks_around_goes_on_when_the_store_is_back(
+    tmp_path: Path, sleeper: Agent, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02, busy_seconds=0)
+
     async def scenario() -> None:
         limits = Limits(look=0.01, sweep=0.01)
-        async with staged(tmp_path, sleeper, limits=limits, settings=LOCKED) as stage:
-            (tmp_path / "mobox.db").rename(tmp_path / "moved")
-            (tmp_path / "mobox.db").mkdir()
-            with pytest.raises(StorageError):
-                for _ in range(8):  # until it is a reader that has no connection yet
-                    await stage.store.stopping()
-            (tmp_path / "mobox.db").rmdir()
-            (tmp_path / "moved").rename(tmp_path / "mobox.db")
-            begun = await stage.begin()
-            await stage.told("ready")
-            await stage.store.request_stop("ann", begun.id)
-            assert reason_of(await stage.until_it_ends(begun)) == "cancelled"
-            await until(lambda: stage.supervisor.running == 0)
+        async with staged(tmp_path, sleeper, limits=limits, settings=settings) as stage:
+            lost = (await stage.store.begin_turn("ann", submit(), "sleeper", "emitted")).run
+            with Lock(tmp_path) as lock:
+                lock.close()
+                clock.now += 3_600_000
+                await until(lambda: "cannot look after runs" in caplog.text)
+                lock.open()
+            assert reason_of(await stage.until_it_ends(lost)) == "lost"
 
     run(scenario())
