@@ -41,7 +41,7 @@ from mobox.events import (
 from mobox.message import Message
 from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats
-from mobox.storage.log import Log, RawLine, Run, RunId
+from mobox.storage.log import PAGE, Log, RawLine, Run, RunId
 from mobox.transcript import fold
 from mobox.turn import Action, Cut, Place, PromptText, Request, UserMessage
 
@@ -349,14 +349,30 @@ class StorageConformance:
         while page := await store.read(run.id, after):
             pages.append(len(page))
             after = page[-1].seq
-        assert (sum(pages), max(pages)) == (1000, 256)
+        assert (sum(pages), max(pages)) == (1000, PAGE)
         assert await store.read(run.id, 300, 5) == written[300:305]
+
+    @scenario
+    async def test_appends_of_any_length_are_read_as_they_were_written(
+        self, store: Storage
+    ) -> None:
+        run = await begin(store)
+        written = []
+        for count, ts in ((2, 10), (1, None), (3, 12)):
+            events = words(*map(str, range(count)))
+            written += await store.append(run.id, run.epoch, events, ts)
+        written += await say(store, run, DONE)
+        for after in range(len(written)):
+            assert await store.read(run.id, after) == written[after:]
+            page = await store.read(run.id, after, 2)
+            assert 1 <= len(page) <= 2
+            assert page == written[after : after + len(page)]
 
     @scenario
     async def test_a_cursor_that_is_no_place_is_refused(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING)
-        for cursor in (3, -1):
+        for cursor in (3, -1, 2**70):
             with pytest.raises(BadCursor) as refused:
                 await store.read(run.id, cursor)
             assert refused.value.tail == 2

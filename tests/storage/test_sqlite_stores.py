@@ -301,6 +301,17 @@ def test_a_long_batch_is_read_in_pages_of_events_and_of_bytes(path: Path) -> Non
     one_store(path, scenario)
 
 
+def test_a_page_ends_with_the_first_big_event(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        run = await begin(store)
+        for text in ("a", "b", "long " * 200, "c", "long " * 200):
+            await say(store, run, *words(text))
+        await say(store, run, DONE)
+        assert [seqs(batch) async for batch in store.follow(run.id)] == [[1, 2, 3], [4, 5], [6]]
+
+    one_store(path, scenario)
+
+
 def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
     async def scenario(store: SqliteStorage) -> None:
         run = await begin(store)

@@ -37,7 +37,7 @@ RunId = NewType("RunId", str)
 
 Status = Literal["running", "waiting", "done"]
 
-PAGE = 256
+PAGE = 512
 """How many entries a reader takes at once: a slow one holds no more than this."""
 
 

@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Sequence
 
 from mobox.events import LogEntry
-from mobox.storage.log import PAGE, Position
+from mobox.storage.log import Position
 
 __all__ = ["Tail", "Watch"]
 
-_ENTRIES = PAGE
+_ENTRIES = 256
 _BYTES = 256 * 1024
 
 

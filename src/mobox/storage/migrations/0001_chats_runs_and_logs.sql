@@ -57,6 +57,9 @@ CREATE TABLE event (
     PRIMARY KEY (run, last_seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Rows whose events have more than 512 characters each. A page of a log ends with the next of them.
+CREATE INDEX big_event ON event (run, last_seq) WHERE length(events) > 512 * count;
+
 CREATE TABLE raw (
     run INTEGER NOT NULL REFERENCES run (n) ON DELETE CASCADE,
     n INTEGER NOT NULL,

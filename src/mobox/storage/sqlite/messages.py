@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from itertools import chain
 from typing import Generic, TypeVar
 
 import msgspec
@@ -125,7 +124,7 @@ class _Reading:
         )
 
     def _fold(self, n: int, run_id: str, run: int, tail_seq: int) -> Message:
-        folded = _fold_log(self._connection, run, run_id)
+        folded = _fold_log(self._connection, run_id)
         self.folds.append(Fold(n, run, tail_seq, folded))
         return folded
 
@@ -138,9 +137,8 @@ def _kept(body: bytes | None) -> Message | None:
         return None
 
 
-def _fold_log(connection: Connection, run: int, run_id: str) -> Message:
-    pieces = (entries for entries, _ in iterate_log(connection, run))
-    return fold(chain.from_iterable(pieces), run_id)
+def _fold_log(connection: Connection, run_id: str) -> Message:
+    return fold(iterate_log(connection, RunId(run_id)), run_id)
 
 
 # Folds that are needed although nobody read the message
@@ -157,7 +155,7 @@ LIMIT 64
 def folds_behind(connection: Connection, owner: str, chat_id: str | None = None) -> list[Fold]:
     """Some folds of runs that are over and were never read; none if there are no more."""
     rows = connection.execute(_BEHIND, {"owner": owner, "chat_id": chat_id}).fetchall()
-    return [Fold(n, run, seq, _fold_log(connection, run, run_id)) for n, run, run_id, seq in rows]
+    return [Fold(n, run, seq, _fold_log(connection, run_id)) for n, run, run_id, seq in rows]
 
 
 _KEEP = "UPDATE message SET body = ?, content = ?, folded_seq = ? WHERE n = ? AND folded_seq <= ?"

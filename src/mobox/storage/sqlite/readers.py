@@ -38,19 +38,28 @@ class Readers:
         **kwargs: P.kwargs,
     ) -> T:
         """The function's result."""
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(
-                self._threads, lambda: self._snapshot(lambda c: function(c, *args, **kwargs))
-            )
-        except sqlite3.Error as error:
-            raise StorageError(f"the database cannot be read: {error}") from error
+        return await self._run(lambda: self._snapshot(lambda c: function(c, *args, **kwargs)))
+
+    async def ask(
+        self,
+        function: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """The result of a function that executes one statement: that is a snapshot by itself."""
+        return await self._run(lambda: function(self._connection(), *args, **kwargs))
 
     async def close(self) -> None:
         """Let those who read finish."""
         await asyncio.to_thread(self._threads.shutdown)
         for connection in self._connections:
             connection.close()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except sqlite3.Error as error:
+            raise StorageError(f"the database cannot be read: {error}") from error
 
     def _snapshot(self, function: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection()

@@ -11,7 +11,7 @@ from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.storage.chats import Chat, ChatPage
 from mobox.storage.cursors import read_cursor, write_cursor
-from mobox.storage.log import Position, RawEntry, Run, RunId
+from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
@@ -29,9 +29,6 @@ __all__ = [
 ]
 
 Connection = sqlite3.Connection
-
-_PAGE_BYTES = 256 * 1024
-"""A page ends early when its events are big: what a slow reader holds has a bound in bytes."""
 
 # Runs
 
@@ -78,35 +75,56 @@ def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[RunId, P
     return {id_: Position(tail, status) for id_, tail, status in rows}
 
 
+# A page is one statement that gives one row. With every row that is fetched this thread lets the
+# others run, and with a busy event loop among them it waits up to 5 ms to be let in again.
+_MOST = 2**62
+_AHEAD = "run = (SELECT n FROM found) AND last_seq > :after"
+_FIND_PAGE = f"""
+WITH
+    found AS (SELECT n, tail_seq FROM run WHERE id = :run_id),
+    next AS (SELECT min(last_seq) AS seq FROM event WHERE {_AHEAD}),
+    big AS (
+        SELECT min(last_seq) AS seq FROM event INDEXED BY big_event
+        WHERE {_AHEAD} AND length(events) > 512 * count
+    )
+SELECT
+    (SELECT tail_seq FROM found), max(last_seq), json_group_array(count),
+    json_group_array(first_id), json_group_array(ts), CAST(group_concat(events, ',') AS BLOB)
+FROM (
+    SELECT last_seq, count, first_id, ts, events FROM event
+    WHERE {_AHEAD} AND last_seq <= (
+        SELECT max(next.seq, min(:after + :limit, ifnull(big.seq, :most))) FROM next, big
+    )
+    ORDER BY last_seq
+)
+"""
+
+
 def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
-    """See `Log.read`."""
-    find = "SELECT n, tail_seq FROM run WHERE id = ?"
-    row = connection.execute(find, (run_id,)).fetchone()
-    if row is None:
-        raise RunNotFound(run_id)
-    if not 0 <= after <= row[1]:
-        raise BadCursor(after, row[1])
-    entries: list[LogEntry] = []
-    size = 0
-    for more, more_size in iterate_log(connection, row[0], after):
-        entries += more
-        size += more_size
-        if len(entries) >= limit or size >= _PAGE_BYTES:
-            break
-    return entries[:limit]
+    """See `Log.read`.
 
-
-def iterate_log(
-    connection: Connection, run: int, after: int = 0
-) -> Iterator[tuple[list[LogEntry], int]]:
-    """The rest of a log, in pieces, with the size of each."""
-    find = """
-    SELECT last_seq, count, first_id, ts, CAST(events AS BLOB)
-    FROM event WHERE run = ? AND last_seq > ? ORDER BY last_seq
+    A page ends with the first row of big events (there is an index of those), so that what a slow
+    reader holds has a bound in bytes too.
     """
-    for last_seq, count, first_id, ts, data in connection.execute(find, (run, after)):
-        entries = entries_of(last_seq, count, first_id, ts, data)
-        yield entries[max(0, after - last_seq + count) :], len(data)
+    asked = {"run_id": run_id, "after": min(after, _MOST), "limit": limit, "most": _MOST}
+    tail, last_seq, *page = connection.execute(_FIND_PAGE, asked).fetchone()
+    if tail is None:
+        raise RunNotFound(run_id)
+    if not 0 <= after <= tail:
+        raise BadCursor(after, tail)
+    if last_seq is None:
+        return []
+    entries = entries_of(last_seq, *page)
+    start = after + 1 - entries[0].seq  # inside the first row, for a reader that begins there
+    return entries[start : start + limit] if start or len(entries) > limit else entries
+
+
+def iterate_log(connection: Connection, run_id: RunId) -> Iterator[LogEntry]:
+    """A whole log, a page at a time."""
+    after = 0
+    while page := read_log(connection, run_id, after, PAGE):
+        yield from page
+        after = page[-1].seq
 
 
 def raw_lines(connection: Connection, run_id: RunId, after: int, limit: int) -> list[RawEntry]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Callable, Sequence
+from itertools import chain, repeat
+from operator import add
 from typing import Any
 
 import msgspec
@@ -89,8 +90,9 @@ def insert_many(connection: sqlite3.Connection, into: str, form: str, rows: Sequ
 # Events
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[AnyEvent]).decode
-_decode_raw = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode = msgspec.json.Decoder(list[list[AnyEvent]]).decode
+_decode_raw = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
+_decode_numbers: Callable[[str], Any] = msgspec.json.decode
 
 
 def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
@@ -100,20 +102,23 @@ def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
 
 
 def entries_of(
-    last_seq: int, count: int, first_id: int, ts: int | None, data: bytes
+    last_seq: int, counts: str, first_ids: str, times: str, data: bytes
 ) -> list[LogEntry]:
-    """The entries of a row."""
-    first = last_seq - count + 1
+    """The entries of rows that follow each other, told as lists: one decoding for all of them."""
+    events = _events_of(b"[%b]" % data)
+    ids, moments = _decode_numbers(first_ids), _decode_numbers(times)
+    if len(ids) < len(events):
+        in_each = _decode_numbers(counts)
+        ids = chain.from_iterable(map(range, ids, map(add, ids, in_each)))
+        moments = chain.from_iterable(map(repeat, moments, in_each))
+    seqs = range(last_seq - len(events) + 1, last_seq + 1)
+    return list(map(LogEntry, seqs, ids, moments, events))
+
+
+def _events_of(rows: bytes) -> list[StreamEvent]:
     try:
-        events = _decode(data)
-    except msgspec.DecodeError:
-        events = _foreign_events(data)
-    numbers = range(first, last_seq + 1)
-    ids = range(first_id, first_id + count)
-    return list(map(LogEntry, numbers, ids, repeat(ts), events))
-
-
-def _foreign_events(data: bytes) -> list[StreamEvent]:
-    """Another version's events: what is unknown here becomes RAW, as everywhere."""
-    line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
-    return [decode(line % bytes(event)).event for event in _decode_raw(data)]
+        return list(chain.from_iterable(_decode(rows)))
+    except msgspec.DecodeError:  # another version's: what is unknown here becomes RAW
+        line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
+        raws = chain.from_iterable(_decode_raw(rows))
+        return [decode(line % bytes(event)).event for event in raws]

@@ -116,10 +116,10 @@ class SqliteStorage(Following):
         return await self._readers.read(reads.raw_lines, run_id, after, limit)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
-        return await self._readers.read(reads.positions, run_ids)
+        return await self._readers.ask(reads.positions, run_ids)
 
     async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
-        return await self._readers.read(reads.read_log, run_id, after, limit)
+        return await self._readers.ask(reads.read_log, run_id, after, limit)
 
     # Turns and runs
 
