@@ -23,6 +23,7 @@ __all__ = ["Migration", "connect", "migrate", "migrations", "open_database"]
 
 _OLDEST_SQLITE = (3, 38, 0)  # the first with all of STRICT, RETURNING and JSON
 _CHECKPOINT_PAGES = 50_000  # 200 MB: a last resort, because a commit that copies takes long
+_STATEMENTS = 256  # an insert of each size from 1 to 64 rows, twice, and all others
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 _VERSIONS = """
 CREATE TABLE IF NOT EXISTS migration (
@@ -78,7 +79,11 @@ def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
 def connect(path: Path, settings: Settings) -> sqlite3.Connection:
     """One connection, for whichever thread uses it; transactions are begun by hand."""
     connection = sqlite3.connect(
-        path, timeout=settings.busy_seconds, isolation_level=None, check_same_thread=False
+        path,
+        timeout=settings.busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_STATEMENTS,
     )
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA synchronous = {settings.synchronous}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import chain, repeat
 from operator import add
 from typing import Any
@@ -44,7 +45,8 @@ _SAVE_RUN = f"UPDATE run SET {', '.join(f'{name} = ?' for name in _CHANGING)} WH
 
 CHAT = "SELECT n, id, owner, title, created_at, updated_at FROM chat"
 
-_INSERT_SIZES = (256, 128, 64, 32, 16, 8, 4, 2, 1)
+_BULKS = (256, 64)
+"""How many rows a statement inserts; fewer than the least of them are one statement."""
 
 
 def run_of(row: Row) -> Run:
@@ -80,11 +82,16 @@ def insert_many(connection: sqlite3.Connection, into: str, form: str, rows: Sequ
     waits up to 5 ms to be let in again: that, not the database, is what a row would cost.
     """
     start = 0
-    for size in _INSERT_SIZES:
-        while len(rows) - start >= size:
-            values = [value for row in rows[start : start + size] for value in row]
-            connection.execute(f"INSERT INTO {into} VALUES {', '.join([form] * size)}", values)
-            start += size
+    while left := len(rows) - start:
+        size = next((size for size in _BULKS if size <= left), left)
+        values = list(chain.from_iterable(rows[start : start + size]))
+        connection.execute(_insert(into, form, size), values)
+        start += size
+
+
+@cache
+def _insert(into: str, form: str, size: int) -> str:
+    return f"INSERT INTO {into} VALUES {', '.join([form] * size)}"
 
 
 # Events
