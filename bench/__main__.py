@@ -19,6 +19,7 @@ from bench.report import Result, markdown, write_docs
 
 BENCHES = {
     "transform": "bench.transform",
+    "server": "bench.server",
 }
 """By the name that ONLY takes; each module is a `bench.figures.Bench`."""
 

@@ -19,7 +19,7 @@ class Figure:
 
     key: str
     label: str
-    unit: Literal["x", "µs"] = "x"
+    unit: Literal["x", "µs", "ms", "%", "KB", "MB"] = "x"
     at_least: float | None = None
     at_most: float | None = None
     panel: str | None = None
@@ -28,6 +28,18 @@ class Figure:
     @property
     def target(self) -> float | None:
         return self.at_most if self.at_least is None else self.at_least
+
+    @property
+    def goal(self) -> str:
+        """The target in words, such as ≥ 5x; nothing where there is none."""
+        if self.target is None:
+            return ""
+        return f"{'≤' if self.at_least is None else '≥'} {self.target:g}{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """The unit as it follows a number."""
+        return self.unit if self.unit == "x" else f" {self.unit}"
 
     def is_met(self, value: float) -> bool:
         """Whether `value` reaches the target; without one, it does."""

@@ -67,6 +67,8 @@ def _bars(axis: Axes, title: str, rows: Rows) -> None:
     for place, (figure, value) in enumerate(rows):
         _annotate(axis, place, figure, value)
     _dress(axis, title, [figure.label for figure, _ in rows])
+    if all(figure.unit == "x" for figure, _ in rows):
+        axis.axvline(1, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0.9)
     axis.set_xlim(0, 1.04 * max(max(value.high, figure.target or 0) for figure, value in rows))
 
 
@@ -78,15 +80,13 @@ def _colour(figure: Figure, value: Value) -> str:
 
 def _annotate(axis: Axes, place: int, figure: Figure, value: Value) -> None:
     beside = axis.get_yaxis_transform()  # x in parts of the axis, y in rows
-    median = f"{value.median:.2f}{figure.unit}"
+    median = f"{value.median:.2f}{figure.suffix}"
     axis.text(1.14, place, median, transform=beside, va="center", ha="right", fontweight="bold")
     if figure.target is None:
         return
     axis.plot([figure.target] * 2, [place - 0.43, place + 0.43], color=INK, linewidth=2.2)
-    sign = "≥" if figure.at_least is not None else "≤"
     verdict = "met" if figure.is_met(value.median) else "missed"
-    target = f"{sign} {figure.target:g}x  {verdict}"
-    axis.text(1.18, place, target, transform=beside, va="center", color=INK)
+    axis.text(1.18, place, f"{figure.goal}  {verdict}", transform=beside, va="center", color=INK)
 
 
 def _dress(axis: Axes, title: str, labels: list[str]) -> None:
@@ -96,7 +96,6 @@ def _dress(axis: Axes, title: str, labels: list[str]) -> None:
     axis.tick_params(length=0)
     axis.tick_params(axis="x", labelcolor=FAINT, labelsize=8.5)
     axis.grid(axis="x", color=GRID, linewidth=0.8)
-    axis.axvline(1, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0.9)
     axis.set_axisbelow(True)
     axis.spines[:].set_visible(False)
 

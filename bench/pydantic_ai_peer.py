@@ -27,6 +27,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.ui.vercel_ai import VercelAIEventStream
+from starlette.responses import Response
 
 __all__ = ["PydanticAI", "events_of"]
 
@@ -49,6 +50,12 @@ class PydanticAI:
         frames: list[str] = []
         self._loop.run_until_complete(self._drain(frames.append))
         return "".join(frames).encode()
+
+    def response(self) -> Response:
+        """The whole stream, as its documentation serves it."""
+        stream: Any = VercelAIEventStream(sdk_version=6)
+        response: Response = stream.streaming_response(stream.transform_stream(self._source()))
+        return response
 
     def close(self) -> None:
         self._loop.close()

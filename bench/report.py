@@ -70,16 +70,14 @@ def _table(result: Result) -> str:
 
 
 def _row(figure: Figure, value: Value) -> str:
-    unit = figure.unit if figure.unit == "x" else f" {figure.unit}"
     runs = ", ".join(f"{run:.2f}" for run in value.runs)
     spread = f"{value.low:.2f} to {value.high:.2f}"
-    cells = (figure.label, f"**{value.median:.2f}{unit}**", spread, runs, *_judged(figure, value))
+    median = f"**{value.median:.2f}{figure.suffix}**"
+    cells = (figure.label, median, spread, runs, figure.goal, _verdict(figure, value))
     return "| " + " | ".join(cells) + " |"
 
 
-def _judged(figure: Figure, value: Value) -> tuple[str, str]:
+def _verdict(figure: Figure, value: Value) -> str:
     if figure.target is None:
-        return "", ""
-    sign = "≥" if figure.at_least is not None else "≤"
-    met = figure.is_met(value.median)
-    return f"{sign} {figure.target:g}x", "met" if met else "**missed**"
+        return ""
+    return "met" if figure.is_met(value.median) else "**missed**"

@@ -1,0 +1,43 @@
+"""Runs of the workload in a SQLite store, written as the server writes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import workload
+from mobox.pipeline import Scribe
+from mobox.server.services import OWNER
+from mobox.server.settings import Settings
+from mobox.storage import Storage, open_storage
+from mobox.storage.log import Run
+from mobox.turn import Action, PromptText, Request, UserMessage
+
+__all__ = ["fill"]
+
+
+def fill(data: Path, runs: int, lines: Sequence[bytes], size: int) -> list[Run]:
+    """Runs in chats of their own, all of the same lines, `size` of them at each read."""
+    return asyncio.run(_fill(data, runs, workload.reads(lines, size)))
+
+
+async def _fill(data: Path, runs: int, reads: Sequence[bytes]) -> list[Run]:
+    storage = await open_storage(Settings(data=data).database)
+    try:
+        writing = (_write(storage, f"{len(reads)}-{n}", reads) for n in range(runs))
+        return await asyncio.gather(*writing)
+    finally:
+        await storage.close()
+
+
+async def _write(storage: Storage, chat_id: str, reads: Sequence[bytes]) -> Run:
+    message = UserMessage(id=f"ask-{chat_id}", parts=(PromptText(text="Go on."),))
+    request = Request(chat_id=chat_id, action=Action.SUBMIT, message=message)
+    begun = await storage.begin_turn(OWNER, request, "bench", "claude")
+    scribe = Scribe(storage, begun.run)
+    for data in reads:
+        await scribe.read(data)
+    await scribe.finish_reading()
+    await scribe.end(None)
+    return begun.run
