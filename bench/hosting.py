@@ -24,7 +24,8 @@ class Hosted:
         assert self._process.stdout is not None
         told = self._process.stdout.readline()
         if not told:
-            raise RuntimeError(f"the server {app} did not start: exit code {self._process.wait()}")
+            self._process.communicate()
+            raise RuntimeError(f"the server {app} did not start: {self._process.returncode}")
         self.port = int(told)
 
     def cpu(self) -> float:

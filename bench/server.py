@@ -24,6 +24,7 @@ from bench.live import read_along
 from bench.memory import begin_silent_run, idle, stalled
 from bench.replay import read_again, replay
 from bench.streams import alternate, bodies, path_of
+from bench.ticking import SPACING
 from bench.transform import text_of
 from mobox.server.settings import Settings
 from mobox.storage import open_storage
@@ -35,6 +36,8 @@ TITLE = "Server: log in SQLite → AI SDK bytes over HTTP"
 
 CLIENTS = 20
 LIVE_RUNS, LIVE_SECONDS = 200, 8.0
+KEEPING_UP = 0.5
+"""The share of the lines that must come in that time; else there is nothing to measure."""
 IDLE_CONNECTIONS = 1_000
 STALLED_CLIENTS, STALLED_EVENTS, STALLED_SECONDS = 20, 100_000, 3.0
 AS_AN_AGENT_THINKS, AS_ONE_AHEAD = 1, 64
@@ -146,6 +149,8 @@ def _replaying(data: Path, run: Run, rounds: int) -> Samples:
 def _living(data: Path) -> Samples:
     with Hosted("mobox", data) as server:
         live = read_along(server, LIVE_RUNS, LIVE_SECONDS)
+    if live.events < KEEPING_UP * LIVE_RUNS * LIVE_SECONDS / SPACING:
+        raise RuntimeError(f"only {live.events:,} events came: the server does not keep up")
     return {
         "live/p50": [live.p50 * 1e3],
         "live/p99": [live.p99 * 1e3],

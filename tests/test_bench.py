@@ -106,6 +106,12 @@ def test_a_target_is_met_or_missed(median: float, verdict: str) -> None:
     assert f"| ≥ 5x | {verdict} |" in markdown([result(median)])
 
 
+def test_a_figure_is_told_in_its_unit() -> None:
+    late = Figure("a/b", "latency", unit="ms", at_most=8)
+    told = Result("server", "A title", [late], merge([{"a/b": [9.0]}]), {}, "")
+    assert "| **9.00 ms** | 9.00 to 9.00 | 9.00 | ≤ 8 ms | **missed** |" in markdown([told])
+
+
 def test_a_target_may_be_an_upper_limit() -> None:
     limit = Figure("a", "a", at_most=2)
     assert limit.is_met(2.0)

@@ -1,0 +1,146 @@
+"""bench/server.py: what it times is what it says it times. No timing is asserted here."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench import workload
+from bench.filling import fill
+from bench.hosting import Hosted
+from bench.live import ask, read_along
+from bench.memory import begin_silent_run, idle, stalled
+from bench.readers import Readers, body_of, get, post
+from bench.replay import read_again
+from bench.server import FIGURES
+from bench.streams import alternate, bodies, path_of
+from bench.ticking import SPACING, TICKING, TickingExecution, stamps
+from bench.transform import convert, text_of
+from mobox.server.settings import Settings
+from mobox.storage import open_storage
+from mobox.storage.log import Run
+
+LINES = workload.lines()[:300]
+TOLD = text_of(b"".join(wire for _, wire in convert(LINES)))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.fixture(scope="module")
+def runs(data: Path) -> list[Run]:
+    return fill(data, 3, LINES, 1)
+
+
+@pytest.fixture(scope="module")
+def server(data: Path, runs: list[Run]) -> Iterator[Hosted]:
+    with Hosted("mobox", data) as server:
+        yield server
+
+
+def test_keys_of_figures_are_unique() -> None:
+    assert len({figure.key for figure in FIGURES}) == len(FIGURES)
+
+
+def test_every_client_is_told_the_whole_run(server: Hosted, runs: list[Run]) -> None:
+    told = bodies(server, [path_of(run) for run in runs])
+    assert [text_of(body) for body in told] == [TOLD] * len(runs)
+
+
+def test_a_replay_in_this_process_is_what_the_server_sends(
+    server: Hosted, data: Path, runs: list[Run]
+) -> None:
+    async def replayed() -> bytes:
+        storage = await open_storage(Settings(data=data).database)
+        try:
+            return b"".join(await read_again(storage, runs[0]))
+        finally:
+            await storage.close()
+
+    assert [asyncio.run(replayed())] == bodies(server, [path_of(runs[0])])
+
+
+def test_two_servers_are_measured_in_turn(server: Hosted, runs: list[Run]) -> None:
+    paths = [path_of(run) for run in runs]
+    found = alternate((server, paths), (server, paths), rounds=2)
+    assert len(found) == 2
+    assert all(spent.cpu > 0 and spent.wall > 0 for pair in found for spent in pair)
+    assert found[0][0] / found[0][0] == type(found[0][0])(1.0, 1.0)
+
+
+def test_an_answer_that_is_no_stream_is_an_error(server: Hosted) -> None:
+    with pytest.raises(RuntimeError, match="the server answered"):
+        bodies(server, ["/api/chat/none/stream?run=none"])
+
+
+def test_a_body_is_put_together_from_its_chunks() -> None:
+    head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    assert body_of(head + b"3\r\nabc\r\na\r\n0123456789\r\n0\r\n\r\n") == b"abc0123456789"
+
+
+def test_requests_say_how_long_they_are() -> None:
+    head, _, body = post("/x", {"a": "é"}).partition(b"\r\n\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+    assert json.loads(body) == {"a": "é"}
+    assert get("/x").startswith(b"GET /x HTTP/1.1\r\n")
+
+
+def test_live_runs_reach_their_clients(server: Hosted) -> None:
+    live = read_along(server, runs=3, seconds=1, settle=0)
+    assert live.events > 0
+    assert 0 < live.p50 <= live.p99
+
+
+def test_a_line_tells_when_it_was_due() -> None:
+    async def lines() -> bytes:
+        async with TickingExecution(SPACING) as execution:
+            return await execution.read() + await execution.read()
+
+    first, *_, last = stamps(asyncio.run(lines()))
+    assert last - first >= SPACING * 0.99
+
+
+def test_an_agent_that_is_stopped_has_nothing_more_to_say() -> None:
+    async def outcome() -> tuple[bytes, int | None]:
+        async with TickingExecution(SPACING) as execution:
+            ended = await execution.stop()
+            return await execution.read(), ended.exit_code
+
+    assert asyncio.run(outcome()) == (b"", 0)
+
+
+def test_connections_are_counted_when_they_have_begun(server: Hosted, data: Path) -> None:
+    path = begin_silent_run(server)
+    with Readers(server.port) as readers:
+        told = bytearray()
+        readers.ask(get(path))
+        while b"\n\n" not in told:
+            readers.turn(None, lambda _number, data: told.extend(data))
+    assert b"x-mobox-run" in told
+    assert isinstance(idle(server, path, 2), float)
+    with Hosted("bare", data) as bare:
+        assert isinstance(idle(bare, "/", 2), float)
+
+
+def test_a_client_that_reads_nothing_can_still_be_asked_for(
+    server: Hosted, runs: list[Run]
+) -> None:
+    assert isinstance(stalled(server, [path_of(runs[0])], 0), float)
+
+
+def test_a_server_that_cannot_start_says_so(data: Path) -> None:
+    with pytest.raises(RuntimeError, match="did not start"):
+        Hosted("none", data)
+
+
+def test_a_run_is_begun_by_asking(server: Hosted) -> None:
+    told = bytearray()
+    with Readers(server.port) as readers:
+        readers.ask(ask(TICKING, 1000))
+        while not stamps(bytes(told)):
+            readers.turn(None, lambda _number, data: told.extend(data))
+    assert told.startswith(b"HTTP/1.1 200 ")
