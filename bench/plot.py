@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +25,8 @@ WHISKER = {"ecolor": INK, "elinewidth": 1.1, "capsize": 2.5, "alpha": 0.75}
 
 # In inches.
 WIDTH, LEFT, RIGHT = 10.0, 3.35, 2.25
-TOP, ROW, BETWEEN, BOTTOM = 0.95, 0.34, 0.8, 0.55
+TOP, ROW, BETWEEN, BOTTOM = 0.95, 0.34, 0.8, 0.7
+FOOT = 150  # in characters
 
 
 def draw(results: Sequence[Result], path: Path) -> None:
@@ -81,12 +83,12 @@ def _colour(figure: Figure, value: Value) -> str:
 def _annotate(axis: Axes, place: int, figure: Figure, value: Value) -> None:
     beside = axis.get_yaxis_transform()  # x in parts of the axis, y in rows
     median = f"{value.median:.2f}{figure.suffix}"
-    axis.text(1.14, place, median, transform=beside, va="center", ha="right", fontweight="bold")
+    axis.text(1.19, place, median, transform=beside, va="center", ha="right", fontweight="bold")
     if figure.target is None:
         return
     axis.plot([figure.target] * 2, [place - 0.43, place + 0.43], color=INK, linewidth=2.2)
     verdict = "met" if figure.is_met(value.median) else "missed"
-    axis.text(1.18, place, f"{figure.goal}  {verdict}", transform=beside, va="center", color=INK)
+    axis.text(1.22, place, f"{figure.goal}  {verdict}", transform=beside, va="center", color=INK)
 
 
 def _dress(axis: Axes, title: str, labels: list[str]) -> None:
@@ -122,4 +124,5 @@ def _frame(canvas: Canvas, height: float, results: Sequence[Result]) -> None:
     )
     compared = {name: version for result in results for name, version in result.versions.items()}
     told = "Median of the whole runs.  " + "  ·  ".join(f"{n} {v}" for n, v in compared.items())
-    canvas.text(0.02, 0.16 / height, told, fontsize=8, color=FAINT)
+    lines = textwrap.fill(told, FOOT, break_on_hyphens=False)
+    canvas.text(0.02, 0.16 / height, lines, fontsize=8, color=FAINT)

@@ -44,21 +44,14 @@ AS_AN_AGENT_THINKS, AS_ONE_AHEAD = 1, 64
 """Lines per read. The first makes a row of each event, which is the worst for those who read."""
 
 _FASTER = "Times faster than the peer (more is better)"
-_LATE = "From an agent's line to its client, 200 runs of 50 events/s (less is better)"
-_IDLE = "Memory of an idle connection, beyond the framework's own (less is better)"
+_LATE = "From an agent's line to its client (less is better)"
+_IDLE = "Memory of a connection beyond the framework's (less is better)"
 _STALL = "Memory of a client that reads nothing (less is better)"
 
 FIGURES = (
-    Figure(
-        "read/cpu",
-        "pydantic-ai ÷ Mobox, server CPU, 20 clients reading 10,000 events each",
-        at_least=8,
-        panel=_FASTER,
-    ),
-    Figure("read/wall", "the same, events/s of Mobox ÷ of pydantic-ai", panel=_FASTER),
-    Figure(
-        "replay", "assistant-stream ÷ Mobox, replay of 10,000 events", at_least=5, panel=_FASTER
-    ),
+    Figure("read/cpu", "pydantic-ai ÷ Mobox, CPU, 20 clients", at_least=8, panel=_FASTER),
+    Figure("read/wall", "Mobox ÷ pydantic-ai, events/s", panel=_FASTER),
+    Figure("replay", "assistant-stream ÷ Mobox, replay", at_least=5, panel=_FASTER),
     Figure("live/p50", "200 live runs: median latency", unit="ms", panel=_LATE),
     Figure("live/p99", "200 live runs: p99 latency", unit="ms", at_most=8, panel=_LATE),
     Figure("live/busy", "200 live runs: share of one core", unit="%"),
