@@ -8,8 +8,7 @@ from pathlib import Path
 
 from bench import workload
 from mobox.pipeline import Scribe
-from mobox.server.services import OWNER
-from mobox.server.settings import Settings
+from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from mobox.turn import Action, PromptText, Request, UserMessage
@@ -35,7 +34,8 @@ async def _write(storage: Storage, chat_id: str, reads: Sequence[bytes]) -> Run:
     message = UserMessage(id=f"ask-{chat_id}", parts=(PromptText(text="Go on."),))
     request = Request(chat_id=chat_id, action=Action.SUBMIT, message=message)
     begun = await storage.begin_turn(OWNER, request, "bench", "claude")
-    scribe = Scribe(storage, begun.run)
+    scribe = await Scribe.take_up(storage, begun.run)
+    scribe.listen()
     for data in reads:
         await scribe.read(data)
     await scribe.finish_reading()

@@ -126,7 +126,7 @@ class Lifecycle:
         log: Events = []
         block, delta_class, heard = self._stretch
         for event in events:
-            if event.id is block and type(event) is delta_class:
+            if type(event) is delta_class and event.id == block:
                 if heard is not None:
                     heard.append(event.delta)  # type: ignore[attr-defined]
                 log.append(event)
@@ -138,7 +138,7 @@ class Lifecycle:
     def lets_pass(self, event: StreamEvent) -> bool:
         """Take `event` if it says more of what was said before, and goes into the log as it is."""
         block, delta_class, heard = self._stretch
-        if event.id is not block or type(event) is not delta_class:
+        if type(event) is not delta_class or event.id != block:
             return False
         if heard is not None:
             heard.append(event.delta)  # type: ignore[attr-defined]

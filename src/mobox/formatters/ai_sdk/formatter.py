@@ -113,7 +113,7 @@ class AISDKFormatter:
         block, delta_class, prefix = self._stretch
         for entry in entries:
             event = entry.event
-            if event.id is block and type(event) is delta_class:
+            if type(event) is delta_class and event.id == block:
                 chunks.append(prefix + encode(event.delta) + b"}")  # type: ignore[attr-defined]
             else:
                 chunks += self._write(entry)
