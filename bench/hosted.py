@@ -26,7 +26,6 @@ from starlette.types import ASGIApp
 from bench import workload
 from bench.ticking import CATALOG, launch
 from mobox.server.app import create_app, open_services
-from mobox.server.serving import SWITCH_INTERVAL
 from mobox.server.settings import Settings
 from mobox.supervisor import Limits, Supervisor
 
@@ -103,7 +102,6 @@ def main() -> None:
     """Serve until a signal comes."""
     name, data, core = sys.argv[1:]
     os.sched_setaffinity(0, {int(core)})
-    sys.setswitchinterval(SWITCH_INTERVAL)
     with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
         runner.run(_serve(APPS[name], Path(data)))
 

@@ -125,8 +125,11 @@ class Blocks:
         kind = event.type
         if kind not in BLOCK_OF:
             return _NO_MOVE
+        # What the rest would come to as well, and most events are these.
         if self.open is None and (BLOCK_OF[kind] is None or _is_anothers(event)):
-            return _NO_MOVE  # what the rest would come to as well, and most events are these
+            return _NO_MOVE
+        if kind in _DELTAS and self._is_open(_DELTAS[kind], event.id or ""):
+            return _NO_MOVE
         self._keep_clear_of(event)
         return _NO_MOVE if self._leaves_alone(event) else self._move(self._wanted(event))
 

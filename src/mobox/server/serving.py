@@ -25,13 +25,10 @@ from mobox.server.app import create_app, open_services
 from mobox.server.services import Services
 from mobox.server.settings import Settings
 
-__all__ = ["SWITCH_INTERVAL", "serve"]
+__all__ = ["serve"]
 
 GOODBYE: Final = 1
 """Seconds that readers have to take what is left for them, once all runs have ended."""
-SWITCH_INTERVAL: Final = 0.0005
-"""Seconds after which Python lets another thread go on. The thread that commits asks for that about
-ten times a commit; with the usual 5 ms a busy event loop makes all who wait for the commit late."""
 
 GONE: Final = 60
 """Seconds after which a reader that confirms nothing is taken for gone."""
@@ -40,7 +37,6 @@ GONE: Final = 60
 def serve(settings: Settings) -> None:
     """Serve until a signal comes."""
     _set_up_logging(settings.log_level.upper())
-    sys.setswitchinterval(SWITCH_INTERVAL)
     with _listen(settings) as listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, listener))
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -24,7 +26,7 @@ from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, Strea
 from mobox.pipeline import Scribe
 from mobox.storage.log import Log, Run
 from mobox.supervisor.asked import asked_by
-from mobox.supervisor.deadlines import Deadlines
+from mobox.supervisor.deadlines import Alarm, Deadlines
 from mobox.supervisor.reaper import Verdict
 from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.turn import Answer, Turn
@@ -59,12 +61,11 @@ class Leg:
         self._store = store
         self._means = means
         self._redacted = Redaction(agent)
-        self._deadlines = Deadlines(agent.timeouts, means.hold, _now())
         self._scribe: Scribe | None = None
         self._execution: Execution | None = None
         self._verdict: Verdict | None = None
         self._ending: asyncio.Task[Outcome] | None = None
-        self._timeout: asyncio.Timeout | None = None
+        self._alarm: Alarm | None = None
         self._mouth = asyncio.Lock()  # who has it may answer, or say that it is too late
         self._answering = False
         self._deaf = False
@@ -186,7 +187,6 @@ class Leg:
         if self._verdict is not None:  # stopped before it began
             return Outcome(exit_code=0)
         scribe.listen()
-        self._deadlines = Deadlines(self.agent.timeouts, self._means.hold, _now())
         try:
             self._execution = execution = self._means.launch(turn)
         except OSError as error:
@@ -194,7 +194,8 @@ class Leg:
             return Outcome()
         async with execution:
             try:
-                await self._listen(scribe, execution)
+                with self._limited():
+                    await self._listen(scribe, execution)
                 outcome = await execution.outcome()
             except BaseException:  # the run is not ours any more, or we do not know how to go on
                 execution.kill()
@@ -203,7 +204,7 @@ class Leg:
 
     async def _listen(self, scribe: Scribe, execution: Execution) -> None:
         limit = self.agent.limits.output
-        while data := await self._next(execution):
+        while data := await execution.read():
             if self._deaf:
                 continue
             await scribe.read(data)
@@ -215,29 +216,27 @@ class Leg:
         if not self._deaf:
             await scribe.finish_reading()
 
-    async def _next(self, execution: Execution) -> bytes:
-        while self._ending is None:
-            try:
-                async with asyncio.timeout_at(self._deadlines.next) as self._timeout:
-                    return await execution.read()
-            except TimeoutError:
-                self._on_timeout()
-            finally:
-                self._timeout = None
-        return await execution.read()
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Hold the agent to its timeouts."""
+        now = asyncio.get_running_loop().time()
+        deadlines = Deadlines(self.agent.timeouts, self._means.hold, now)
+        self._alarm = Alarm(deadlines, partial(self._on_timeout, deadlines))
+        try:
+            yield
+        finally:
+            self._alarm.silence()
+            self._alarm = None
 
     def _note(self, waits: bool) -> None:
-        self._deadlines.note(_now(), waits)
-        if self._timeout is not None and not self._timeout.expired():
-            self._timeout.reschedule(self._deadlines.next)
+        if self._alarm is not None:
+            self._alarm.note(waits)
 
-    def _on_timeout(self) -> None:
-        if _now() < self._deadlines.next:
-            return  # an answer has come in the last moment
+    def _on_timeout(self, deadlines: Deadlines) -> None:
         if self.waits:
             self._let_go()
-        else:
-            self._end(Verdict("error", self._deadlines.problem()))
+        elif not self.leaving:
+            self._end(Verdict("error", deadlines.problem()))
 
     def _is_waiting(self) -> bool:
         return self._scribe is not None and self._scribe.waiting
@@ -288,10 +287,6 @@ class Leg:
                 await asyncio.to_thread(self._means.stderr.keep, self.run, self._stderr)
             except OSError as error:
                 log.warning("stderr of run %s cannot be kept: %s", self.run.id, error)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def _launch_error(error: OSError) -> Error:
