@@ -72,6 +72,8 @@ async def test_chats_are_found_by_their_words(
         ({"limit": "201"}, "invalid_request", "limit"),
         ({"limit": "-1"}, "invalid_request", "limit"),
         ({"limit": "many"}, "invalid_request", "limit"),
+        ({"limit": "9" * 5000}, "invalid_request", "limit"),
+        ({"query": "a" * 60_000}, "invalid_request", "query"),
         ({"before": "x"}, "bad_cursor", ""),
         ({"before": "9" * 5000}, "bad_cursor", ""),
     ],
