@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from mobox.cli import main
 from mobox.errors import InvalidSetting
-from mobox.server.app import create_app, open_services
+from mobox.server.app import open_services, routes_of
 from mobox.server.settings import SETTINGS, Setting, Settings, read_settings
 from server.live_server import LIMIT, live_server, mobox
 
@@ -318,7 +318,7 @@ def test_the_page_lists_the_settings() -> None:
 def test_the_page_lists_the_routes(tmp_path: Path) -> None:
     async def routes() -> set[str]:
         async with open_services(Settings(data=tmp_path, database_url="memory:")) as services:
-            found = [route for route in create_app(services).routes if isinstance(route, Route)]
+            found = [route for route in routes_of(services) if isinstance(route, Route)]
             return {f"{m} {r.path_format}" for r in found for m in (r.methods or ()) if m != "HEAD"}
 
     told = re.findall(r"`((?:GET|POST|PATCH|DELETE) /[^`]*)`", PAGE.read_text())
