@@ -34,3 +34,23 @@ async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
     assert 'mobox_responses_total{method="GET",status="500"} 1' in numbers
+
+
+@on_uvloop
+async def test_a_method_that_nobody_knows_is_no_label_of_its_own(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        for method in ("MAKE", "MAKE2"):
+            assert (await client.request(method, "/healthz")).status_code == 405
+        numbers = (await client.get("/metrics")).text.splitlines()
+    assert 'mobox_responses_total{method="other",status="405"} 2' in numbers
+    assert not [line for line in numbers if "MAKE" in line]
+
+
+@on_uvloop
+async def test_a_server_is_ready_until_it_closes(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        assert (await client.get("/readyz")).json() == {"status": "ok", "problem": None}
+        await services.supervisor.close()
+        told = await client.get("/readyz")
+        assert (told.status_code, told.json()["status"]) == (503, "closing")
+        assert (await client.get("/healthz")).status_code == 200

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,6 +14,9 @@ from mobox.server.metrics import CONTENT_TYPE, Registry
 from mobox.server.services import Services, json_response
 
 __all__ = ["Counted", "Health", "OperationsRoutes"]
+
+METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+"""Any other is a client's word, of which there is no end."""
 
 
 class Health(Struct):
@@ -33,7 +38,8 @@ class Counted:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._responses.add(method=scope["method"], status=str(message["status"]))
+                method = scope["method"] if scope["method"] in METHODS else "other"
+                self._responses.add(method=method, status=str(message["status"]))
             await send(message)
 
         await self._app(scope, receive, counting if scope["type"] == "http" else send)
