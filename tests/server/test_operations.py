@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 from server.app_client import app_client
@@ -54,3 +55,19 @@ async def test_a_server_is_ready_until_it_closes(tmp_path: Path) -> None:
         told = await client.get("/readyz")
         assert (told.status_code, told.json()["status"]) == (503, "closing")
         assert (await client.get("/healthz")).status_code == 200
+
+
+@on_uvloop
+async def test_a_server_that_cannot_store_is_not_ready_and_tells_only_its_log_why(
+    tmp_path: Path,
+) -> None:
+    async with app_client(tmp_path) as (_, client):
+        with sqlite3.connect(tmp_path / "mobox.db") as connection:
+            connection.execute("ALTER TABLE run RENAME TO elsewhere")
+        told = await client.get("/readyz")
+        with connection:
+            connection.execute("ALTER TABLE elsewhere RENAME TO run")
+        connection.close()
+        assert (await client.get("/readyz")).status_code == 200
+    assert (told.status_code, told.json()["status"]) == (503, "degraded")
+    assert "table" not in told.json()["problem"]

@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mobox.errors import MoboxError
+from mobox.errors import StorageError
+from mobox.server.errors import NO_STORAGE
 from mobox.server.metrics import CONTENT_TYPE, Registry
 from mobox.server.services import Services, json_response
 
@@ -61,8 +62,8 @@ class OperationsRoutes:
             return json_response(Health("closing", "the server is shutting down"), 503)
         try:
             await self._services.storage.expired()
-        except MoboxError as error:
-            return json_response(Health("degraded", str(error)), 503)
+        except StorageError:  # who looks after the runs logs why
+            return json_response(Health("degraded", NO_STORAGE), 503)
         return json_response(Health("ok"))
 
     async def metrics(self, _request: Request) -> Response:
