@@ -354,7 +354,7 @@ def test_a_run_that_asks_two_things_waits_for_both(
             if limits is IMPATIENT:
                 await stage.until_nothing_runs()
             first = await stage.supervisor.answer("ann", begun.id, approved("r2"))
-            assert (await stage.store.run("ann", begun.id)).status == "waiting"
+            assert first.run.status == "waiting"
             followed = stage.store.follow(begun.id, first.after, through_pauses=False)
             said = [entry.event async for batch in followed for entry in batch]
             assert said == [
@@ -474,8 +474,9 @@ def test_stop_ends_a_run_that_waits(tmp_path: Path, url: str, asker: Agent, limi
             await stage.until_it_waits(begun)
             if limits is IMPATIENT:
                 await stage.until_nothing_runs()
-            await stage.supervisor.stop("ann", begun.id)
+            stopped = await stage.supervisor.stop("ann", begun.id)
             events = await stage.until_it_ends(begun)
+            assert stopped.status == ("done" if limits is IMPATIENT else "waiting")
             assert reason_of(events) == "cancelled"
             assert ToolResult(id="call_1", status="interrupted") in events
 

@@ -245,7 +245,7 @@ class Supervisor:
         leg = self._legs.get(run.id)
         stored = await leg.answer(answers) if leg is not None else []
         if stored:
-            return Continued(run, stored[0].seq - 1)
+            return Continued(await self._storage.run(owner, run_id), stored[0].seq - 1)
         return await self._resume(await self._storage.run(owner, run_id), answers)
 
     async def _resume(self, run: Run, answers: tuple[Answer, ...]) -> Continued:
@@ -273,6 +273,7 @@ class Supervisor:
             leg.stop()
         elif run.status == "waiting":
             await self._reaper.cancel(run)
+            return await self._storage.run(owner, run_id)
         return run
 
     async def _cancel(self, run: Run) -> None:
