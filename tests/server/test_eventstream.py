@@ -321,22 +321,6 @@ async def test_a_stream_that_fails_is_cut_and_not_ended(caplog: pytest.LogCaptur
 
 
 @on_uvloop
-async def test_all_streams_can_be_cut_and_cut_again() -> None:
-    heart = Heartbeats()
-    source = Source()
-    source.give(b"data: 1\n\n")
-    async with serve(EventStream(source.batches(), heart)) as port:
-        reader, writer = await open_stream(port)
-        assert await read_chunk(reader) == b"data: 1\n\n"
-        heart.cut()
-        heart.cut()
-        assert await reader.read() == b""
-        writer.close()
-    assert source.closed.is_set()
-    assert heart.open_streams == 0
-
-
-@on_uvloop
 async def test_a_server_may_say_by_an_error_that_the_reader_has_left() -> None:
     source = Source()
     source.give(b"data: 1\n\n")

@@ -61,11 +61,6 @@ class Heartbeats:
             self._timer.cancel()
             self._timer = None
 
-    def cut(self) -> None:
-        """Cut every stream, as a server does that will not wait for their ends."""
-        for stream in tuple(self._streams):
-            stream.cut()
-
     def tick(self) -> None:
         """A tenth of the interval is over."""
         for stream in self._streams:
