@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from mobox.errors import LogDeleted
 from mobox.server.eventstream import EventStream, Heartbeats
 from server.serving import client_of, on_uvloop, serve
 
@@ -318,6 +319,17 @@ async def test_a_stream_that_fails_is_cut_and_not_ended(caplog: pytest.LogCaptur
     [record] = [record for record in caplog.records if record.exc_info]
     assert record.name == "mobox.server.eventstream"
     assert "no such thing" in caplog.text
+
+
+@on_uvloop
+async def test_a_log_that_is_deleted_cuts_its_readers_and_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    source = Source()
+    source.give(b"data: 1\n\n", LogDeleted("run_1"))
+    async with client_of(EventStream(source.batches(), Heartbeats())) as client:
+        assert await read_until_cut(client) == b"data: 1\n\n"
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 @on_uvloop

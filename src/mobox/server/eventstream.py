@@ -21,6 +21,8 @@ from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
 
+from mobox.errors import NotFound
+
 __all__ = ["EventStream", "Heartbeats"]
 
 _BEAT: Final = b":\n\n"
@@ -148,6 +150,8 @@ class EventStream:
                     await self._write(batch)
         except _Left:
             raise
+        except NotFound as gone:  # somebody deleted the chat
+            logger.info("a stream of events broke off: %s", gone)
         except Exception:
             logger.exception("a stream of events broke off")
         else:
