@@ -62,9 +62,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 def _metrics(supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
     metrics = Registry()
-    metrics.gauge("mobox_legs", "Agents at work here.", read=lambda: supervisor.running)
+    metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
     metrics.gauge(
-        "mobox_streams", "Responses that are being streamed.", read=lambda: heartbeats.open_streams
+        "mobox_streams", "Responses that are being streamed.", lambda: heartbeats.open_streams
     )
     return metrics
 
