@@ -219,6 +219,14 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert said == f"data={tmp_path / 'file'}: cannot make this folder: File exists"
 
 
+def test_what_was_said_is_for_nobody_else_on_the_machine(tmp_path: Path) -> None:
+    kept, made = tmp_path / "kept", tmp_path / "made"
+    kept.mkdir(mode=0o755)
+    for data in (kept, made):
+        served(data, "/healthz")
+    assert (kept.stat().st_mode & 0o777, made.stat().st_mode & 0o777) == (0o755, 0o700)
+
+
 def test_an_abbreviation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["serve", "--dat", "x"])

@@ -71,7 +71,7 @@ def _metrics(supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         problem = f"cannot make this folder: {error.strerror}"
         raise InvalidSetting("data", str(folder), problem) from None
