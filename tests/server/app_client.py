@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from mobox.events import Done, StreamEvent, Text, TextEnd
 from mobox.formatters.ai_sdk.requests import read_request
@@ -19,12 +21,13 @@ from server.live_server import AGENTS, message
 
 @asynccontextmanager
 async def app_client(
-    data: Path, database_url: str = ""
+    data: Path, database_url: str = "", root: str = ""
 ) -> AsyncIterator[tuple[Services, httpx.AsyncClient]]:
     """A server's services, and a client; what the app raises is what a server would log."""
     settings = Settings(data=data, agents=AGENTS, database_url=database_url)
     async with open_services(settings) as services:
-        transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
+        app = Starlette(routes=[Mount(root, create_app(services))])
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield services, client
 
