@@ -257,7 +257,7 @@ class Supervisor:
         agent = self.catalog.get(run.agent)
         events = asked.told(replies)
         self._check_open()
-        with self._seats.take(run.owner, run.id) as seat:
+        with self._seats.take(run.owner, ("answered", run.id)) as seat:  # no client's key is one
             try:
                 resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
             except Fenced:  # somebody else's answer was first
