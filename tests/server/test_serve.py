@@ -185,6 +185,11 @@ def test_a_server_without_keys_is_for_this_machine_only(host: str) -> None:
     )
 
 
+def test_no_program_can_set_it_otherwise() -> None:
+    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without keys"):
+        Settings(host="0.0.0.0")
+
+
 def test_a_port_that_is_in_use_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])

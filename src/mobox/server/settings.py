@@ -41,6 +41,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease: float = 15
     log_level: str = "info"
 
+    def __post_init__(self) -> None:
+        try:
+            _loopback(self.host)
+        except ValueError as error:
+            raise InvalidSetting("host", self.host, str(error)) from None
+
     @property
     def database(self) -> str:
         """Where things are stored: in the data folder, where nothing else is said."""
