@@ -100,5 +100,9 @@ def test_every_exception_is_in_the_tree_of_errors() -> None:
         importlib.import_module(module.name)
     ours = [e for e in exceptions() if e.__module__.startswith("mobox.")]
     assert {e.__name__ for e in ours if e.__module__ != "mobox.errors"} == set()
-    told = re.findall(r"^ *\* (\w+)", errors.__doc__ or "", re.MULTILINE)
-    assert sorted(told) == sorted(e.__name__ for e in ours)
+    told = re.findall(r"^( *)\* (\w+)", errors.__doc__ or "", re.MULTILINE)
+    assert sorted(name for _, name in told) == sorted(e.__name__ for e in ours)
+    above = {"": "Exception"}
+    for depth, name in told:
+        assert getattr(errors, name).__base__.__name__ == above[depth]
+        above[f"{depth}  "] = name

@@ -5,9 +5,9 @@
     * UnknownFramework    no parser has that name
     * UnknownProtocol     no formatter has that name
     * UnknownProfile      the formatter has no such profile
-  * NotInstalled          what was asked for needs packages that are not here
     * UnknownAgent        the catalog has no such agent
     * UnknownSandbox      no sandbox has that name
+  * NotInstalled          what was asked for needs packages that are not here
   * PluginError           a name is registered, and what it names cannot be used
     * NameTaken           more than one package registered it
     * BrokenPlugin        its package cannot be loaded, or is not what it should be
@@ -77,14 +77,6 @@ class UnknownProfile(UnknownName):
     kind = "profile"
 
 
-class NotInstalled(MoboxError):
-    """What was asked for needs an extra of the package; the message says how to install it."""
-
-    def __init__(self, wanted: str, missing: str, extra: str) -> None:
-        self.missing = missing
-        super().__init__(f"{wanted} needs {missing}: pip install 'mobox-stream[{extra}]'")
-
-
 class UnknownAgent(UnknownName):
     """The catalog has no agent of that id."""
 
@@ -95,6 +87,14 @@ class UnknownSandbox(UnknownName):
     """No sandbox is registered under that name."""
 
     kind = "sandbox"
+
+
+class NotInstalled(MoboxError):
+    """What was asked for needs an extra of the package; the message says how to install it."""
+
+    def __init__(self, wanted: str, missing: str, extra: str) -> None:
+        self.missing = missing
+        super().__init__(f"{wanted} needs {missing}: pip install 'mobox-stream[{extra}]'")
 
 
 class PluginError(MoboxError):

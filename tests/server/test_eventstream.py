@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from mobox.errors import LogDeleted
 from mobox.server.eventstream import EventStream, Heartbeats
 from server.serving import client_of, on_uvloop, serve
 
@@ -321,19 +322,14 @@ async def test_a_stream_that_fails_is_cut_and_not_ended(caplog: pytest.LogCaptur
 
 
 @on_uvloop
-async def test_all_streams_can_be_cut_and_cut_again() -> None:
-    heart = Heartbeats()
+async def test_a_log_that_is_deleted_cuts_its_readers_and_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     source = Source()
-    source.give(b"data: 1\n\n")
-    async with serve(EventStream(source.batches(), heart)) as port:
-        reader, writer = await open_stream(port)
-        assert await read_chunk(reader) == b"data: 1\n\n"
-        heart.cut()
-        heart.cut()
-        assert await reader.read() == b""
-        writer.close()
-    assert source.closed.is_set()
-    assert heart.open_streams == 0
+    source.give(b"data: 1\n\n", LogDeleted("run_1"))
+    async with client_of(EventStream(source.batches(), Heartbeats())) as client:
+        assert await read_until_cut(client) == b"data: 1\n\n"
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 @on_uvloop

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from mobox.cli import main
 from mobox.errors import InvalidSetting
-from mobox.server.app import create_app, open_services
+from mobox.server.app import open_services, routes_of
 from mobox.server.settings import SETTINGS, Setting, Settings, read_settings
 from server.live_server import LIMIT, live_server, mobox
 
@@ -157,6 +157,10 @@ def test_a_password_is_not_shown() -> None:
         ("lease", "nan", "expected seconds, more than 0"),
         ("lease", "soon", "expected seconds, more than 0"),
         ("log_level", "loud", "expected one of debug, info, warning, error"),
+        ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is no host"),
+        ("allowed_hosts", "a.example:8000", "'a.example:8000' is no host"),
+        ("allowed_origins", "https://a.example,b.example", "'b.example' is no origin"),
+        ("allowed_origins", "*", "'*' is no origin"),
         ("host", "example.org", "without keys a server"),
         ("host", "192.168.1.5", "without keys a server"),
     ],
@@ -179,6 +183,11 @@ def test_a_server_without_keys_is_for_this_machine_only(host: str) -> None:
         f"--host={host}: without keys a server listens on this machine only:"
         " 127.0.0.1, ::1, localhost"
     )
+
+
+def test_no_program_can_set_it_otherwise() -> None:
+    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without keys"):
+        Settings(host="0.0.0.0")
 
 
 def test_a_port_that_is_in_use_is_named(tmp_path: Path) -> None:
@@ -213,6 +222,14 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     )
     said = refusal("--port", "0", MOBOX_DATA=str(tmp_path / "file"))
     assert said == f"data={tmp_path / 'file'}: cannot make this folder: File exists"
+
+
+def test_what_was_said_is_for_nobody_else_on_the_machine(tmp_path: Path) -> None:
+    kept, made = tmp_path / "kept", tmp_path / "made"
+    kept.mkdir(mode=0o755)
+    for data in (kept, made):
+        served(data, "/healthz")
+    assert (kept.stat().st_mode & 0o777, made.stat().st_mode & 0o777) == (0o755, 0o700)
 
 
 def test_an_abbreviation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -314,7 +331,7 @@ def test_the_page_lists_the_settings() -> None:
 def test_the_page_lists_the_routes(tmp_path: Path) -> None:
     async def routes() -> set[str]:
         async with open_services(Settings(data=tmp_path, database_url="memory:")) as services:
-            found = [route for route in create_app(services).routes if isinstance(route, Route)]
+            found = [route for route in routes_of(services) if isinstance(route, Route)]
             return {f"{m} {r.path_format}" for r in found for m in (r.methods or ()) if m != "HEAD"}
 
     told = re.findall(r"`((?:GET|POST|PATCH|DELETE) /[^`]*)`", PAGE.read_text())

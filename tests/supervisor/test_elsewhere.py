@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mobox.catalog import Agent
-from mobox.errors import Fenced, LogDeleted, NotWaiting, StorageError
+from mobox.errors import CorruptLog, Fenced, LogDeleted, NotWaiting, StorageError
 from mobox.events import (
     Done,
     InputRequest,
@@ -233,6 +233,30 @@ def test_a_run_whose_server_died_is_ended_by_another(tmp_path: Path, sleeper: Ag
             assert await alive.events(lost) == events
             again = await alive.begin(submit("still there?", "m2"))
             assert again.id != lost.id
+
+    run(scenario())
+
+
+def test_a_log_that_cannot_be_read_keeps_no_other_run_from_its_end(
+    tmp_path: Path, sleeper: Agent
+) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, sleeper, settings=settings) as stage:
+            requests = [submit(chat_id=chat_id) for chat_id in ("broken", "whole")]
+            begun = [await stage.store.begin_turn("ann", r, "sleeper", "emitted") for r in requests]
+            for each in begun:
+                await stage.store.append(each.run.id, 1, [Start(framework="emitted")], 1000)
+            with sqlite3.connect(tmp_path / "mobox.db") as connection:
+                connection.execute("UPDATE event SET events = '[{' WHERE run = 1")
+            connection.close()
+            clock.now += 3_600_000
+            await stage.supervisor.reap()
+            assert reason_of(await stage.until_it_ends(begun[1].run)) == "lost"
+            with pytest.raises(CorruptLog):
+                await stage.store.history("ann", "broken")
 
     run(scenario())
 

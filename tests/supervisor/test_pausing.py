@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mobox.catalog import Agent, Catalog
-from mobox.errors import NotWaiting, RunActive, UnknownAgent
+from mobox.errors import NotWaiting, RunActive, TooManyRuns, UnknownAgent
 from mobox.events import (
     InputResponse,
     Paused,
@@ -354,7 +354,7 @@ def test_a_run_that_asks_two_things_waits_for_both(
             if limits is IMPATIENT:
                 await stage.until_nothing_runs()
             first = await stage.supervisor.answer("ann", begun.id, approved("r2"))
-            assert (await stage.store.run("ann", begun.id)).status == "waiting"
+            assert first.run.status == "waiting"
             followed = stage.store.follow(begun.id, first.after, through_pauses=False)
             said = [entry.event async for batch in followed for entry in batch]
             assert said == [
@@ -474,8 +474,9 @@ def test_stop_ends_a_run_that_waits(tmp_path: Path, url: str, asker: Agent, limi
             await stage.until_it_waits(begun)
             if limits is IMPATIENT:
                 await stage.until_nothing_runs()
-            await stage.supervisor.stop("ann", begun.id)
+            stopped = await stage.supervisor.stop("ann", begun.id)
             events = await stage.until_it_ends(begun)
+            assert stopped.status == ("done" if limits is IMPATIENT else "waiting")
             assert reason_of(events) == "cancelled"
             assert ToolResult(id="call_1", status="interrupted") in events
 
@@ -546,6 +547,24 @@ def test_who_waits_for_a_person_makes_room_for_others(
             for begun in (first, second):
                 assert (await stage.store.run("ann", begun.id)).status == "waiting"
                 assert text_of(await stage.answered(begun)) == "May I? approved"
+
+    run(scenario())
+
+
+def test_the_place_of_a_run_that_was_answered_is_not_taken_by_its_name(
+    tmp_path: Path, url: str
+) -> None:
+    agent = write_agent(tmp_path / "asker", 'ask("Sure?", id="r1")\nwait_for("nothing")')
+
+    async def scenario() -> None:
+        limits = Limits(runs=1, hold=0.01, look=3600, sweep=3600)
+        async with staged(tmp_path, agent, url=url, limits=limits) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            await stage.until_nothing_runs()
+            await stage.supervisor.answer("ann", begun.id, approved())
+            with pytest.raises(TooManyRuns):
+                await stage.begin(submit(chat_id="other", key=begun.id))
 
     run(scenario())
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from mobox.catalog import Catalog
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError, UnknownAgent
@@ -27,7 +27,7 @@ from mobox.storage import Settings as StoreSettings
 from mobox.storage import Storage, open_storage
 from mobox.supervisor import Limits, Supervisor
 
-__all__ = ["create_app", "open_services"]
+__all__ = ["create_app", "open_services", "routes_of"]
 
 log = logging.getLogger("mobox.server")
 
@@ -62,16 +62,16 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 def _metrics(supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
     metrics = Registry()
-    metrics.gauge("mobox_legs", "Agents at work here.", read=lambda: supervisor.running)
+    metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
     metrics.gauge(
-        "mobox_streams", "Responses that are being streamed.", read=lambda: heartbeats.open_streams
+        "mobox_streams", "Responses that are being streamed.", lambda: heartbeats.open_streams
     )
     return metrics
 
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         problem = f"cannot make this folder: {error.strerror}"
         raise InvalidSetting("data", str(folder), problem) from None
@@ -100,22 +100,21 @@ async def _open_storage(settings: Settings) -> Storage:
         raise StorageError(f"{error} (--database-url, DATABASE_URL: where to store)") from None
 
 
-def create_app(services: Services) -> Starlette:
+def create_app(services: Services) -> ASGIApp:
     """The application. Its services are the caller's to open and to close."""
     settings = services.settings
-    guard = Middleware(
-        Guard,
+    # Around all of Starlette, which tells what went wrong outside of its own middleware.
+    guarded = Guard(
+        Starlette(routes=routes_of(services), exception_handlers=exception_handlers),
         hosts=settings.hosts,
         origins=settings.allowed_origins,
         max_body=settings.max_body,
     )
-    counted = Middleware(Counted, metrics=services.metrics)
-    return Starlette(
-        routes=_routes(services), middleware=[counted, guard], exception_handlers=exception_handlers
-    )
+    return Counted(guarded, metrics=services.metrics)
 
 
-def _routes(services: Services) -> list[BaseRoute]:
+def routes_of(services: Services) -> list[BaseRoute]:
+    """All that is served, with what people see."""
     pages = Pages()
     return [
         *served(services),

@@ -114,7 +114,8 @@ class ChatRoutes:
             reason=body.reason,
         )
         continued = await self._supervisor.answer(owner, run.id, (answer,))
-        return json_response(RunState(run_id=continued.run.id, status="running"), 202)
+        run = continued.run
+        return json_response(RunState(run_id=run.id, status=run.status), 202)
 
     # Which run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -20,6 +21,8 @@ from mobox.storage.log import Run, Status
 __all__ = ["ActiveRun", "AgentList", "ChatList", "ChatRow", "ChatView", "ChatsRoutes", "Messages"]
 
 MOST = 200
+LONGEST = 200
+"""Characters of what is searched for; databases have bounds of their own, and say it worse."""
 
 
 class ChatRow(Struct, rename="camel", kw_only=True):
@@ -90,9 +93,9 @@ class ChatsRoutes:
 
     async def find(self, request: Request) -> Response:
         """The owner's chats."""
-        query = request.query_params
+        before = request.query_params.get("before")
         page = await self._storage.chats(
-            owner_of(request), query.get("before"), _limit(request), query.get("query", "")
+            owner_of(request), before, _limit(request), _query(request)
         )
         return json_response(
             ChatList(chats=[_row(chat) for chat in page.chats], before=page.before)
@@ -150,9 +153,17 @@ class ChatsRoutes:
 
 def _limit(request: Request) -> int:
     told = request.query_params.get("limit", "50")
-    if not told.isascii() or not told.isdecimal() or not 1 <= int(told) <= MOST:
+    # Python refuses to read a number of thousands of digits.
+    if re.fullmatch("[0-9]{1,9}", told) is None or not 1 <= int(told) <= MOST:
         raise InvalidRequest("limit", f"expected a number from 1 to {MOST}, got {told[:20]!r}")
     return int(told)
+
+
+def _query(request: Request) -> str:
+    told = request.query_params.get("query", "")
+    if len(told) > LONGEST:
+        raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(told)}")
+    return told
 
 
 def _row(chat: Chat) -> ChatRow:

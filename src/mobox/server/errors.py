@@ -34,7 +34,7 @@ from mobox.errors import (
     UnknownProtocol,
 )
 
-__all__ = ["ANSWERS", "Answer", "error_response", "exception_handlers"]
+__all__ = ["ANSWERS", "NO_STORAGE", "Answer", "error_response", "exception_handlers"]
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 _INTERNAL: Final = "something went wrong in the server; its log says what"
-_NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
+NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
 
 ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     InvalidRequest: Answer(400, "invalid_request", {"field": "field"}),
@@ -66,7 +66,7 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     NotWaiting: Answer(409, "not_waiting", {"runId": "run_id"}),
     TooManyRuns: Answer(429, "too_many_runs"),
     ShuttingDown: Answer(503, "shutting_down"),
-    StorageError: Answer(503, "storage_unavailable", instead=_NO_STORAGE),
+    StorageError: Answer(503, "storage_unavailable", instead=NO_STORAGE),
     MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
 }
 """By class; a class that is not here is told as the nearest one above it."""

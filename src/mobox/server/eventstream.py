@@ -21,6 +21,8 @@ from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
 
+from mobox.errors import NotFound
+
 __all__ = ["EventStream", "Heartbeats"]
 
 _BEAT: Final = b":\n\n"
@@ -60,11 +62,6 @@ class Heartbeats:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def cut(self) -> None:
-        """Cut every stream, as a server does that will not wait for their ends."""
-        for stream in tuple(self._streams):
-            stream.cut()
 
     def tick(self) -> None:
         """A tenth of the interval is over."""
@@ -153,6 +150,8 @@ class EventStream:
                     await self._write(batch)
         except _Left:
             raise
+        except NotFound as gone:  # somebody deleted the chat
+            logger.info("a stream of events broke off: %s", gone)
         except Exception:
             logger.exception("a stream of events broke off")
         else:

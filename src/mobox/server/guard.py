@@ -15,22 +15,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox.server.errors import error_response
+from mobox.server.origins import HOST, Origin, listed_host, listed_origin, parse_origin
 
 __all__ = ["Guard"]
 
-Origin: TypeAlias = tuple[str, str, int]
-
-_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
+_HOST: Final = re.compile(rf"({HOST})(?::[0-9]{{1,5}})?")
 _CHANGES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 _SCHEMES: Final = {"ws": "http", "wss": "https"}
-_PORTS: Final = {"http": 80, "https": 443}
 _AT_HOME: Final = {"", "none", "same-origin"}  # "" is a client that does not say
 
 _HEADERS: Final = {
@@ -53,8 +50,8 @@ class Guard:
         self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body: int
     ) -> None:
         self._app = app
-        self._hosts = {host.lower().strip("[]") for host in hosts}
-        self._origins = {_listed(origin) for origin in origins}
+        self._hosts = {listed_host(host) for host in hosts}
+        self._origins = {listed_origin(origin) for origin in origins}
         self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,8 +107,8 @@ def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
         return None
     told = headers.getlist("origin")
     scheme = _SCHEMES.get(scope["scheme"], scope["scheme"])
-    own = _parse_origin(f"{scheme}://{headers['host']}")
-    origins = [_parse_origin(text) for text in told]
+    own = parse_origin(f"{scheme}://{headers['host']}")
+    origins = [parse_origin(text) for text in told]
     if all(origin and (origin == own or guard.lists(origin)) for origin in origins) and (
         told or headers.get("sec-fetch-site", "") in _AT_HOME
     ):
@@ -201,20 +198,3 @@ class _Exchange:
 
 def _too_large() -> Response:
     return error_response(413, "body_too_large", "the body is larger than this server takes")
-
-
-def _parse_origin(text: str) -> Origin | None:
-    """Scheme, host and port; None for "null" and for what is no origin."""
-    try:
-        parts = urlsplit(text.lower())
-        port = parts.port or _PORTS[parts.scheme]
-    except (ValueError, KeyError):
-        return None
-    is_bare = parts.hostname and not (parts.path or parts.query or parts.fragment or parts.username)
-    return (parts.scheme, parts.hostname or "", port) if is_bare else None
-
-
-def _listed(text: str) -> Origin:
-    if origin := _parse_origin(text.rstrip("/")):
-        return origin
-    raise ValueError(f"{text!r} is no origin; expected one as https://chat.example")

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 from math import inf, isnan
 from typing import Final, TypeAlias, TypeVar
 
-__all__ = ["CONTENT_TYPE", "SECONDS", "Counter", "Gauge", "Histogram", "Registry"]
+__all__ = ["CONTENT_TYPE", "Counter", "Gauge", "Registry"]
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 Values: TypeAlias = tuple[str, ...]
 Read: TypeAlias = Callable[[], float | Mapping[Values, float]]
@@ -58,10 +55,10 @@ class Metric(ABC):
             raise ValueError(f"{self.name} has the labels {self.labels}, got {tuple(labels)}")
         return tuple(labels[name] for name in self.labels)
 
-    def _sample(self, values: Values, number: float, suffix: str = "", le: str = "") -> str:
-        pairs = [*zip(self.labels, values, strict=True), *([("le", le)] if le else [])]
+    def _sample(self, values: Values, number: float) -> str:
+        pairs = zip(self.labels, values, strict=True)
         inner = ",".join(f'{name}="{value.translate(_SPECIAL)}"' for name, value in pairs)
-        return f"{self.name}{suffix}{f'{{{inner}}}' if inner else ''} {_number(number)}"
+        return f"{self.name}{f'{{{inner}}}' if inner else ''} {_number(number)}"
 
 
 class Counter(Metric):
@@ -84,76 +81,21 @@ class Counter(Metric):
 
 
 class Gauge(Metric):
-    """A number that is set, or that `read` tells whenever it is asked for.
+    """A number that `read` tells whenever it is asked for.
 
-    Where there are labels, `read` gives a number for each tuple of their values.
+    Where there are labels, it gives a number for each tuple of their values.
     """
 
     kind = "gauge"
 
-    def __init__(
-        self, name: str, help_text: str, labels: tuple[str, ...] = (), read: Read | None = None
-    ) -> None:
+    def __init__(self, name: str, help_text: str, read: Read, labels: tuple[str, ...] = ()) -> None:
         super().__init__(name, help_text, labels)
         self._read = read
-        self._numbers: dict[Values, float] = {} if labels else {(): 0}
-
-    def set(self, number: float, **labels: str) -> None:
-        self._numbers[self._key(labels)] = number
-
-    def add(self, amount: float = 1, **labels: str) -> None:
-        key = self._key(labels)
-        self._numbers[key] = self._numbers.get(key, 0) + amount
 
     def _samples(self) -> Iterator[str]:
-        found = self._read() if self._read else self._numbers
+        found = self._read()
         numbers = found if isinstance(found, Mapping) else {(): found}
         return (self._sample(key, number) for key, number in numbers.items())
-
-
-class _Series:
-    """What was observed under one set of labels."""
-
-    __slots__ = ("counts", "total")
-
-    def __init__(self, buckets: int) -> None:
-        self.counts = [0] * buckets
-        self.total = 0.0
-
-
-class Histogram(Metric):
-    """How often a number was at most each of `buckets`, to which infinity is added."""
-
-    kind = "histogram"
-
-    def __init__(
-        self,
-        name: str,
-        help_text: str,
-        labels: tuple[str, ...] = (),
-        buckets: tuple[float, ...] = SECONDS,
-    ) -> None:
-        super().__init__(name, help_text, labels)
-        if "le" in labels or not buckets or sorted({*buckets}) != [*buckets] or inf in buckets:
-            raise ValueError(f"{name}: buckets grow, are finite, and own the label `le`")
-        self._bounds = (*buckets, inf)
-        self._series: dict[Values, _Series] = {} if labels else {(): _Series(len(self._bounds))}
-
-    def observe(self, number: float, **labels: str) -> None:
-        key = self._key(labels)
-        series = self._series.get(key)
-        if series is None:
-            series = self._series[key] = _Series(len(self._bounds))
-        series.counts[bisect_left(self._bounds, number)] += 1
-        series.total += number
-
-    def _samples(self) -> Iterator[str]:
-        for key, series in self._series.items():
-            counts = list(accumulate(series.counts))
-            for bound, count in zip(self._bounds, counts, strict=True):
-                yield self._sample(key, count, "_bucket", le=_number(bound))
-            yield self._sample(key, series.total, "_sum")
-            yield self._sample(key, counts[-1], "_count")
 
 
 AnyMetric = TypeVar("AnyMetric", bound=Metric)
@@ -168,19 +110,8 @@ class Registry:
     def counter(self, name: str, help_text: str, labels: tuple[str, ...] = ()) -> Counter:
         return self._added(Counter(name, help_text, labels))
 
-    def gauge(
-        self, name: str, help_text: str, labels: tuple[str, ...] = (), read: Read | None = None
-    ) -> Gauge:
-        return self._added(Gauge(name, help_text, labels, read))
-
-    def histogram(
-        self,
-        name: str,
-        help_text: str,
-        labels: tuple[str, ...] = (),
-        buckets: tuple[float, ...] = SECONDS,
-    ) -> Histogram:
-        return self._added(Histogram(name, help_text, labels, buckets))
+    def gauge(self, name: str, help_text: str, read: Read, labels: tuple[str, ...] = ()) -> Gauge:
+        return self._added(Gauge(name, help_text, read, labels))
 
     def render(self) -> bytes:
         """All of them, to be sent as `CONTENT_TYPE`."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mobox.errors import MoboxError
+from mobox.errors import StorageError
+from mobox.server.errors import NO_STORAGE
 from mobox.server.metrics import CONTENT_TYPE, Registry
 from mobox.server.services import Services, json_response
 
 __all__ = ["Counted", "Health", "OperationsRoutes"]
+
+METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+"""Any other is a client's word, of which there is no end."""
 
 
 class Health(Struct):
@@ -33,7 +39,8 @@ class Counted:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._responses.add(method=scope["method"], status=str(message["status"]))
+                method = scope["method"] if scope["method"] in METHODS else "other"
+                self._responses.add(method=method, status=str(message["status"]))
             await send(message)
 
         await self._app(scope, receive, counting if scope["type"] == "http" else send)
@@ -55,8 +62,8 @@ class OperationsRoutes:
             return json_response(Health("closing", "the server is shutting down"), 503)
         try:
             await self._services.storage.expired()
-        except MoboxError as error:
-            return json_response(Health("degraded", str(error)), 503)
+        except StorageError:  # who looks after the runs logs why
+            return json_response(Health("degraded", NO_STORAGE), 503)
         return json_response(Health("ok"))
 
     async def metrics(self, _request: Request) -> Response:

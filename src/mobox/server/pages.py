@@ -32,8 +32,8 @@ class Pages:
 
     async def docs(self, request: Request) -> Response:
         """The interface, for people."""
-        base = str(request.base_url).rstrip("/")
-        page = docs_page(self._document, base, css="/static/docs.css", json="/openapi.json")
+        base = str(request.url.replace(path=request.scope.get("root_path", ""), query=""))
+        page = docs_page(self._document, base, css="static/docs.css", json="openapi.json")
         return Response(page, media_type="text/html")
 
     async def openapi(self, _request: Request) -> Response:

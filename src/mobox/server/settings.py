@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidSetting
+from mobox.server.origins import listed_host, listed_origin
 
 __all__ = ["OWNER", "SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
 
@@ -39,6 +40,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     hold: float = 600
     lease: float = 15
     log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        try:
+            _loopback(self.host)
+        except ValueError as error:
+            raise InvalidSetting("host", self.host, str(error)) from None
 
     @property
     def database(self) -> str:
@@ -79,6 +86,17 @@ class Setting(NamedTuple):
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    return tuple(map(listed_host, _names(text)))
+
+
+def _origins(text: str) -> tuple[str, ...]:
+    names = _names(text)
+    for name in names:
+        listed_origin(name)
+    return names
 
 
 def _path(text: str) -> Path:
@@ -133,9 +151,9 @@ SETTINGS: Final = (
     ),
     Setting("agents", "MOBOX_AGENTS", _path, "folder of agents (else ./agents, else our own)"),
     Setting("agent", "MOBOX_AGENT", str, "agent of chats that name none (else the first)"),
-    Setting("allowed_hosts", "MOBOX_ALLOWED_HOSTS", _names, "further names of this server, a,b"),
+    Setting("allowed_hosts", "MOBOX_ALLOWED_HOSTS", _hosts, "further names of this server, a,b"),
     Setting(
-        "allowed_origins", "MOBOX_ALLOWED_ORIGINS", _names, "pages of others that may post, a,b"
+        "allowed_origins", "MOBOX_ALLOWED_ORIGINS", _origins, "pages of others that may post, a,b"
     ),
     Setting("max_body", "MOBOX_MAX_BODY", _positive, "bytes of a request"),
     Setting("max_runs", "MOBOX_MAX_RUNS", _positive, "runs at the same time"),

@@ -245,7 +245,7 @@ class Supervisor:
         leg = self._legs.get(run.id)
         stored = await leg.answer(answers) if leg is not None else []
         if stored:
-            return Continued(run, stored[0].seq - 1)
+            return Continued(await self._storage.run(owner, run_id), stored[0].seq - 1)
         return await self._resume(await self._storage.run(owner, run_id), answers)
 
     async def _resume(self, run: Run, answers: tuple[Answer, ...]) -> Continued:
@@ -257,7 +257,7 @@ class Supervisor:
         agent = self.catalog.get(run.agent)
         events = asked.told(replies)
         self._check_open()
-        with self._seats.take(run.owner, run.id) as seat:
+        with self._seats.take(run.owner, ("answered", run.id)) as seat:  # no client's key is one
             try:
                 resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
             except Fenced:  # somebody else's answer was first
@@ -273,6 +273,7 @@ class Supervisor:
             leg.stop()
         elif run.status == "waiting":
             await self._reaper.cancel(run)
+            return await self._storage.run(owner, run_id)
         return run
 
     async def _cancel(self, run: Run) -> None:

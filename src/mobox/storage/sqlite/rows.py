@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from mobox.errors import RunNotFound
+from mobox.errors import CorruptLog, RunNotFound
 from mobox.events import AnyEvent, LogEntry, StreamEvent, decode
 from mobox.storage.chats import Chat
 from mobox.storage.log import Run
@@ -125,7 +125,15 @@ def entries_of(
 def _events_of(rows: bytes) -> list[StreamEvent]:
     try:
         return list(chain.from_iterable(_decode(rows)))
-    except msgspec.DecodeError:  # another version's: what is unknown here becomes RAW
-        line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
-        raws = chain.from_iterable(_decode_raw(rows))
-        return [decode(line % bytes(event)).event for event in raws]
+    except msgspec.DecodeError:
+        return _foreign_events(rows)
+
+
+def _foreign_events(rows: bytes) -> list[StreamEvent]:
+    """Another version's events: what is unknown here becomes RAW, as everywhere."""
+    line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
+    try:
+        events = list(chain.from_iterable(_decode_raw(rows)))
+    except msgspec.DecodeError as error:
+        raise CorruptLog(f"not lists of events: {error}: {rows[:80]!r}") from error
+    return [decode(line % bytes(event)).event for event in events]

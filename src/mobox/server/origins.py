@@ -1,0 +1,43 @@
+"""The names by which servers and pages are known: hosts, and origins as browsers say them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+__all__ = ["HOST", "Origin", "listed_host", "listed_origin", "parse_origin"]
+
+Origin: TypeAlias = tuple[str, str, int]
+
+HOST: Final = r"\[[0-9a-f:.]+\]|[a-z0-9._-]+"
+"""A name or an address, in lower case, without a port."""
+
+_LISTED: Final = re.compile(rf"{HOST}|[0-9a-f:.]+")
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+def parse_origin(text: str) -> Origin | None:
+    """Scheme, host and port; None for "null" and for what is no origin."""
+    try:
+        parts = urlsplit(text.lower())
+        port = parts.port or _PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    is_bare = parts.hostname and not (parts.path or parts.query or parts.fragment or parts.username)
+    return (parts.scheme, parts.hostname or "", port) if is_bare else None
+
+
+def listed_origin(text: str) -> Origin:
+    """An origin that somebody lists; raises `ValueError`."""
+    if origin := parse_origin(text.rstrip("/")):
+        return origin
+    raise ValueError(f"{text!r} is no origin; expected one as https://chat.example")
+
+
+def listed_host(text: str) -> str:
+    """A host that somebody lists, as it is compared; raises `ValueError`."""
+    host = text.lower()
+    if _LISTED.fullmatch(host) and host.count(":") != 1:
+        return host.strip("[]")
+    raise ValueError(f"{text!r} is no host; expected a name without a port, as chat.example")

@@ -1,0 +1,40 @@
+"""The routes that talk to a run: which one is meant, and how it stands afterwards."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from mobox.events import InputRequest, Paused
+from server.app_client import answered, app_client, begin, say
+from server.serving import on_uvloop
+
+
+@on_uvloop
+async def test_who_answers_is_told_whether_the_run_goes_on(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        run = await begin(services, "c1", "one")
+        requests = (InputRequest(id=name, kind="question") for name in ("r1", "r2"))
+        await say(services, run, *requests, Paused(request_ids=("r1", "r2")))
+        told = await client.post("/api/chat/c1/answer", json={"requestId": "r1"})
+        assert (told.status_code, told.json()) == (202, {"runId": run.id, "status": "waiting"})
+        again = await client.post("/api/chat/c1/answer", json={"requestId": "r1"})
+        assert (again.status_code, again.json()["error"]["code"]) == (409, "not_waiting")
+        stopped = await client.post("/api/chat/c1/stop", json={"runId": run.id})
+        assert (stopped.status_code, stopped.json()["status"]) == (202, "done")
+        late = await client.post("/api/chat/c1/answer", json={"requestId": "r2"})
+        assert late.status_code == 400
+
+
+@on_uvloop
+async def test_a_run_that_ended_long_ago_is_told_only_to_who_names_it(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        run = await answered(services, "c1", "one", "two")
+        path = "/api/chat/c1/stream"
+        just_ended = await client.get(path)
+        assert just_ended.text.endswith("data: [DONE]\n\n")
+        with sqlite3.connect(tmp_path / "mobox.db") as connection:
+            connection.execute("UPDATE run SET ended_at = ended_at - 30000")
+        connection.close()
+        assert (await client.get(path)).status_code == 204
+        assert (await client.get(path, params={"run": run.id})).text == just_ended.text

@@ -1,0 +1,137 @@
+"""The routes for what is stored: lists in pages, words that are searched, titles, deletion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mobox.server.services import Services
+from server.app_client import answered, app_client, begin
+from server.serving import on_uvloop
+
+URLS = ["memory:", ""]
+
+
+def refused(response: httpx.Response) -> tuple[int, str, str]:
+    error = response.json()["error"]
+    return response.status_code, error["code"], error.get("field", "")
+
+
+async def pages(client: httpx.AsyncClient, path: str, what: str, **query: str) -> list[list[str]]:
+    """The ids on each page, until there is no other."""
+    found: list[list[str]] = []
+    before: dict[str, str] = {}
+    while True:
+        page = (await client.get(path, params={**query, **before})).raise_for_status().json()
+        found.append([each["id"] for each in page[what]])
+        if page["before"] is None:
+            return found
+        before = {"before": page["before"]}
+
+
+async def three_chats(services: Services) -> None:
+    await answered(services, "c1", "The weather", "Rain in Zürich")
+    await answered(services, "c2", "The news", "None")
+    await answered(services, "c3", "100%", "A share_of all")
+
+
+@pytest.mark.parametrize("url", URLS)
+@on_uvloop
+async def test_chats_are_listed_page_by_page(tmp_path: Path, url: str) -> None:
+    async with app_client(tmp_path, url) as (services, client):
+        await three_chats(services)
+        whole = (await client.get("/api/chats")).json()
+        assert {chat["id"]: chat["title"] for chat in whole["chats"]} == {
+            "c1": "The weather", "c2": "The news", "c3": "100%"
+        }  # fmt: skip
+        ids = [chat["id"] for chat in whole["chats"]]
+        assert await pages(client, "/api/chats", "chats", limit="2") == [ids[:2], ids[2:]]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("weather", ["c1"]), ("ZÜRICH", ["c1"]), ("%", ["c3"]), ("_", ["c3"]), ("nothing", [])],
+)
+@pytest.mark.parametrize("url", URLS)
+@on_uvloop
+async def test_chats_are_found_by_their_words(
+    tmp_path: Path, url: str, query: str, found: list[str]
+) -> None:
+    async with app_client(tmp_path, url) as (services, client):
+        await three_chats(services)
+        chats = (await client.get("/api/chats", params={"query": query})).json()["chats"]
+        assert [chat["id"] for chat in chats] == found
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "field"),
+    [
+        ({"limit": "0"}, "invalid_request", "limit"),
+        ({"limit": "201"}, "invalid_request", "limit"),
+        ({"limit": "-1"}, "invalid_request", "limit"),
+        ({"limit": "many"}, "invalid_request", "limit"),
+        ({"limit": "9" * 5000}, "invalid_request", "limit"),
+        ({"query": "a" * 60_000}, "invalid_request", "query"),
+        ({"before": "x"}, "bad_cursor", ""),
+        ({"before": "9" * 5000}, "bad_cursor", ""),
+    ],
+)
+@on_uvloop
+async def test_a_list_is_asked_for_in_reason(
+    tmp_path: Path, query: dict[str, str], code: str, field: str
+) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await answered(services, "c1", "one", "two")
+        assert refused(await client.get("/api/chats", params=query)) == (400, code, field)
+
+
+@on_uvloop
+async def test_messages_are_read_page_by_page_without_the_one_being_written(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        for text in ("one", "two"):
+            await answered(services, "c1", text, f"{text}!")
+        run = await begin(services, "c1", "three")
+        path = "/api/chats/c1/messages"
+        last, first = await pages(client, path, "messages", limit="3")
+        chat = (await client.get("/api/chats/c1")).json()
+        assert first + last == [message["id"] for message in chat["messages"]]
+        assert (len(first), len(last), last[-1]) == (2, 3, "c1-three")
+        assert run.id not in first + last
+        active = {"id": run.id, "status": "running", "agent": "counter"}
+        assert (await client.get(path)).json()["activeRun"] == chat["activeRun"] == active
+
+
+@on_uvloop
+async def test_a_chat_gets_another_title(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await answered(services, "c1", "one", "two")
+        renamed = await client.patch("/api/chats/c1", json={"title": "  Zürich "})
+        assert (renamed.status_code, renamed.json()["title"]) == (200, "Zürich")
+        assert (await client.get("/api/chats/c1")).json()["title"] == "Zürich"
+        for wrong in ({"title": ""}, {"title": " "}, {"title": "x" * 201}):
+            answer = await client.patch("/api/chats/c1", json=wrong)
+            assert refused(answer) == (400, "invalid_request", "title")
+        assert refused(await client.patch("/api/chats/none", json={"title": "x"}))[0] == 404
+
+
+@on_uvloop
+async def test_a_chat_that_is_deleted_is_gone(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        run = await answered(services, "c1", "one", "two")
+        assert (await client.delete("/api/chats/c1")).status_code == 204
+        assert refused(await client.delete("/api/chats/c1"))[:2] == (404, "not_found")
+        for path in ("/api/chats/c1", "/api/chats/c1/messages"):
+            assert refused(await client.get(path))[:2] == (404, "not_found")
+        log = await client.get("/api/chat/c1/stream", params={"run": run.id})
+        assert refused(log)[:2] == (410, "log_deleted")
+        assert (await client.get("/api/chats")).json()["chats"] == []
+
+
+@on_uvloop
+async def test_the_agents_are_listed(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        [agent] = (await client.get("/api/agents")).json()["agents"]
+    assert agent["id"] == "counter"
+    assert agent.keys() == {"id", "name", "description"}

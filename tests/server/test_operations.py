@@ -1,0 +1,73 @@
+"""What those are told who run the server."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from server.app_client import app_client
+from server.serving import on_uvloop
+
+
+@on_uvloop
+async def test_the_numbers_can_be_read(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        await client.get("/healthz")
+        await client.get("/nowhere")
+        told = await client.get("/metrics")
+    assert told.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = told.text.splitlines()
+    assert "mobox_legs 0" in lines
+    assert "mobox_streams 0" in lines
+    assert 'mobox_responses_total{method="GET",status="200"} 1' in lines
+    assert 'mobox_responses_total{method="GET",status="404"} 1' in lines
+
+
+@on_uvloop
+async def test_what_goes_wrong_in_here_is_counted_and_guarded_like_any_answer(
+    tmp_path: Path,
+) -> None:
+    async with app_client(tmp_path) as (services, client):
+        await services.storage.close()  # as nobody does who still serves
+        answer = await client.get("/api/chats")
+        numbers = (await client.get("/metrics")).text.splitlines()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    assert 'mobox_responses_total{method="GET",status="500"} 1' in numbers
+
+
+@on_uvloop
+async def test_a_method_that_nobody_knows_is_no_label_of_its_own(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        for method in ("MAKE", "MAKE2"):
+            assert (await client.request(method, "/healthz")).status_code == 405
+        numbers = (await client.get("/metrics")).text.splitlines()
+    assert 'mobox_responses_total{method="other",status="405"} 2' in numbers
+    assert not [line for line in numbers if "MAKE" in line]
+
+
+@on_uvloop
+async def test_a_server_is_ready_until_it_closes(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        assert (await client.get("/readyz")).json() == {"status": "ok", "problem": None}
+        await services.supervisor.close()
+        told = await client.get("/readyz")
+        assert (told.status_code, told.json()["status"]) == (503, "closing")
+        assert (await client.get("/healthz")).status_code == 200
+
+
+@on_uvloop
+async def test_a_server_that_cannot_store_is_not_ready_and_tells_only_its_log_why(
+    tmp_path: Path,
+) -> None:
+    async with app_client(tmp_path) as (_, client):
+        with sqlite3.connect(tmp_path / "mobox.db") as connection:
+            connection.execute("ALTER TABLE run RENAME TO elsewhere")
+        told = await client.get("/readyz")
+        with connection:
+            connection.execute("ALTER TABLE elsewhere RENAME TO run")
+        connection.close()
+        assert (await client.get("/readyz")).status_code == 200
+    assert (told.status_code, told.json()["status"]) == (503, "degraded")
+    assert "table" not in told.json()["problem"]

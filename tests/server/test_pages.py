@@ -1,0 +1,37 @@
+"""What a browser is given, at the root of a server and below somebody else's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+
+from server.app_client import app_client
+from server.serving import on_uvloop
+
+
+@pytest.mark.parametrize("root", ["", "/below"])
+@on_uvloop
+async def test_the_page_about_the_interface_finds_what_it_is_made_of(
+    tmp_path: Path, root: str
+) -> None:
+    async with app_client(tmp_path, root=root) as (_, client):
+        page = await client.get(f"{root}/docs")
+        links = re.findall('(?:href|src)="([^"#][^"]*)"', page.text)
+        assert len(links) == 2
+        for link in links:
+            assert (await client.get(urljoin(str(page.url), link))).status_code == 200
+    assert f"curl http://localhost{root}/api/chats\n" in page.text.replace("</code>", "\n")
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+
+
+@on_uvloop
+async def test_the_page_of_a_chat_finds_what_it_is_made_of(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (_, client):
+        for path in ("/", "/chat/c1"):
+            page = (await client.get(path)).raise_for_status()
+            for link in re.findall('(?:href|src)="([^"#][^"]*)"', page.text):
+                assert (await client.get(urljoin(str(page.url), link))).status_code == 200
+        assert (await client.get("/favicon.ico")).headers["content-type"] == "image/svg+xml"
