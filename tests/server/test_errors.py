@@ -24,10 +24,13 @@ from mobox.errors import (
     KeyReused,
     LogDeleted,
     MoboxError,
+    NotWaiting,
     ProtocolError,
     RunActive,
     RunNotFound,
+    ShuttingDown,
     StorageError,
+    TooManyRuns,
     UnknownAgent,
     UnknownProfile,
     UnknownProtocol,
@@ -64,6 +67,9 @@ async def answer_to(error: Exception) -> httpx.Response:
         (RunActive("r"), 409, "run_active", {"runId": "r"}),
         (Fenced("r", 2), 409, "fenced", {"runId": "r"}),
         (KeyReused("k"), 422, "key_reused", {}),
+        (NotWaiting("r"), 409, "not_waiting", {"runId": "r"}),
+        (TooManyRuns(3), 429, "too_many_runs", {}),
+        (ShuttingDown(), 503, "shutting_down", {}),
         (HTTPException(404), 404, "not_found", {}),
         (HTTPException(405, "Only GET"), 405, "method_not_allowed", {}),
     ],
@@ -76,6 +82,7 @@ async def test_what_the_caller_did_wrong_is_explained(
     message = error.detail if isinstance(error, HTTPException) else str(error)
     assert response.status_code == status
     assert response.json() == {"error": {"code": code, "message": message, **more}}
+    assert ("retry-after" in response.headers) == (status in (429, 503))
 
 
 SECRETS: list[Callable[[], tuple[Exception, int, str]]] = [

@@ -52,6 +52,10 @@ class Answer(NamedTuple):
 _INTERNAL: Final = "something went wrong in the server; its log says what"
 NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
 
+RETRY_AFTER: Final = "5"
+_PASSING: Final = (429, 503)
+"""What may be over in some seconds."""
+
 ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     InvalidRequest: Answer(400, "invalid_request", {"field": "field"}),
     UnknownAgent: Answer(400, "unknown_agent", {"known": "known"}),
@@ -75,7 +79,8 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
 def error_response(status: int, code: str, message: str, **more: Any) -> Response:
     """An answer that says what is wrong."""
     body = {"error": {"code": code, "message": message, **more}}
-    return Response(msgspec.json.encode(body), status, media_type="application/json")
+    headers = {"retry-after": RETRY_AFTER} if status in _PASSING else None
+    return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
 
 
 async def _tell(request: Request, error: Exception) -> Response:

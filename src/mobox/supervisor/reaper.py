@@ -51,6 +51,9 @@ class Reaper:
         except MoboxError as error:
             log.warning("run %s cannot be ended yet: %s", run.id, error)
             self._left[run.id] = (run, verdict)
+        except Exception:
+            log.exception("run %s cannot be ended", run.id)
+            self._left[run.id] = (run, verdict)
 
     async def sweep(self, executed: Container[RunId]) -> None:
         """End what was left, and what others have left; what is executed here is only late."""
