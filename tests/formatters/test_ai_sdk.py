@@ -292,7 +292,7 @@ def test_a_failed_run_ends_with_its_last_error(
     reason: DoneReason, events: list[StreamEvent], text: str
 ) -> None:
     assert ending(*events, done=Done(reason=reason)) == [
-        {"type": "message-metadata", "messageMetadata": {"reason": reason}},
+        {"type": "message-metadata", "messageMetadata": {"reason": reason, "error": text}},
         {"type": "error", "errorText": text},
         {"type": "finish", "finishReason": "error"},
     ]

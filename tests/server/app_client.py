@@ -21,10 +21,12 @@ from server.live_server import AGENTS, message
 
 @asynccontextmanager
 async def app_client(
-    data: Path, database_url: str = "", root: str = ""
+    data: Path, database_url: str = "", root: str = "", origins: tuple[str, ...] = ()
 ) -> AsyncIterator[tuple[Services, httpx.AsyncClient]]:
     """A server's services, and a client; what the app raises is what a server would log."""
-    settings = Settings(data=data, agents=AGENTS, database_url=database_url)
+    settings = Settings(
+        data=data, agents=AGENTS, database_url=database_url, allowed_origins=origins
+    )
     async with open_services(settings) as services:
         app = Starlette(routes=[Mount(root, create_app(services))])
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

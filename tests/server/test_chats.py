@@ -7,8 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from mobox.events import Done, Error, Start
 from mobox.server.services import Services
-from server.app_client import answered, app_client, begin
+from server.app_client import answered, app_client, begin, say
 from server.serving import on_uvloop
 
 URLS = ["memory:", ""]
@@ -135,3 +136,14 @@ async def test_the_agents_are_listed(tmp_path: Path) -> None:
         [agent] = (await client.get("/api/agents")).json()["agents"]
     assert agent["id"] == "counter"
     assert agent.keys() == {"id", "name", "description"}
+
+
+@on_uvloop
+async def test_a_chat_says_who_answers_in_it_and_why_it_failed(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await begin(services, "c1", "Fail")
+        await say(services, run, Start(framework="emitted"), Error(message="No more milk."))
+        await say(services, run, Done(reason="error"))
+        chat = (await client.get("/api/chats/c1")).json()
+        assert chat["agent"] == "counter"
+        assert chat["messages"][-1]["metadata"]["error"] == "No more milk."

@@ -19,7 +19,7 @@ from mobox.cli import main
 from mobox.errors import InvalidSetting
 from mobox.server.app import open_services, routes_of
 from mobox.server.settings import SETTINGS, Setting, Settings, read_settings
-from server.live_server import LIMIT, live_server, mobox
+from server.live_server import AGENTS, LIMIT, live_server, mobox
 
 VALUES = {
     "host": ("::1", "::1"),
@@ -131,7 +131,7 @@ def test_the_settings_are_shown_with_what_set_them(tmp_path: Path) -> None:
 def test_what_is_shown_holds_also_where_nothing_is_said(tmp_path: Path) -> None:
     assert shown("--port", "0", "--data", "d", cwd=tmp_path)["port"] == ["0", "--port"]
     assert shown("--data", "d", cwd=tmp_path)["database_url"] == ["sqlite:///d/mobox.db"]
-    assert shown(cwd=tmp_path)["agents"][0].endswith("/mobox/agents")
+    assert shown(cwd=tmp_path)["agents"][0].endswith("/agents")
     (tmp_path / "agents").mkdir()
     assert shown(cwd=tmp_path)["agents"] == ["agents"]
 
@@ -280,14 +280,17 @@ def test_others_are_heard_only_by_who_wants_to_hear_everything(tmp_path: Path) -
     assert "Started server process" in told
 
 
-@pytest.mark.parametrize("there", ["none", "empty"])
-def test_a_server_without_agents_starts_and_warns(tmp_path: Path, there: str) -> None:
-    (tmp_path / "empty").mkdir()
-    folder = tmp_path / there
-    problem = {"none": "no such folder", "empty": "no agent that can be used"}[there]
+def test_a_server_without_agents_starts_and_warns(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
     answer, said = served(tmp_path / "data", "/api/agents", "--agents", folder)
     assert answer.json() == {"agents": []}
-    assert said == f"WARNING: nobody is there to answer: {folder}: {problem}\n"
+    assert said == f"WARNING: nobody is there to answer: no agent in {folder} can be used\n"
+
+
+def test_a_folder_of_agents_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "none"
+    assert refusal("--data", tmp_path, "--agents", folder) == f"agents={folder}: no such folder"
 
 
 def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> None:
@@ -303,9 +306,15 @@ def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> 
     )
 
 
-def test_a_default_agent_that_is_not_there_is_told_of(tmp_path: Path) -> None:
-    _, said = served(tmp_path / "data", "/healthz", "--agent", "conter")
-    assert said == "WARNING: the default agent: unknown agent 'conter'; known: counter\n"
+def test_a_default_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    said = refusal("--data", tmp_path, "--agents", AGENTS, "--agent", "conter")
+    assert said == "agent=conter: no such agent; known: counter"
+
+
+def test_agents_are_found_also_from_elsewhere(tmp_path: Path) -> None:
+    code, out, _ = mobox("serve", "--show-settings", cwd=tmp_path)
+    assert code == 0
+    assert f"{Path(__file__).parents[2] / 'agents'}" in out
 
 
 def test_a_server_that_keeps_nothing_writes_no_database(tmp_path: Path) -> None:

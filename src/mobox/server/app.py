@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from mobox.catalog import Catalog
-from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError, UnknownAgent
+from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
@@ -79,15 +81,16 @@ def _make_folder(folder: Path) -> None:
 
 def _load_agents(settings: Settings) -> Catalog:
     folder = settings.agents_folder
+    if not folder.is_dir():
+        raise InvalidSetting("agents", str(folder), "no such folder")
     catalog = Catalog.load(folder)
     for problem in catalog.problems:
         log.warning("an agent is left out: %s", problem)
     known = [agent.id for agent in catalog]
     if not known:
-        what = "no agent that can be used" if folder.is_dir() else "no such folder"
-        log.warning("nobody is there to answer: %s: %s", folder, what)
+        log.warning("nobody is there to answer: no agent in %s can be used", folder)
     elif settings.agent is not None and settings.agent not in known:
-        log.warning("the default agent: %s", UnknownAgent(settings.agent, known))
+        raise InvalidSetting("agent", settings.agent, f"no such agent; known: {', '.join(known)}")
     return catalog
 
 
@@ -105,12 +108,31 @@ def create_app(services: Services) -> ASGIApp:
     settings = services.settings
     # Around all of Starlette, which tells what went wrong outside of its own middleware.
     guarded = Guard(
-        Starlette(routes=routes_of(services), exception_handlers=exception_handlers),
+        Starlette(
+            routes=routes_of(services),
+            middleware=_cross_origin(settings.allowed_origins),
+            exception_handlers=exception_handlers,
+        ),
         hosts=settings.hosts,
         origins=settings.allowed_origins,
         max_body=settings.max_body,
     )
     return Counted(guarded, metrics=services.metrics)
+
+
+def _cross_origin(origins: Collection[str]) -> list[Middleware]:
+    """Let the pages of these origins ask, and read the answers."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["content-type", "idempotency-key"],
+            expose_headers=["x-mobox-run", "retry-after"],
+        )
+    ]
 
 
 def routes_of(services: Services) -> list[BaseRoute]:

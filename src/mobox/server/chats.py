@@ -60,6 +60,8 @@ class Messages(Struct, rename="camel", kw_only=True):
 class ChatView(ChatRow, rename="camel", kw_only=True):
     """A whole chat, without the message that is being written."""
 
+    agent: str | None = None
+    """Who answered last, and answers next unless somebody else is asked."""
     messages: list[JSON]
     active_run: ActiveRun | None = None
 
@@ -104,8 +106,11 @@ class ChatsRoutes:
     async def get(self, request: Request) -> Response:
         """One chat with its messages, and the run that is going on: at one moment."""
         profile = formatter_profile(request)
-        history = await self._storage.history(owner_of(request), request.path_params["chat_id"])
+        owner, chat_id = owner_of(request), request.path_params["chat_id"]
+        history = await self._storage.history(owner, chat_id)
+        runs = await self._storage.runs(owner, chat_id)
         view = ChatView(
+            agent=runs[-1].agent if runs else None,
             id=history.chat.id,
             title=history.chat.title,
             created_at=history.chat.created_at,

@@ -3,8 +3,8 @@
 Rule 1: the server answers only to its own names: a page whose name was made to point here, by
         "DNS rebinding", gets nothing.
 Rule 2: nothing changes because a foreign page asked: `Origin` must be the server's own or listed,
-        and a browser that tells none must say by `Sec-Fetch-Site` that it is at home. Listing an
-        origin lets it ask through a proxy; it is no CORS, and answers stay unreadable.
+        and a browser that tells none must say by `Sec-Fetch-Site` that it is at home. Whether a
+        listed one may read the answer, CORS says, which is the app's.
 Rule 3: a body is JSON, plain, and not too big. One that turns out to be too big is answered here,
         and the app sees a client that left: never a part as though it were the whole.
 Rule 4: an app may set any of the headers itself; what it leaves out is added.
@@ -98,7 +98,7 @@ def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     if guard.answers_to(match[1]):
         return None
     return error_response(
-        421, "unknown_host", f"this server is not {match[1]}; if it should be, list it as a host"
+        421, "unknown_host", f"this server is not {match[1]}; if it should be: --allowed-hosts"
     )
 
 
@@ -116,8 +116,8 @@ def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     return error_response(
         403,
         "cross_origin",
-        f"{', '.join(told) or 'another site'} may not change anything here; if it should, list it "
-        "as an origin",
+        f"{', '.join(told) or 'another site'} may not change anything here; if it should: "
+        "--allowed-origins",
     )
 
 

@@ -22,6 +22,8 @@ LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
+REPOSITORY_AGENTS: Final = Path(__file__).parents[3] / "agents"
+"""Where ours are while they are not part of a wheel."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -55,8 +57,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def agents_folder(self) -> Path:
         """Where agents are looked for: where it is said, else beside us, else in the package."""
-        beside = Path("agents")
-        return self.agents or (beside if beside.is_dir() else OUR_AGENTS)
+        places = (Path("agents"), OUR_AGENTS, REPOSITORY_AGENTS)
+        return self.agents or next(filter(Path.is_dir, places), OUR_AGENTS)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ SETTINGS: Final = (
     Setting("agent", "MOBOX_AGENT", str, "agent of chats that name none (else the first)"),
     Setting("allowed_hosts", "MOBOX_ALLOWED_HOSTS", _hosts, "further names of this server, a,b"),
     Setting(
-        "allowed_origins", "MOBOX_ALLOWED_ORIGINS", _origins, "pages of others that may post, a,b"
+        "allowed_origins", "MOBOX_ALLOWED_ORIGINS", _origins, "origins whose pages may ask, a,b"
     ),
     Setting("max_body", "MOBOX_MAX_BODY", _positive, "bytes of a request"),
     Setting("max_runs", "MOBOX_MAX_RUNS", _positive, "runs at the same time"),

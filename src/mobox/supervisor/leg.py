@@ -37,6 +37,8 @@ log = logging.getLogger("mobox.supervisor")
 
 PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
+WHY: Final = 500
+"""Characters of the last line on stderr that the server's own log shows."""
 BROKEN: Final = Error(message="The server could not go on with this run.", code="internal")
 
 
@@ -277,6 +279,8 @@ class Leg:
         words: list[StreamEvent] = [*(await asked_by(self._store, self.run.id)).cancelled()]
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
+            why = outcome.stderr_tail.rstrip().rpartition("\n")[2][:WHY]
+            log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
             words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
         return words
 

@@ -36,7 +36,7 @@ from mobox.events import (
 )
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
-from mobox.formatters.ai_sdk.endings import END_TEXTS
+from mobox.formatters.ai_sdk.endings import error_of
 from mobox.formatters.ai_sdk.tools import FAILED, error_text
 from mobox.usage import UsageTotal
 
@@ -83,7 +83,8 @@ class DocumentFormatter:
 
     def _done(self, event: Done) -> Chunks:
         failed = event.reason in FAILURES
-        fatal = self._errors.pop() if failed and self._errors else END_TEXTS.get(event.reason)
+        told = self._errors.pop() if failed and self._errors else None
+        fatal = error_of(event.reason, told)
         notices = [Status(message=message) for message in self._errors]
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         errors = [chunk("error", error=fatal)] if failed else []

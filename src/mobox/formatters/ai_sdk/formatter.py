@@ -59,7 +59,7 @@ from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import Approvals
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import DONE, chunk, encode, scope
-from mobox.formatters.ai_sdk.endings import END_TEXTS, message_metadata
+from mobox.formatters.ai_sdk.endings import error_of, message_metadata
 from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
@@ -169,19 +169,15 @@ class AISDKFormatter:
         fatal = self._errors.pop() if failed and self._errors else None
         notices = [line for error in self._errors for line in self._notice(error.message)]
         chunks = [*notices, *self._close_parts(), *self._steps.finish()]
-        if failed:
-            text = fatal.message if fatal is not None else END_TEXTS[event.reason]
-            return [
-                *chunks,
-                *self._metadata_chunk(event),
-                chunk("error", errorText=text),
-                self._finish(event.reason),
-                DONE,
-            ]
+        error = error_of(event.reason, fatal.message if fatal is not None else None)
+        metadata = self._metadata(event, error)
+        if error is not None:
+            told = chunk("error", errorText=error)
+            return [*chunks, _metadata_chunk(metadata), told, self._finish(event.reason), DONE]
         if event.reason == "cancelled":
             reason = "cancelled" if self._profile.abort_reason else None
-            return [*chunks, *self._metadata_chunk(event), chunk("abort", reason=reason), DONE]
-        return [*chunks, self._finish(event.reason, self._metadata(event)), DONE]
+            return [*chunks, _metadata_chunk(metadata), chunk("abort", reason=reason), DONE]
+        return [*chunks, self._finish(event.reason, metadata), DONE]
 
     def _finish(self, reason: DoneReason, metadata: dict[str, JSON] | None = None) -> bytes:
         reasons = self._profile.finish_reasons
@@ -191,14 +187,11 @@ class AISDKFormatter:
             messageMetadata=metadata,
         )
 
-    def _metadata_chunk(self, event: Done) -> Chunks:
-        return [chunk("message-metadata", messageMetadata=self._metadata(event))]
-
-    def _metadata(self, event: Done) -> dict[str, JSON]:
+    def _metadata(self, event: Done, error: str | None) -> dict[str, JSON]:
         duration = None
         if self._ts is not None and self._started is not None:
             duration = self._ts - self._started
-        return message_metadata(event.reason, self._usage.totals, duration)
+        return message_metadata(event.reason, error, self._usage.totals, duration)
 
     def _error(self, event: Error) -> Chunks:
         self._errors.append(event)
@@ -386,3 +379,7 @@ class AISDKFormatter:
     }
     """Total over EventType. Deltas of open blocks never get here: see `format`. A RAW is nothing,
     unless it is the first: then it is the START of a later version."""
+
+
+def _metadata_chunk(metadata: dict[str, JSON]) -> bytes:
+    return chunk("message-metadata", messageMetadata=metadata)

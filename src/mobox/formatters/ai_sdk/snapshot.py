@@ -17,7 +17,7 @@ from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import APPROVED
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import harmless, known
-from mobox.formatters.ai_sdk.endings import message_metadata
+from mobox.formatters.ai_sdk.endings import error_of, message_metadata
 from mobox.formatters.ai_sdk.parts import vendors
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
 from mobox.formatters.ai_sdk.tools import FAILED, INVALID_INPUT, error_text, tool_metadata
@@ -53,7 +53,12 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
     parts = _merged(_Snapshot(message, PROFILES[profile]).parts()) or _from_columns(message)
     ui: dict[str, JSON] = {"id": message.id, "role": message.role, "parts": parts}
     if message.reason is not None:
-        ui["metadata"] = message_metadata(message.reason, message.usage, message.duration_ms)
+        ui["metadata"] = message_metadata(
+            message.reason,
+            error_of(message.reason, message.error),
+            message.usage,
+            message.duration_ms,
+        )
     told: dict[str, JSON] = harmless(ui)
     return told
 

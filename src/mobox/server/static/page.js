@@ -5,8 +5,10 @@ const path = location.pathname.match(/^\/chat\/([^/]+)$/);
 const chatId = path ? decodeURIComponent(path[1]) : crypto.randomUUID();
 const TRIES = ["tool", "think", "todo", "step", "subagent", "cite", "file", "approve", "all"];
 
+const api = `/api/chat/${encodeURIComponent(chatId)}`;
+
 let messages = [];
-let reading = null; // the AbortController of the response that is being read
+let agent; // whom the chat has talked to
 
 // What a chunk does to a message: the same as in the client of the AI SDK.
 
@@ -56,23 +58,36 @@ function apply(message, chunk) {
 // Reading
 
 async function read(url, options, continued) {
-  reading = new AbortController();
   const message = continued ?? { role: "assistant", parts: [] };
   busy(true);
   try {
-    const response = await fetch(url, { ...options, signal: reading.signal });
-    if (response.status === 204) return;
-    if (!response.ok) throw new Error((await response.json()).error?.message ?? response.statusText);
-    if (!continued) messages.push(message);
-    await readFrames(response.body, (chunk) => { apply(message, chunk); paintSoon(); });
-  } catch (error) {
-    if (error.name === "AbortError") return;
+    const response = await fetch(url, options);
+    if (response.status === 204) return true;
+    if (!response.ok) return refused(message, await response.json());
     if (!messages.includes(message)) messages.push(message);
-    message.error = error.message;
+    message.error = undefined;
+    await readFrames(response.body, (chunk) => { apply(message, chunk); paintSoon(); });
+    return true;
+  } catch (error) {
+    return message.id ? await reconnect(message) : refused(message, { error: { message: "The server cannot be reached." } });
   } finally {
     busy(false);
     paint();
   }
+}
+
+function refused(message, body) {
+  if (!messages.includes(message)) messages.push(message);
+  message.error = body.error?.message ?? "Something went wrong.";
+  return false;
+}
+
+async function reconnect(message) {
+  message.error = "Connection lost. Trying again…";
+  paint();
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  Object.assign(message, { parts: [], error: message.error });
+  return read(`${api}/stream?run=${encodeURIComponent(message.id)}`, {}, message);
 }
 
 async function readFrames(body, take) {
@@ -94,7 +109,10 @@ async function send(text) {
   const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
   messages.push(message);
   paint();
-  await read("/api/chat", post({ id: chatId, message, agent: $("agent").value || undefined }));
+  const chosen = $("agent").value;
+  const sent = await read("/api/chat", post({ id: chatId, message, agent: chosen === agent ? undefined : chosen || undefined }));
+  if (sent) agent = chosen;
+  else if (!$("prompt").value) $("prompt").value = text; // it was not sent: nothing is lost
 }
 
 async function answer(message, part, approved) {
@@ -135,7 +153,7 @@ const PAINT = {
   "dynamic-tool": (part, message, key) => {
     const input = part.input === undefined ? part.rawInput ?? "" : shown(part.input);
     const result = part.errorText ?? (part.output === undefined ? "" : shown(part.output));
-    const card = folded(key, part.toolName, STATES[part.state] ?? part.state, result ? `${input}\n\n→ ${result}` : input);
+    const card = folded(key, part.toolName, STATES[part.state] ?? part.state, result ? `${input}\n\n→ ${result}` : input, part.state === "approval-requested");
     if (part.state !== "approval-requested") return card;
     const button = (label, approved) => element("button", { type: "button", onclick: () => answer(message, part, approved) }, label);
     return element("div", {}, card, element("div", { className: "ask" }, element("span", {}, `Allow ${part.toolName}?`), button("Allow", true), button("Deny", false)));
@@ -151,9 +169,10 @@ function paintMessage(message, number) {
     return element("article", { className: "message user" }, text);
   }
   const parts = message.parts.map((part, index) => PAINT[part.type]?.(part, message, `${number}.${index}`));
-  const reason = message.metadata?.mobox?.reason ?? message.metadata?.reason;
-  const end = reason && reason !== "stop" && !message.error ? element("div", { className: "note" }, `Ended: ${reason}`) : null;
-  return element("article", { className: "message" }, ...parts, message.error ? element("div", { className: "error" }, message.error) : null, end);
+  const { reason, error: failure } = message.metadata ?? {};
+  const error = message.error ?? failure;
+  const end = reason && reason !== "stop" && !error ? element("div", { className: "note" }, `Ended: ${reason}`) : null;
+  return element("article", { className: "message" }, ...parts, error ? element("div", { className: "error" }, error) : null, end);
 }
 
 let painting = false;
@@ -186,7 +205,7 @@ $("composer").addEventListener("submit", (event) => {
 $("prompt").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); $("composer").requestSubmit(); }
 });
-$("stop").addEventListener("click", () => fetch(`/api/chat/${encodeURIComponent(chatId)}/stop`, post({})));
+$("stop").addEventListener("click", () => fetch(`${api}/stop`, post({ runId: messages.at(-1)?.id })));
 $("tries").append(...TRIES.map((name) => element("button", { type: "button", onclick: () => send(name) }, name)));
 $("chats").addEventListener("toggle", async () => {
   const { chats } = await (await fetch("/api/chats")).json();
@@ -195,13 +214,15 @@ $("chats").addEventListener("toggle", async () => {
 
 const { agents } = await (await fetch("/api/agents")).json();
 $("agent").append(...agents.map((agent) => element("option", { value: agent.id }, agent.name)));
+$("welcome").hidden = Boolean(path);
 if (path) {
   const response = await fetch(`/api/chats/${encodeURIComponent(chatId)}`);
   if (response.ok) {
     const chat = await response.json();
     messages = chat.messages;
+    agent = $("agent").value = chat.agent ?? agents[0]?.id;
     document.title = `${chat.title} · Mobox`;
     paint();
-    if (chat.activeRun) await read(`/api/chat/${encodeURIComponent(chatId)}/stream?run=${encodeURIComponent(chat.activeRun.id)}`);
-  }
+    if (chat.activeRun) await read(`${api}/stream?run=${encodeURIComponent(chat.activeRun.id)}`);
+  } else $("welcome").hidden = false;
 }
