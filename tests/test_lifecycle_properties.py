@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grammar_log import legal_log
@@ -40,6 +40,7 @@ def test_any_events_in_any_order_make_a_legal_log(said: Events, done: Done | Non
 
 
 @THOROUGH
+@example([Raw(id="", raw=None)], None)
 @given(SPEECH, endings())
 def test_a_log_that_is_fed_again_gives_itself(said: Events, done: Done | None) -> None:
     log = log_of(said, done)

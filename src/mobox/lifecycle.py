@@ -154,7 +154,7 @@ class Lifecycle:
         if isinstance(event, Done):
             return self._propose(event)
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
-            self._noise.append(event)
+            self._noise.append(self._calls.with_latest_names(event))
             return []
         before = [] if self._started else self._log(self._begin(event))
         handler = self.HANDLERS.get(event.type, Lifecycle._pass)
