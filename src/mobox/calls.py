@@ -93,6 +93,9 @@ class Calls:
         self._open: dict[str | None, _Call] = {}  # those that are not settled
         self._latest: dict[str | None, str] = {}  # an id that was used again: its latest name
 
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._calls
+
     def start(self, event: ToolUseStart) -> Iterator[StreamEvent]:
         """A call begins; nothing, if it has begun and its input is not complete."""
         known = self._calls.get(self._latest.get(event.id, event.id))

@@ -112,6 +112,7 @@ class Lifecycle:
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
         self._spans = Spans(self._names)
+        self._told: set[str | None] = set()  # all blocks that were ever open
         self._retracted: set[str] = set()
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
@@ -294,6 +295,7 @@ class Lifecycle:
         if event.id in self._open:
             yield self._end_block(event.id)
         self._open[event.id] = (_DELTA_OF[type(event)], event)
+        self._told.add(event.id)
         yield event
 
     def _end_block(self, name: str | None, interrupted: bool = False) -> StreamEvent:
@@ -328,8 +330,8 @@ class Lifecycle:
         yield replace(event, blocks=blocks)
 
     def _can_be_retracted(self, name: str) -> bool:
-        is_known = name in self._names and name not in self._retracted
-        return is_known and not self._calls.is_answered(name)
+        is_known = name in self._told or name in self._calls
+        return is_known and name not in self._retracted and not self._calls.is_answered(name)
 
     def _pass(self, event: StreamEvent) -> Iterator[StreamEvent]:
         yield event
