@@ -55,9 +55,6 @@ class Names:
         """Tell that a name is in the log."""
         self._count: Counter[str] = Counter()
 
-    def __contains__(self, name: str | None) -> bool:
-        return name in self._taken
-
     def fresh(self, prefix: str) -> str:
         """An id that is not in the log."""
         while True:
