@@ -1,0 +1,26 @@
+/// <reference types="vitest/config" />
+
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+const here = (path: string) => decodeURIComponent(new URL(path, import.meta.url).pathname);
+
+// Addresses are relative to the page's <base>, so that it works below any path. No source maps and
+// no absolute path in the output: the same sources give the same bytes in any folder.
+export default defineConfig({
+  root: here("."),
+  base: "./",
+  plugins: [react(), tailwindcss()],
+  resolve: { alias: { "@": here("./src") } },
+  build: {
+    outDir: here("../src/mobox/server/web"),
+    emptyOutDir: true,
+    target: "es2023",
+    sourcemap: false,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1600,
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8000" } },
+  test: { environment: "jsdom", setupFiles: ["src/testing/setup.ts"], restoreMocks: true },
+});
