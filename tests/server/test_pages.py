@@ -1,4 +1,4 @@
-"""What a browser is given, at the root of a server and below somebody else's."""
+"""The page about the interface, at the root of a server and below somebody else's."""
 
 from __future__ import annotations
 
@@ -25,13 +25,3 @@ async def test_the_page_about_the_interface_finds_what_it_is_made_of(
             assert (await client.get(urljoin(str(page.url), link))).status_code == 200
     assert f"curl http://localhost{root}/api/chats\n" in page.text.replace("</code>", "\n")
     assert page.headers["content-security-policy"].startswith("default-src 'self'")
-
-
-@on_uvloop
-async def test_the_page_of_a_chat_finds_what_it_is_made_of(tmp_path: Path) -> None:
-    async with app_client(tmp_path) as (_, client):
-        for path in ("/", "/chat/c1"):
-            page = (await client.get(path)).raise_for_status()
-            for link in re.findall('(?:href|src)="([^"#][^"]*)"', page.text):
-                assert (await client.get(urljoin(str(page.url), link))).status_code == 200
-        assert (await client.get("/favicon.ico")).headers["content-type"] == "image/svg+xml"

@@ -25,6 +25,7 @@ from mobox.server.pages import STATIC, Pages
 from mobox.server.routes import served
 from mobox.server.services import Services
 from mobox.server.settings import Settings
+from mobox.server.website import Website
 from mobox.storage import Settings as StoreSettings
 from mobox.storage import Storage, open_storage
 from mobox.supervisor import Limits, Supervisor
@@ -56,6 +57,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 supervisor=supervisor,
                 heartbeats=heartbeats,
                 metrics=_metrics(supervisor, heartbeats),
+                website=Website(),
             )
     finally:
         heartbeats.stop()
@@ -137,13 +139,15 @@ def _cross_origin(origins: Collection[str]) -> list[Middleware]:
 
 def routes_of(services: Services) -> list[BaseRoute]:
     """All that is served, with what people see."""
-    pages = Pages()
+    pages, website = Pages(), services.website
     return [
         *served(services),
-        Route("/", pages.chat),
-        Route("/chat/{chat_id:path}", pages.chat),
-        Route("/favicon.ico", pages.icon),
         Route("/docs", pages.docs),
         Route("/openapi.json", pages.openapi),
         Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/", website.page),
+        Route("/chat/{chat_id:path}", website.page),
+        Route("/favicon.ico", website.icon),
+        Route("/assets/{name:path}", website.asset),
+        Route("/{name}", website.file),
     ]

@@ -1,4 +1,4 @@
-"""What a person sees in a browser: the chat, and the documentation of the interface."""
+"""What a person sees of the interface: its documentation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from mobox import __version__
 from mobox.server.openapi import docs_page, document
@@ -21,14 +21,6 @@ STATIC: Final = Path(__file__).parent / "static"
 
 class Pages:
     """The pages, made when somebody asks for them."""
-
-    async def chat(self, _request: Request) -> Response:
-        """Which chat it shows stands in its address."""
-        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
-
-    async def icon(self, _request: Request) -> Response:
-        """What browsers ask for without being told."""
-        return FileResponse(STATIC / "icon.svg")
 
     async def docs(self, request: Request) -> Response:
         """The interface, for people."""

@@ -15,6 +15,7 @@ from mobox.events import JSON
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
 from mobox.server.settings import OWNER, Settings
+from mobox.server.website import Website
 from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 
@@ -31,6 +32,7 @@ class Services(Struct, frozen=True, kw_only=True):
     supervisor: Supervisor
     heartbeats: Heartbeats
     metrics: Registry
+    website: Website
 
 
 def owner_of(_request: Request) -> str:

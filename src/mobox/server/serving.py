@@ -51,6 +51,7 @@ def _set_up_logging(level: str) -> None:
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
     async with open_services(settings) as services:
+        services.website.prepare()
         config = uvicorn.Config(
             create_app(services),
             lifespan="off",
