@@ -105,6 +105,25 @@ async def test_messages_are_read_page_by_page_without_the_one_being_written(tmp_
 
 
 @on_uvloop
+async def test_a_chat_is_opened_at_its_end_and_read_backwards(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        for text in ("one", "two"):
+            await answered(services, "c1", text, f"{text}!")
+        run = await begin(services, "c1", "three")
+        whole = (await client.get("/api/chats/c1")).json()
+        assert (len(whole["messages"]), whole["before"]) == (5, None)
+        last = (await client.get("/api/chats/c1", params={"limit": "2"})).json()
+        assert last.pop("messages") == whole["messages"][3:]
+        assert last["activeRun"]["id"] == run.id
+        before = {"before": last["before"]}
+        older = (await client.get("/api/chats/c1/messages", params=before)).json()
+        assert (older["messages"], older["before"]) == (whole["messages"][:3], None)
+        for limit in ("0", "201", "all", ""):
+            answer = await client.get("/api/chats/c1", params={"limit": limit})
+            assert refused(answer) == (400, "invalid_request", "limit")
+
+
+@on_uvloop
 async def test_a_chat_gets_another_title(tmp_path: Path) -> None:
     async with app_client(tmp_path) as (services, client):
         await answered(services, "c1", "one", "two")

@@ -834,6 +834,24 @@ class StorageConformance:
         assert list(chain.from_iterable(pages)) == [*expected, "last"]
 
     @scenario
+    async def test_history_may_be_the_last_messages_and_says_where_the_others_are(
+        self, store: Storage
+    ) -> None:
+        for n in range(3):
+            await turn(store, f"Q{n}", f"A{n}", f"u{n}")
+        active = await begin(store, submit("Q", "last"))
+        whole = await store.history("ann", "chat")
+        assert (len(whole.messages), whole.before) == (7, None)
+        assert await store.history("ann", "chat", 7) == whole
+        last = await store.history("ann", "chat", 3)
+        assert (last.chat, last.messages) == (whole.chat, whole.messages[4:])
+        assert last.active == whole.active
+        assert last.active is not None
+        assert last.active.id == active.id
+        older = await store.messages("ann", "chat", last.before, 50)
+        assert (older.messages, older.before) == (whole.messages[:4], None)
+
+    @scenario
     async def test_usage_is_kept_per_run(self, store: Storage) -> None:
         first = await begin(store)
         await say(

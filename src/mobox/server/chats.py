@@ -58,11 +58,13 @@ class Messages(Struct, rename="camel", kw_only=True):
 
 
 class ChatView(ChatRow, rename="camel", kw_only=True):
-    """A whole chat, without the message that is being written."""
+    """A chat, without the message that is being written."""
 
     agent: str | None = None
     """Who answered last, and answers next unless somebody else is asked."""
     messages: list[JSON]
+    before: str | None = None
+    """Asks for the messages before these, if only the last were asked for."""
     active_run: ActiveRun | None = None
 
 
@@ -107,7 +109,8 @@ class ChatsRoutes:
         """One chat with its messages, and the run that is going on: at one moment."""
         profile = formatter_profile(request)
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
-        history = await self._storage.history(owner, chat_id)
+        limit = _limit(request) if "limit" in request.query_params else None
+        history = await self._storage.history(owner, chat_id, limit)
         runs = await self._storage.runs(owner, chat_id)
         view = ChatView(
             agent=runs[-1].agent if runs else None,
@@ -116,6 +119,7 @@ class ChatsRoutes:
             created_at=history.chat.created_at,
             updated_at=history.chat.updated_at,
             messages=[_ui(message, profile) for message in history.messages],
+            before=history.before,
             active_run=_active(history.active),
         )
         return json_response(view)

@@ -108,8 +108,10 @@ ROUTES: Final[dict[str, Route]] = {
         path="/api/chats/{chat_id}",
         summary="Read a chat",
         description="Its messages and, read at the same moment, the run that is going on. The "
-        "message of that run is left out: read its stream.",
-        parameters=(PROFILE,),
+        "message of that run is left out: read its stream.\n\n"
+        "All messages; with `limit` the last ones, and `before`, by which the page before them is "
+        "asked for.",
+        parameters=(PROFILE, LIMIT),
         responses={200: ChatView},
         tags=("Chats",),
     ),

@@ -66,6 +66,8 @@ class History(Struct, frozen=True, kw_only=True):
     """Oldest first, without the message of the active run."""
     active: Run | None = None
     """The run that is running or waiting: its message is to be read from its log."""
+    before: str | None = None
+    """The cursor of the messages before these; `None` if there are none."""
 
 
 class MessagePage(Struct, frozen=True, kw_only=True):
@@ -121,8 +123,8 @@ class Chats(Protocol):
     ) -> ChatPage:
         """The owner's chats; with a query those whose title or words contain it."""
 
-    async def history(self, owner: str, chat_id: str) -> History:
-        """The whole chat and its active run, in one snapshot."""
+    async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
+        """The chat, whole or its last messages, and its active run, in one snapshot."""
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50

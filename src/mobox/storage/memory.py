@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -158,11 +159,10 @@ class MemoryStorage(MemoryLog):
         more = write_cursor(*found[limit - 1][0]) if len(found) > limit else None
         return ChatPage(chats=tuple(chat for _, chat in found[:limit]), before=more)
 
-    async def history(self, owner: str, chat_id: str) -> History:
-        thread = self._thread(owner, chat_id)
-        active = self._active(thread)
-        messages = tuple(map(self._stored, self._at_rest(thread, active)))
-        return History(chat=thread.chat, messages=messages, active=active)
+    async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
+        chat = self._thread(owner, chat_id).chat
+        page = await self.messages(owner, chat_id, limit=limit or sys.maxsize)
+        return History(chat=chat, messages=page.messages, active=page.active, before=page.before)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50

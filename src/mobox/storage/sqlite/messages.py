@@ -67,14 +67,15 @@ _decode_folded = msgspec.json.Decoder(Message).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def read_history(connection: Connection, owner: str, chat_id: str) -> Told[History]:
+def read_history(
+    connection: Connection, owner: str, chat_id: str, limit: int | None
+) -> Told[History]:
     """See `Chats.history`."""
     n, chat = find_chat(connection, owner, chat_id)
-    active = _active(connection, n)
-    reading = _Reading(connection)
-    messages = [reading.message(row) for row in _rows(connection, n, active, _ALL, _ALL)]
-    history = History(chat=chat, messages=tuple(reversed(messages)), active=active)
-    return Told(history, reading.folds)
+    told = _page(connection, n, _ALL, limit or _ALL)
+    page = told.value
+    history = History(chat=chat, messages=page.messages, active=page.active, before=page.before)
+    return Told(history, told.folds)
 
 
 def read_messages(
@@ -83,8 +84,12 @@ def read_messages(
     """See `Chats.messages`."""
     (end,) = read_cursor(before, 1) if before is not None else (_ALL,)
     n, _ = find_chat(connection, owner, chat_id)
-    active = _active(connection, n)
-    rows = _rows(connection, n, active, end, limit + 1)
+    return _page(connection, n, end, limit)
+
+
+def _page(connection: Connection, chat: int, end: int, limit: int) -> Told[MessagePage]:
+    active = _active(connection, chat)
+    rows = _rows(connection, chat, active, end, limit + 1)
     reading = _Reading(connection)
     messages = [reading.message(row) for row in rows[:limit]]
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None

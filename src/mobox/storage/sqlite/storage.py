@@ -155,8 +155,9 @@ class SqliteStorage(Following):
             await self._catch_up(owner)
         return await self._readers.read(reads.list_chats, owner, before, limit, query)
 
-    async def history(self, owner: str, chat_id: str) -> History:
-        return self._keep_folds(await self._readers.read(messages.read_history, owner, chat_id))
+    async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
+        read = self._readers.read
+        return self._keep_folds(await read(messages.read_history, owner, chat_id, limit))
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
