@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
+
+from server.live_server import LIMIT, clean_environment
 
 ROOT = Path(__file__).parent.parent
 BUILD = """
@@ -59,7 +63,8 @@ def test_the_wheel_holds_what_is_no_python(wheel: Path) -> None:
         "mobox/cli/demo.jsonl",
         "mobox/py.typed",
         "mobox/sandbox/keeper.py",
-        "mobox/server/static/index.html",
+        "mobox/server/static/docs.css",
+        "mobox/server/web/index.html",
     ):
         assert needed in names
     assert any(n.startswith("mobox/storage/migrations/") and n.endswith(".sql") for n in names)
@@ -79,3 +84,23 @@ def test_an_installed_server_has_an_agent_wherever_it_is_started(
         text=True,
     )
     assert (done.stdout, done.stderr) == ("['demo']\n", "")
+
+
+def test_an_installed_server_serves_the_whole_page(installed: Path, tmp_path: Path) -> None:
+    main = "from mobox.cli import main; sys.exit(main())"
+    start = f"import sys; sys.path.insert(0, {str(installed)!r}); {main}"
+    argv = [sys.executable, "-c", start, "serve", "--port", "0", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(
+        argv, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            url = re.findall(r"http://\S+", server.stdout.readline())[0]
+            with httpx.Client(base_url=url, timeout=LIMIT, trust_env=False) as client:
+                page = client.get("/").raise_for_status().text
+                links = re.findall(r'(?:href|src)="\./([^"]+)"', page)
+                assert len(links) >= 4
+                for name in {*links, *files_of(installed / "mobox/server/web")} - {"index.html"}:
+                    client.get(f"/{name}").raise_for_status()
+        finally:
+            server.terminate()
