@@ -3,6 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLIENTS := tests/clients
+WEB := web
 BENCH_VENV := .venv-bench
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
@@ -14,34 +15,53 @@ NODE := $(VENV)/.node
 endif
 export PATH := $(PATH):$(CURDIR)/$(VENV)/node
 
-.PHONY: help run test check format golden bench lock clean
+# What npm writes itself when an install is complete.
+CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
+WEB_READY := $(WEB)/node_modules/.package-lock.json
+
+.PHONY: help run web test check format golden bench screenshots lock clean browser
 .NOTPARALLEL:
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: $(VENV)/.mobox  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=.mobox
 	$(BIN)/mobox serve
 
-test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(FULLY_COVERED)  ## run the tests, measure coverage
+web: $(WEB_READY)  ## build the page into src/mobox/server/web; only for who changes it
+	cd $(WEB) && npm run build
+
+test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) browser $(FULLY_COVERED)  ## run the tests, measure coverage
+	cd $(WEB) && npm test
 	$(BIN)/coverage run -m pytest --junitxml=.reports/junit.xml
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
 
-check: $(VENV)/.dev $(VENV)/.mobox  ## lint, formatting, types, import rules
+check: $(VENV)/.dev $(VENV)/.mobox $(WEB_READY)  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
 	$(BIN)/lint-imports --no-logo
+	cd $(WEB) && npm run check
 
-format: $(VENV)/.dev  ## format the code, fix what can be fixed
+format: $(VENV)/.dev $(WEB_READY)  ## format the code, fix what can be fixed
 	$(BIN)/ruff check --fix-only && $(BIN)/ruff format
+	cd $(WEB) && npm run format
 
 golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the diff as code
 	$(BIN)/pytest --quiet --regold tests/test_golden.py
 	$(BIN)/python scripts/event-mapping
 
-bench: $(BENCH_VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json  ## compare with the peers; ONLY=transform, BENCH=--write-docs
+bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=transform, BENCH=--write-docs
 	$(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
+
+screenshots: $(VENV)/.dev $(VENV)/.mobox  ## take the pictures of README.md and docs; needs chromium
+	$(BIN)/python scripts/screenshots
+
+# A machine of one's own is left as it is: there the tests say what they miss.
+browser:
+	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && ! command -v chromium >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends \
+			chromium fonts-liberation fonts-noto-color-emoji; fi
 
 # A lock names versions and hashes, never a registry: any mirror may serve it.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -54,9 +74,10 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	$(COMPILE) --group node -o requirements/node.txt
 	$(COMPILE) pyproject.toml --extra server --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	cd $(CLIENTS) && npm install --package-lock-only
+	cd $(WEB) && npm install --package-lock-only
 
 clean:  ## remove all that the other targets made, but not what was said to the server (.mobox)
-	rm -rf $(VENV) $(BENCH_VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
+	rm -rf $(VENV) $(BENCH_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
 # Stamps: each step runs again only when what it reads has changed.
@@ -95,6 +116,5 @@ $(VENV)/.node: requirements/node.txt $(VENV)/.python
 		ln -sf $$wheel/lib/node_modules/npm/bin/npm-cli.js $(VENV)/node/npm
 	touch $@
 
-# npm writes this file itself when an install is complete.
-$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json $(NODE)
-	cd $(CLIENTS) && npm ci
+$(CLIENTS_READY) $(WEB_READY): %/node_modules/.package-lock.json: %/package-lock.json $(NODE)
+	cd $* && npm ci
