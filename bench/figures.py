@@ -19,7 +19,7 @@ class Figure:
 
     key: str
     label: str
-    unit: Literal["x", "µs", "ms", "%", "KB", "MB"] = "x"
+    unit: Literal["", "x", "µs", "ms", "%", "KB", "MB"] = "x"
     at_least: float | None = None
     at_most: float | None = None
     panel: str | None = None
@@ -39,7 +39,7 @@ class Figure:
     @property
     def suffix(self) -> str:
         """The unit as it follows a number."""
-        return self.unit if self.unit == "x" else f" {self.unit}"
+        return self.unit if self.unit in ("", "x") else f" {self.unit}"
 
     def is_met(self, value: float) -> bool:
         """Whether `value` reaches the target; without one, it does."""

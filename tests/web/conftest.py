@@ -1,0 +1,95 @@
+"""A browser that is watched, and servers for it to talk to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import BrowserContext, expect
+from pytest_playwright.pytest_playwright import CreateContextCallback
+
+from bench.chromium import ARGUMENTS, find_chromium
+from server.live_server import LIMIT, LiveServer, live_server
+from server.scripted_agent import Gate, write_agent
+from web.watching import Watch, Watched
+
+ROOT = Path(__file__).parent.parent.parent
+
+expect.set_options(timeout=LIMIT / 2 * 1000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with a browser come last: while it runs, no other event loop can."""
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    """Debian's browser; never one that is downloaded."""
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("NOT TESTED IN A BROWSER: no chromium; `apt-get install chromium`")
+    return {"executable_path": chromium, "args": ARGUMENTS}
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """None that all tests have: each has a server of its choice."""
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server of the demo, which waits for nothing."""
+    data = tmp_path_factory.mktemp("demo") / "data"
+    agents = ROOT / "agents"
+    with live_server(
+        data, "--agents", agents, "--agent", "demo", patience=60 * LIMIT, MOBOX_DEMO_SPEED="0"
+    ) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the agent that does what it is told."""
+    return write_agent(tmp_path_factory.mktemp("agents"))
+
+
+@pytest.fixture(scope="session")
+def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server of that agent."""
+    data = tmp_path_factory.mktemp("served") / "data"
+    with live_server(data, "--agents", agents, patience=60 * LIMIT) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def http() -> Iterator[httpx.Client]:
+    """What is no browser."""
+    with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """A place where agents wait."""
+    with Gate() as gate:
+        yield gate
+
+
+@pytest.fixture
+def watched(new_context: CreateContextCallback) -> Iterator[Watched]:
+    """Makes contexts, each watched; a complaint that was not expected fails the test."""
+    made: list[tuple[BrowserContext, Watch]] = []
+
+    def make(url: str, **options: Any) -> tuple[BrowserContext, Watch]:
+        context = new_context(
+            base_url=url, viewport={"width": 1440, "height": 900}, locale="en-US", **options
+        )
+        made.append((context, Watch(context, url)))
+        return made[-1]
+
+    yield make
+    assert [complaint for _, watch in made for complaint in watch.complaints] == []

@@ -1,0 +1,67 @@
+"""What must never happen in a browser, whatever is shown: seen for every tab of a context."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Request, WebError
+
+__all__ = ["Watch", "Watched"]
+
+REPORT = """
+addEventListener("securitypolicyviolation", (event) => {
+  console.error(`policy: ${event.violatedDirective} does not allow ${event.blockedURI}`);
+});
+"""
+LOCAL = {"data", "blob", "about"}
+"""Schemes of addresses that nobody is asked for."""
+
+
+class Watch:
+    """The complaints of a context; `expect` names those that a test provokes."""
+
+    def __init__(self, context: BrowserContext, home: str) -> None:
+        self._home = urlsplit(home).netloc
+        self._expected: list[str] = []
+        self._seen: list[str] = []
+        context.add_init_script(REPORT)
+        context.on("console", self._console)
+        context.on("dialog", self._dialog)
+        context.on("request", self._request)
+        context.on("weberror", self._error)
+
+    def expect(self, pattern: str) -> None:
+        """Let complaints that match this pass from now on, and those there were."""
+        self._expected.append(pattern)
+
+    @property
+    def complaints(self) -> list[str]:
+        return [seen for seen in self._seen if not any(re.search(e, seen) for e in self._expected)]
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning", "assert"):
+            self._seen.append(f"console {message.type}: {message.text} ({_place(message)})")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self._seen.append(f"dialog {dialog.type}: {dialog.message}")
+        dialog.dismiss()
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in LOCAL and address.netloc != self._home:
+            self._seen.append(f"request: {request.method} {request.url}")
+
+    def _error(self, error: WebError) -> None:
+        self._seen.append(f"error: {error.error}")
+
+
+def _place(message: ConsoleMessage) -> str:
+    place: dict[str, Any] = dict(message.location)
+    return f"{place.get('url', '')}:{place.get('lineNumber', '')}"
+
+
+Watched: TypeAlias = Callable[..., tuple[BrowserContext, Watch]]
+"""Makes a context for the server at an address, and its watch."""
