@@ -40,6 +40,7 @@ test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) browser $(FULLY_
 check: $(VENV)/.dev $(VENV)/.mobox $(WEB_READY)  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
+	$(BIN)/mypy scripts/screenshots
 	$(BIN)/lint-imports --no-logo
 	cd $(WEB) && npm run check
 
@@ -55,7 +56,7 @@ bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=tr
 	$(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
 
 screenshots: $(VENV)/.dev $(VENV)/.mobox  ## take the pictures of README.md and docs; needs chromium
-	$(BIN)/python scripts/screenshots
+	PYTHONPATH=tests:. $(BIN)/python scripts/screenshots $(ONLY)
 
 # A machine of one's own is left as it is: there the tests say what they miss.
 browser:

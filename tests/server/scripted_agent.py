@@ -76,8 +76,8 @@ def write_agent(folder: Path) -> Path:
 class Gate:
     """Where an agent waits until it is let through; a context manager."""
 
-    def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
+    def __init__(self, port: int = 0) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port))
         self._listener.settimeout(LIMIT)
         self._held: list[socket.socket] = []
 
@@ -91,6 +91,11 @@ class Gate:
     @property
     def step(self) -> Step:
         return ["gate", self._listener.getsockname()[1]]
+
+    @property
+    def is_occupied(self) -> bool:
+        """Whether an agent that came is still held."""
+        return bool(self._held)
 
     def open(self) -> None:
         """Wait for an agent to come, and let it through."""

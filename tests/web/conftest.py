@@ -72,6 +72,15 @@ def http() -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """What finds out whether everybody can use a page."""
+    source = ROOT / "web/node_modules/axe-core/axe.min.js"
+    if not source.exists():
+        pytest.skip("NOT TESTED WHETHER EVERYBODY CAN USE THE PAGE: no node_modules in web")
+    return source.read_text()
+
+
 @pytest.fixture
 def gate() -> Iterator[Gate]:
     """A place where agents wait."""

@@ -1,0 +1,91 @@
+"""A tab with the page in it, as a person uses it: by what things are called."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from server.live_server import LIMIT, LiveServer
+from web.told import missing, shown
+
+__all__ = ["Tab", "assert_shows_what_is_stored", "read_chat"]
+
+SETTLED = """
+Promise.all(document.getAnimations()
+  .filter((animation) => animation.effect.getTiming().iterations !== Infinity)
+  .map((animation) => animation.finished.catch(() => {})))
+"""
+
+
+class Tab:
+    """One tab of a context; `chat` is the id of an earlier one."""
+
+    def __init__(self, context: BrowserContext, chat: str = "") -> None:
+        self.page: Page = context.new_page()
+        self.page.goto(f"/chat/{chat}" if chat else "/")
+        self.log = self.page.get_by_role("log")
+        self.composer = self.page.get_by_role("textbox", name="Your message")
+        self.stop = self.page.get_by_role("button", name="Stop", exact=True)
+        self.send = self.page.get_by_role("button", name="Send", exact=True)
+        self.retry = self.page.get_by_role("button", name="Try again")
+        expect(self.composer).to_be_visible()
+
+    @property
+    def chat(self) -> str:
+        return unquote(urlsplit(self.page.url).path.removeprefix("/chat/"))
+
+    @property
+    def answers(self) -> Locator:
+        return self.page.get_by_role("article", name="Agent")
+
+    @property
+    def messages(self) -> Locator:
+        return self.page.get_by_role("article")
+
+    def say(self, text: str) -> None:
+        """Send something, and see that it is there."""
+        asked = self.page.get_by_role("article", name="You")
+        before = asked.count()
+        self.composer.fill(text)
+        self.composer.press("Enter")
+        expect(asked).to_have_count(before + 1)
+
+    def finish(self, answers: int = 1) -> None:
+        """Wait until so many answers are there, and nobody works any more."""
+        expect(self.send).to_be_visible()
+        expect(self.answers).to_have_count(answers)
+        expect(self.answers.last).to_have_attribute("aria-busy", "false")
+
+    def settle(self) -> None:
+        """Wait until what moves has come to rest, except what moves for ever."""
+        self.page.evaluate(SETTLED)
+
+    def sees(self, text: str) -> None:
+        """Wait until an answer says this."""
+        expect(self.answers.last).to_contain_text(text)
+
+
+def read_chat(server: LiveServer, chat: str) -> dict[str, Any]:
+    """A chat as the server has it, which is the fold of its logs."""
+    query = {"profile": "v7"}
+    with httpx.Client(base_url=server.url, timeout=LIMIT, trust_env=False) as client:
+        found: dict[str, Any] = client.get(f"/api/chats/{chat}", params=query).json()
+        return found
+
+
+def assert_shows_what_is_stored(tab: Tab, server: LiveServer) -> None:
+    """The page has the words of the log, all of them and each once; so has one opened anew."""
+    chat = read_chat(server, tab.chat)
+    assert chat["activeRun"] is None
+    messages = chat["messages"]
+    expect(tab.messages).to_have_count(len(messages))
+    there = shown(tab.messages)
+    differing = [missing(*pair) for pair in zip(messages, there, strict=True)]
+    assert differing == [[] for _ in messages]
+    fresh = Tab(tab.page.context, tab.chat)
+    expect(fresh.messages).to_have_count(len(messages))
+    assert shown(fresh.messages) == there
+    fresh.page.close()

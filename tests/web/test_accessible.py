@@ -1,0 +1,132 @@
+"""Everybody can use the page: WCAG 2.2 AA as far as axe sees it, on any screen, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from server.live_server import LiveServer
+from server.scripted_agent import Gate, Step, emit, pieces, prompt, text, tool
+from web.talking import Tab
+from web.told import shown
+from web.watching import Watched
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RUN = """
+async (rules) => {
+  const { violations } = await axe.run(document, { runOnly: { type: "tag", values: rules } });
+  return violations.map(({ id, help, nodes }) =>
+    `${id}: ${help}: ${nodes.map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`);
+}
+"""
+SIZES = {"desktop": {"width": 1440, "height": 900}, "mobile": {"width": 390, "height": 844}}
+
+State = Callable[[Tab, Gate], None]
+OpenTab = Callable[..., Tab]
+
+
+def empty(tab: Tab, gate: Gate) -> None:
+    """Nothing was said yet."""
+
+
+def streaming(tab: Tab, gate: Gate) -> None:
+    plan = [
+        {"content": "Look", "status": "completed"},
+        {"content": "Tell", "status": "in_progress"},
+    ]
+    script: list[Step] = [
+        emit("status", message="Setting up"),
+        *tool("call", "read_file", {"path": "/tmp/x"}),
+        emit("todo_create", items=plan),
+        *pieces("text", "t", ["So", "far", "there", "is", "**this**"]),
+        emit("thinking_delta", id="thought", delta="And now I think about the rest of it."),
+        gate.step,
+    ]
+    tab.say(prompt(*script))
+    tab.sees("think about the rest")
+    gate.wait()
+
+
+def asking(tab: Tab, gate: Gate) -> None:
+    call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
+    tab.say(prompt(text("Shall I?"), call, ["approve", "call", [], []]))
+    expect(tab.page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+
+
+def failed(tab: Tab, gate: Gate) -> None:
+    tab.say(prompt(text("This goes wrong."), emit("error", message="No more milk.")))
+    expect(tab.page.get_by_role("alert")).to_be_visible()
+    tab.finish()
+
+
+def renaming(tab: Tab, gate: Gate) -> None:
+    failed(tab, gate)
+    tab.page.get_by_role("button", name="About this chat").click()
+    expect(tab.page.get_by_role("menu")).to_be_visible()
+
+
+STATES: dict[str, State] = {
+    state.__name__: state for state in (empty, streaming, asking, failed, renaming)
+}
+
+
+def findings(tab: Tab, axe: str) -> list[str]:
+    """What is wrong with the page as it is now, once nothing moves in it any more."""
+    tab.settle()
+    page = tab.page
+    page.evaluate(axe)
+    found: list[str] = page.evaluate(RUN, RULES)
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append("the page scrolls sideways")
+    return found
+
+
+@pytest.fixture
+def open_tab(watched: Watched) -> OpenTab:
+    """Opens a tab as somebody has set it up."""
+
+    def open_tab(server: LiveServer, size: str, theme: str, chat: str = "") -> Tab:
+        touch: dict[str, Any] = {"has_touch": True, "is_mobile": True} if size == "mobile" else {}
+        context, _ = watched(server.url, viewport=SIZES[size], color_scheme=theme, **touch)
+        return Tab(context, chat)
+
+    return open_tab
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("state", STATES)
+def test_a_state_of_the_chat(
+    server: LiveServer, open_tab: OpenTab, axe: str, gate: Gate, state: str, size: str, theme: str
+) -> None:
+    tab = open_tab(server, size, theme)
+    STATES[state](tab, gate)
+    assert findings(tab, axe) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_all_that_an_answer_can_be_made_of(
+    demo: LiveServer, open_tab: OpenTab, axe: str, size: str, theme: str
+) -> None:
+    tab = open_tab(demo, size, theme)
+    tab.say("all")
+    tab.finish()
+    assert findings(tab, axe) == []
+    shown(tab.messages)
+    assert findings(tab, axe) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("button", ["Open the list of chats", "Settings", "Keyboard shortcuts"])
+def test_a_menu_that_is_open(
+    demo: LiveServer, open_tab: OpenTab, axe: str, size: str, theme: str, button: str
+) -> None:
+    tab = open_tab(demo, size, theme)
+    found = tab.page.get_by_role("button", name=button)
+    found.click()
+    assert findings(tab, axe) == []
