@@ -7,6 +7,6 @@
   } catch {
     // storage is switched off: the system decides
   }
-  const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.classList.toggle("dark", dark);
+  const system = matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.classList.toggle("dark", chosen === "dark" || (chosen !== "light" && system));
 })();

@@ -1,6 +1,124 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Chat } from "@/chat/Chat";
+import { newId } from "@/chat/ids";
+import { Notice } from "@/chat/Notice";
+import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
+import { Sidebar } from "@/shell/Sidebar";
+import { useShortcuts } from "@/shell/shortcuts";
+import { agents } from "@/state/agents";
+import { chats } from "@/state/chats";
+import { navigate, useRoute } from "@/state/route";
+import { running } from "@/state/running";
+import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+import { Drawer } from "@/ui/Dialog";
+
+type Asked = { what: "delete" | "rename"; chat: { id: string; title: string } };
 
 /** The whole page: who was talked to, and the chat. */
 export function App() {
-  return <h1>{strings.product}</h1>;
+  const route = useRoute();
+  const [fresh, setFresh] = useState(newId);
+  const [drawer, setDrawer] = useState(false);
+  const [help, setHelp] = useState(false);
+  const [asked, setAsked] = useState<Asked>();
+  const search = useRef<HTMLInputElement>(null);
+  const drawerSearch = useRef<HTMLInputElement>(null);
+  const current = route.page === "chat" ? route.id : undefined;
+  useTheme();
+  useServer();
+
+  const openNew = useCallback(() => {
+    setDrawer(false);
+    navigate({ page: "new" });
+    requestAnimationFrame(() => document.getElementById("composer")?.focus());
+  }, []);
+  const openSearch = useCallback(() => {
+    const isColumn = !!search.current?.offsetParent;
+    if (!isColumn) setDrawer(true);
+    requestAnimationFrame(() => (isColumn ? search : drawerSearch).current?.focus());
+  }, []);
+  const openHelp = useCallback(() => {
+    setDrawer(false);
+    setHelp(true);
+  }, []);
+  useShortcuts({ onSearch: openSearch, onNew: openNew, onHelp: openHelp });
+
+  const rowActions = useMemo(
+    () => ({
+      onOpen: (id: string) => {
+        setDrawer(false);
+        navigate({ page: "chat", id });
+      },
+      onRename: (chat: Asked["chat"]) => setAsked({ what: "rename", chat }),
+      onDelete: (chat: Asked["chat"]) => setAsked({ what: "delete", chat }),
+    }),
+    [],
+  );
+  const id = current ?? fresh;
+  const onBegun = () => {
+    if (route.page !== "new") return;
+    navigate({ page: "chat", id: fresh });
+    setFresh(newId());
+  };
+  const sidebar = (field: typeof search) => (
+    <Sidebar current={current} search={field} onNew={openNew} onHelp={openHelp} {...rowActions} />
+  );
+  return (
+    <div className="flex h-dvh overflow-hidden pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
+      <div className="flex w-64 shrink-0 flex-col border-r max-md:hidden">{sidebar(search)}</div>
+      <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
+        {sidebar(drawerSearch)}
+      </Drawer>
+      {route.page === "unknown" ? (
+        <main className="flex min-w-0 flex-1 flex-col">
+          <Notice title={strings.chat.missingTitle} line={strings.chat.missingLine}>
+            <Button onClick={openNew}>{strings.chat.missingBack}</Button>
+          </Notice>
+        </main>
+      ) : (
+        <Chat
+          key={id}
+          id={id}
+          isNew={route.page === "new"}
+          onBegun={onBegun}
+          onNew={openNew}
+          onOpenChats={() => setDrawer(true)}
+          onDelete={rowActions.onDelete}
+        />
+      )}
+      <HelpDialog open={help} onClose={() => setHelp(false)} />
+      {asked?.what === "delete" && (
+        <DeleteDialog
+          chat={asked.chat}
+          onClose={() => setAsked(undefined)}
+          onDone={() => asked.chat.id === current && openNew()}
+        />
+      )}
+      {asked?.what === "rename" && (
+        <RenameDialog chat={asked.chat} onClose={() => setAsked(undefined)} />
+      )}
+    </div>
+  );
+}
+
+/** Loads what the whole page needs, and looks again when the page is looked at again. */
+function useServer(): void {
+  useEffect(() => {
+    const load = () => {
+      if (document.visibilityState !== "visible") return;
+      void chats.refresh();
+      if (!agents.get().length) void agents.load();
+    };
+    load();
+    document.addEventListener("visibilitychange", load);
+    window.addEventListener("online", load);
+    const unwatch = running.watch();
+    return () => {
+      document.removeEventListener("visibilitychange", load);
+      window.removeEventListener("online", load);
+      unwatch();
+    };
+  }, []);
 }

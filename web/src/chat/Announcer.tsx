@@ -1,0 +1,33 @@
+import { useEffect, useRef, useState } from "react";
+import type { ConversationState } from "@/chat/conversation";
+import type { Ending } from "@/chat/history";
+import { strings } from "@/strings";
+
+const { says } = strings.chat;
+
+interface AnnouncerProps {
+  life: ConversationState["life"];
+  ending: Ending | undefined;
+}
+
+/** Says, to who cannot see it, when the agent begins and how it ends. Never what it writes. */
+export function Announcer({ life, ending }: AnnouncerProps) {
+  const before = useRef(life);
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    if (before.current === life) return;
+    before.current = life;
+    setSaid(wordsFor(life, ending));
+  }, [life, ending]);
+  return (
+    <p role="status" className="sr-only">
+      {said}
+    </p>
+  );
+}
+
+export function wordsFor(life: AnnouncerProps["life"], ending: Ending | undefined): string {
+  if (life !== "idle") return says[life];
+  if (ending?.error !== undefined) return says.failed;
+  return ending?.reason === "cancelled" ? says.stopped : says.finished;
+}

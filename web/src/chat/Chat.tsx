@@ -1,0 +1,166 @@
+import { useEffect, useRef, useState } from "react";
+import { Announcer } from "@/chat/Announcer";
+import { Composer } from "@/chat/Composer";
+import { Prompts, Welcome } from "@/chat/Empty";
+import { ErrorBlock } from "@/chat/ErrorBlock";
+import { editing } from "@/chat/editing";
+import { Header } from "@/chat/Header";
+import { endingOf } from "@/chat/history";
+import { MessageList } from "@/chat/MessageList";
+import { Notice } from "@/chat/Notice";
+import { useAgentChoice } from "@/chat/useAgentChoice";
+import { useConversation } from "@/chat/useConversation";
+import { AgentPicker } from "@/shell/AgentPicker";
+import { Banner } from "@/shell/Banner";
+import { DEMO } from "@/state/agents";
+import { chats, rename } from "@/state/chats";
+import { useStore } from "@/state/store";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+
+interface ChatProps {
+  id: string;
+  isNew: boolean;
+  onBegun: () => void;
+  onNew: () => void;
+  onOpenChats: () => void;
+  onDelete: (chat: { id: string; title: string }) => void;
+}
+
+/** One chat: its head, what was said, and where the person writes. */
+export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatProps) {
+  const agent = useRef<string>(undefined);
+  const [problem, setProblem] = useState<string>();
+  const { conversation, state, messages } = useConversation(id, {
+    isNew,
+    agent: () => agent.current,
+    onBegun,
+  });
+  const choice = useAgentChoice(state.agent);
+  agent.current = choice.next?.id;
+  const { phase, life } = state;
+  const title = useTitle(id, state.title);
+  const isEmpty = phase === "ready" && messages.length === 0;
+  const isHere = phase === "ready" || phase === "loading";
+  useStopByKey(life === "working", conversation.stop);
+  const editLast = () => {
+    const last = messages.findLast((message) => message.role === "user");
+    if (last) editing.begin(last.id);
+  };
+  const send = (text: string, asked?: string) => {
+    if (asked) choice.pick(asked);
+    agent.current = asked ?? choice.next?.id;
+    conversation.send(text);
+  };
+  const refused = state.refused ?? (problem ? { message: problem } : undefined);
+  const complaint = refused && (
+    <ErrorBlock
+      title={strings.chat.requestFailed}
+      message={refused.message}
+      onRetry={state.refused?.again}
+      onDismiss={() => {
+        conversation.dismiss();
+        setProblem(undefined);
+      }}
+    />
+  );
+  return (
+    <main className="flex h-full min-w-0 flex-1 flex-col">
+      <Header
+        chat={id}
+        title={title}
+        isStored={phase === "ready" && !isEmpty}
+        agent={choice.next?.name}
+        isDemo={choice.next?.id === DEMO}
+        onRename={(next) =>
+          void rename(id, next).catch((error: Error) => setProblem(error.message))
+        }
+        onDelete={() => onDelete({ id, title })}
+        onOpenChats={onOpenChats}
+        onProblem={setProblem}
+      />
+      <Banner isLost={state.connection === "lost"} />
+      <Announcer life={life} ending={endingOf(messages.at(-1))} />
+      {phase === "missing" && (
+        <Notice title={strings.chat.missingTitle} line={strings.chat.missingLine}>
+          <Button onClick={onNew}>{strings.chat.missingBack}</Button>
+        </Notice>
+      )}
+      {phase === "unreadable" && (
+        <Notice title={strings.chat.unreadableTitle} line={state.refused?.message ?? ""}>
+          <Button onClick={conversation.reload}>{strings.chat.retry}</Button>
+        </Notice>
+      )}
+      {isHere && (
+        <div
+          className={classes(
+            "flex min-h-0 flex-1 flex-col",
+            isEmpty && "overflow-y-auto md:justify-center md:pb-[12dvh]",
+          )}
+        >
+          {phase === "loading" && <Loading />}
+          {isEmpty && <Welcome agent={choice.next} />}
+          {phase === "ready" && !isEmpty && (
+            <MessageList messages={messages} conversation={conversation} state={state}>
+              {complaint}
+            </MessageList>
+          )}
+          <div
+            className={classes(
+              "mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pb-[max(1rem,env(safe-area-inset-bottom))]",
+              isEmpty && "max-md:order-last md:pb-0",
+            )}
+          >
+            {isEmpty && complaint}
+            <Composer
+              chat={isNew ? "new" : id}
+              agent={choice.next?.name ?? strings.chat.agent}
+              life={life}
+              disabled={phase !== "ready"}
+              givenBack={state.givenBack}
+              onSend={send}
+              onStop={conversation.stop}
+              onEditLast={editLast}
+            >
+              <AgentPicker choice={choice} />
+            </Composer>
+          </div>
+          {isEmpty && <Prompts agent={choice.next} hasDemo={choice.hasDemo} onChoose={send} />}
+        </div>
+      )}
+    </main>
+  );
+}
+
+function useTitle(id: string, loaded: string | undefined): string {
+  const { rows } = useStore(chats.state);
+  const title = rows.find((row) => row.id === id)?.title ?? loaded;
+  useEffect(() => {
+    document.title = title ? `${title} · ${strings.product}` : strings.product;
+  }, [title]);
+  return title ?? strings.chat.newChat;
+}
+
+/** Escape stops the agent, unless it closed something. */
+function useStopByKey(active: boolean, stop: () => void): void {
+  useEffect(() => {
+    if (!active) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) stop();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [active, stop]);
+}
+
+const Loading = () => (
+  <div role="status" className="mx-auto w-full max-w-3xl flex-1 px-4 pt-6">
+    <span className="sr-only">{strings.chat.loading}</span>
+    <div aria-hidden className="flex animate-shimmer flex-col gap-4">
+      <div className="h-10 w-1/3 self-end rounded-large bg-ground-3" />
+      <div className="h-4 w-3/4 rounded-small bg-ground-3" />
+      <div className="h-4 w-2/3 rounded-small bg-ground-3" />
+    </div>
+  </div>
+);

@@ -1,0 +1,139 @@
+import { ArrowUp, Square } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { useDraft } from "@/state/drafts";
+import { strings } from "@/strings";
+import { classes } from "@/ui/classes";
+
+const TALLEST = 160;
+
+interface ComposerProps {
+  chat: string;
+  agent: string;
+  life: "idle" | "working" | "waiting";
+  /** The chat is not here yet. */
+  disabled?: boolean;
+  /** What was not sent: it is the draft again. */
+  givenBack?: { text: string };
+  onSend: (text: string) => void;
+  onStop: () => void;
+  onEditLast: () => void;
+  /** Stands at its foot: who answers. */
+  children?: ReactNode;
+}
+
+/** Where the person writes. It grows with what is written; Stop takes the place of Send. */
+export function Composer(props: ComposerProps) {
+  const { chat, life, givenBack, disabled } = props;
+  const [text, setText] = useDraft(chat);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useGivenBack(givenBack, text, setText);
+  useGrowing(field, text);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, []);
+  const isFree = life === "idle" && !disabled;
+  const send = () => {
+    const said = text.trim();
+    if (!said || !isFree) return;
+    setText("");
+    props.onSend(said);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "ArrowUp" && text === "" && isFree) {
+      event.preventDefault();
+      props.onEditLast();
+    }
+  };
+  return (
+    <form
+      className={classes(
+        "rounded-large border bg-ground shadow-sm focus-within:border-accent",
+        "focus-within:ring-1 focus-within:ring-accent",
+      )}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        ref={field}
+        id="composer"
+        rows={1}
+        value={text}
+        aria-label={strings.chat.yourMessage}
+        placeholder={
+          life === "waiting"
+            ? strings.chat.placeholderWaiting
+            : strings.chat.placeholder(props.agent)
+        }
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 placeholder:text-ink-2 focus-visible:outline-none max-md:text-[16px]"
+      />
+      <div className="flex items-center gap-2 p-2">
+        <div className="min-w-0 flex-1">{props.children}</div>
+        {life === "idle" ? (
+          <Round label={strings.chat.send} disabled={!text.trim() || disabled} type="submit">
+            <ArrowUp aria-hidden />
+          </Round>
+        ) : (
+          <Round label={strings.chat.stop} title={strings.chat.stopHint} onClick={props.onStop}>
+            <Square aria-hidden className="fill-current" />
+          </Round>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface RoundProps {
+  label: string;
+  title?: string;
+  type?: "button" | "submit";
+  disabled?: boolean;
+  onClick?: () => void;
+  children: ReactNode;
+}
+
+function Round({ label, title = label, type = "button", ...rest }: RoundProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      aria-label={label}
+      title={title}
+      className="inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-accent text-accent-ink transition-opacity hover:opacity-90 disabled:opacity-40 max-md:size-11 [&_svg]:size-4"
+    />
+  );
+}
+
+/** As tall as what is written, up to a bound; the CSS for that is not everywhere yet. */
+function useGrowing(field: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text
+  useLayoutEffect(() => {
+    const area = field.current;
+    if (!area) return;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, TALLEST)}px`;
+    area.style.overflowY = area.scrollHeight > TALLEST ? "auto" : "hidden";
+  }, [field, text]);
+}
+
+/** Text that was not sent comes back, unless something else was written; it goes when it is sent. */
+function useGivenBack(
+  given: { text: string } | undefined,
+  text: string,
+  setText: (text: string) => void,
+): void {
+  const before = useRef<{ text: string }>(undefined);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when something is given back
+  useEffect(() => {
+    if (given && text === "") setText(given.text);
+    if (!given && before.current && text === before.current.text) setText("");
+    before.current = given;
+  }, [given]);
+}

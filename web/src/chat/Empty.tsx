@@ -1,0 +1,55 @@
+import { DEMO } from "@/state/agents";
+import { strings } from "@/strings";
+
+const { prompts } = strings.chat;
+
+interface WelcomeProps {
+  agent: { id: string; name: string } | undefined;
+}
+
+/** What stands where the messages will be. */
+export function Welcome({ agent }: WelcomeProps) {
+  const isDemo = agent?.id === DEMO;
+  return (
+    <div className="mx-auto flex w-full max-w-3xl flex-col items-center px-4 text-center max-md:mt-auto md:pb-6">
+      <h2 className="text-2xl font-semibold tracking-tight text-balance">
+        {strings.chat.emptyTitle}
+      </h2>
+      <p className="mt-1 text-ink-2 text-balance">
+        {isDemo
+          ? strings.chat.emptyDemo
+          : strings.chat.emptyLine(agent?.name ?? strings.chat.agent)}
+      </p>
+    </div>
+  );
+}
+
+interface PromptsProps {
+  agent: { id: string } | undefined;
+  /** Whether there is a demo agent to show things with. */
+  hasDemo: boolean;
+  onChoose: (text: string, agent?: string) => void;
+}
+
+/** Things to begin with. The demo agent's are its commands; others are asked in words. */
+export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
+  const isDemo = agent?.id === DEMO;
+  const offered: { label: string; text: string; agent?: string }[] = isDemo
+    ? prompts.demo
+    : [...prompts.others, ...(hasDemo ? [{ ...prompts.every, agent: DEMO }] : [])];
+  return (
+    <ul className="mx-auto grid w-full max-w-3xl grid-cols-1 gap-2 px-4 py-4 max-md:mb-auto sm:grid-cols-2">
+      {offered.map((prompt) => (
+        <li key={prompt.label}>
+          <button
+            type="button"
+            onClick={() => onChoose(prompt.text, prompt.agent)}
+            className="flex min-h-11 w-full items-center rounded-block border px-4 py-2 text-left text-block transition-colors hover:bg-ground-2"
+          >
+            {prompt.label}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,122 @@
+import type { UIMessage } from "ai";
+import { ArrowDown, History } from "lucide-react";
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { useStickToBottom } from "use-stick-to-bottom";
+import type { Conversation, ConversationState } from "@/chat/conversation";
+import { KeepPlace } from "@/chat/KeepPlace";
+import { Message, Working } from "@/chat/Message";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+interface MessageListProps {
+  messages: UIMessage[];
+  conversation: Conversation;
+  state: ConversationState;
+  /** Stands below the last message. */
+  children?: ReactNode;
+}
+
+/**
+ * The messages: the only thing on the page that scrolls. It stays at its end while an answer grows,
+ * until the person scrolls up. Not a live region: nobody wants tokens read out one by one.
+ */
+export function MessageList({ messages, conversation, state, children }: MessageListProps) {
+  const stick = useStickToBottom({ initial: "instant", resize: "instant" });
+  const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
+  const last = messages.at(-1);
+  const isLive = state.life === "working";
+  const asked = last?.role === "user" ? last.id : undefined;
+  useEffect(() => {
+    if (asked) void scrollToBottom("instant");
+  }, [asked, scrollToBottom]);
+  return (
+    <>
+      <div
+        ref={scrollRef}
+        role="log"
+        aria-live="off"
+        aria-label={strings.chat.log}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto focus-visible:outline-offset-[-2px]"
+      >
+        <div
+          ref={contentRef}
+          className="mx-auto flex w-full max-w-3xl flex-col gap-4 px-4 pt-4 pb-6"
+        >
+          <Older conversation={conversation} state={state} scroller={scrollRef} />
+          <KeepPlace first={messages[0]?.id} scroller={scrollRef} />
+          {messages.map((message) => {
+            const isLast = message === last;
+            return (
+              <Message
+                key={message.id}
+                message={message}
+                conversation={conversation}
+                isLast={isLast}
+                live={isLast && isLive && message.role === "assistant"}
+                waiting={isLast && state.life === "waiting"}
+                free={state.life === "idle"}
+              />
+            );
+          })}
+          {isLive && last?.role === "user" && <Working />}
+          {children}
+        </div>
+      </div>
+      {!isAtBottom && <ToEnd onClick={() => void scrollToBottom("instant")} />}
+    </>
+  );
+}
+
+/** In a row of its own, or beside the column where there is room: never over what is read. */
+function ToEnd({ onClick }: { onClick: () => void }) {
+  return (
+    <div className="relative mx-auto flex w-full max-w-3xl justify-end px-4 py-1 lg:h-0 lg:p-0">
+      <button
+        type="button"
+        onClick={onClick}
+        aria-label={strings.chat.toEnd}
+        title={strings.chat.toEnd}
+        className="inline-flex size-9 items-center justify-center rounded-full border bg-ground shadow-md hover:bg-ground-3 max-md:size-11 lg:absolute lg:bottom-2 lg:left-full"
+      >
+        <ArrowDown aria-hidden className="size-4" />
+      </button>
+    </div>
+  );
+}
+
+interface OlderProps {
+  conversation: Conversation;
+  state: ConversationState;
+  scroller: RefObject<HTMLElement | null>;
+}
+
+/** Loads what was before, when the person comes near it or asks. */
+function Older({ conversation, state, scroller }: OlderProps) {
+  const mark = useRef<HTMLDivElement>(null);
+  const { before, loadingOlder } = state;
+  useEffect(() => {
+    const target = mark.current;
+    if (!target || !before) return;
+    const near = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && conversation.loadOlder(),
+      { root: scroller.current, rootMargin: "300px 0px 0px 0px" },
+    );
+    // The list is at its beginning for a moment, before it is scrolled to its end.
+    const timer = setTimeout(() => near.observe(target), 300);
+    return () => {
+      clearTimeout(timer);
+      near.disconnect();
+    };
+  }, [before, conversation, scroller]);
+  if (!before) return null;
+  return (
+    <div ref={mark} className="flex min-h-11 items-center justify-center">
+      <Button kind="quiet" disabled={loadingOlder} onClick={conversation.loadOlder}>
+        <History aria-hidden className="size-4" />
+        {loadingOlder ? strings.chat.loadingOlder : strings.chat.older}
+      </Button>
+    </div>
+  );
+}

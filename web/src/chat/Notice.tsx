@@ -1,0 +1,20 @@
+import type { ReactNode } from "react";
+
+interface NoticeProps {
+  title: string;
+  line: string;
+  children: ReactNode;
+}
+
+/** Where there is no chat to show: why, and the way on. */
+export function Notice({ title, line, children }: NoticeProps) {
+  return (
+    <div className="flex flex-1 flex-col items-center justify-center gap-4 px-6 pb-24 text-center">
+      <div>
+        <h2 className="text-lg font-semibold">{title}</h2>
+        <p className="mt-1 text-ink-2 text-balance">{line}</p>
+      </div>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+import type { UIMessage } from "ai";
+import { Check, Copy, Pencil } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { useCopy } from "@/chat/clipboard";
+import { editing } from "@/chat/editing";
+import { strings } from "@/strings";
+import { Button, IconButton } from "@/ui/Button";
+
+interface UserMessageProps {
+  message: UIMessage;
+  free: boolean;
+  onEdit: (messageId: string, text: string) => void;
+}
+
+const textOf = (message: UIMessage) =>
+  message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+
+/** What the person said: a bubble on the right, which can be said in other words. */
+export function UserMessage({ message, free, onEdit }: UserMessageProps) {
+  const text = textOf(message);
+  const isEdited = editing.use() === message.id && free;
+  return (
+    <article aria-label={strings.chat.you} className="flex flex-col items-end gap-1">
+      {isEdited ? (
+        <Editor
+          text={text}
+          onCancel={() => editing.end()}
+          onSave={(next) => {
+            editing.end();
+            if (next !== text) onEdit(message.id, next);
+          }}
+        />
+      ) : (
+        <>
+          <p className="max-w-[85%] rounded-large rounded-br-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap">
+            {text}
+          </p>
+          <UserActions text={text} onEdit={free ? () => editing.begin(message.id) : undefined} />
+        </>
+      )}
+    </article>
+  );
+}
+
+function UserActions({ text, onEdit }: { text: string; onEdit?: () => void }) {
+  const [copied, copy] = useCopy();
+  return (
+    <div className="flex">
+      <IconButton
+        label={copied ? strings.chat.copied : strings.chat.copy}
+        onClick={() => copy(text)}
+      >
+        {copied ? <Check aria-hidden /> : <Copy aria-hidden />}
+      </IconButton>
+      {onEdit && (
+        <IconButton label={strings.chat.edit} onClick={onEdit}>
+          <Pencil aria-hidden />
+        </IconButton>
+      )}
+    </div>
+  );
+}
+
+interface EditorProps {
+  text: string;
+  onSave: (text: string) => void;
+  onCancel: () => void;
+}
+
+function Editor({ text, onSave, onCancel }: EditorProps) {
+  const [draft, setDraft] = useState(text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(text.length, text.length);
+  }, [text.length]);
+  const save = () => draft.trim() && onSave(draft.trim());
+  return (
+    <form
+      className="w-full rounded-large border border-accent bg-ground p-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <textarea
+        ref={field}
+        aria-label={strings.chat.editing}
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            save();
+          }
+          if (event.key === "Escape") {
+            event.stopPropagation();
+            onCancel();
+          }
+        }}
+        className="field-sizing-content max-h-60 min-h-12 w-full resize-none bg-transparent px-2 py-1 outline-none"
+      />
+      <div className="flex justify-end gap-2">
+        <Button kind="quiet" onClick={onCancel}>
+          {strings.chat.cancel}
+        </Button>
+        <Button kind="solid" type="submit" disabled={!draft.trim()}>
+          {strings.chat.saveEdit}
+        </Button>
+      </div>
+    </form>
+  );
+}

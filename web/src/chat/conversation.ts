@@ -1,0 +1,389 @@
+import { Chat } from "@ai-sdk/react";
+import type { UIMessage } from "ai";
+import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun } from "@/api";
+import { type Failure, failureOf } from "@/chat/failure";
+import { asksByTool, endingOf, isAnswered, merge, reachesFurther } from "@/chat/history";
+import { newId } from "@/chat/ids";
+import { pause } from "@/chat/pause";
+import { MoboxTransport } from "@/chat/transport";
+import { Store } from "@/state/store";
+import { hear, type News, tell } from "@/state/tabs";
+
+/** How many messages are loaded at a time. */
+export const PAGE = 30;
+/** How long a run that was told to stop may take to say so. */
+const STOPPING = 5_000;
+/** How long a message is shown as it was while it is read once more. */
+const CATCHING_UP = 2_000;
+/** Between two looks at a run whose response ended though it goes on. */
+const BETWEEN = 300;
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 8_000;
+
+export interface ConversationState {
+  /** Of what is stored: `missing` is a chat that nobody knows (any more). */
+  phase: "loading" | "ready" | "missing" | "unreadable";
+  /** Of the run: `waiting` for the person's answer. */
+  life: "idle" | "working" | "waiting";
+  connection: "ok" | "lost";
+  title?: string;
+  /** Who answered last. */
+  agent?: string;
+  before?: string | null;
+  loadingOlder: boolean;
+  /** A message that is here is read once more: until that has caught up, it is shown as it was. */
+  replaying: boolean;
+  /** What the server said no to, in its words. */
+  refused?: { message: string; again?: () => void };
+  /** What was not sent, for the composer. */
+  givenBack?: { text: string };
+}
+
+interface Hooks {
+  agent: () => string | undefined;
+  /** A turn of this chat was taken by the server. */
+  onBegun: () => void;
+  /** A run of this chat began or is over. */
+  onLife: (life: ConversationState["life"]) => void;
+}
+
+/** Something the person did, until the server has it. */
+interface Unsent {
+  again: () => Promise<void>;
+  takeBack: () => void;
+  /** Does it once more, after it was refused. */
+  repeat?: () => void;
+}
+
+/**
+ * One chat of the page. The SDK's `Chat` holds its messages and reads its streams; this holds what the
+ * SDK does not know: that a run outlives a connection, that there is a history, and other tabs.
+ *
+ * Rule 1: a request that breaks is made again until it is whole: what the server took is read anew,
+ *         what it may not have is sent anew, by the same id.
+ * Rule 2: whenever the page is not sure, what the server says counts.
+ */
+export class Conversation {
+  readonly chat: Chat<UIMessage>;
+  readonly state: Store<ConversationState>;
+  #hooks: Hooks;
+  #session = new AbortController();
+  #turn = 0;
+  #attempt = 0;
+  #runId: string | undefined;
+  #unsent: Unsent | undefined;
+
+  constructor(
+    readonly id: string,
+    isNew: boolean,
+    hooks: Hooks,
+  ) {
+    this.#hooks = hooks;
+    this.state = new Store<ConversationState>({
+      phase: isNew ? "ready" : "loading",
+      life: "idle",
+      connection: "ok",
+      loadingOlder: false,
+      replaying: false,
+    });
+    this.chat = new Chat<UIMessage>({
+      id,
+      generateId: newId,
+      transport: new MoboxTransport({
+        agent: () => this.#hooks.agent(),
+        onAccepted: (runId) => this.#accepted(runId),
+      }),
+    });
+  }
+
+  /** Begins to listen, and loads; the function that comes back ends it. */
+  open(): () => void {
+    const session = new AbortController();
+    this.#session = session;
+    const onVisible = () => document.visibilityState === "visible" && this.#refresh();
+    document.addEventListener("visibilitychange", onVisible, { signal: session.signal });
+    const deaf = hear((news) => news.chat === this.id && this.#heard(news));
+    if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
+    return () => {
+      session.abort();
+      deaf();
+      void this.chat.stop();
+    };
+  }
+
+  // What a person does
+
+  send = (text: string): void => {
+    const message = {
+      id: newId(),
+      role: "user" as const,
+      parts: [{ type: "text" as const, text }],
+    };
+    this.#begin(text, (headers) => this.chat.sendMessage(message, { headers }));
+  };
+
+  edit = (messageId: string, text: string): void => {
+    const message = { messageId, role: "user" as const, parts: [{ type: "text" as const, text }] };
+    this.#begin(text, (headers) => this.chat.sendMessage(message, { headers }));
+  };
+
+  regenerate = (): void => {
+    const last = this.chat.lastMessage;
+    const messageId = last?.role === "assistant" ? last.id : undefined;
+    this.#begin(undefined, (headers) => this.chat.regenerate({ messageId, headers }));
+  };
+
+  /** Yes or no to what the agent wants to do. */
+  decide = async (approvalId: string, approved: boolean, reason?: string): Promise<void> => {
+    const asking = this.chat.messages.findLast((message) => asksByTool(message, approvalId));
+    if (!asking) {
+      const decision = approved ? "approved" : "denied";
+      return this.#answer({ requestId: approvalId, decision, ...(reason && { reason }) });
+    }
+    await this.chat.addToolApprovalResponse({ id: approvalId, approved, reason });
+    if (!isAnswered(this.chat.messages.find(({ id }) => id === asking.id))) return;
+    const again = () => this.chat.sendMessage();
+    this.#unsent = { again, takeBack: () => void this.#sync(true) };
+    this.#live("working");
+    await this.#follow(again);
+  };
+
+  answer = (requestId: string, value: unknown): Promise<void> => {
+    return this.#answer({ requestId, decision: "answered", value });
+  };
+
+  /** Ends the run, not only its reading. */
+  stop = async (): Promise<void> => {
+    const unsent = this.#unsent;
+    if (unsent) {
+      this.#turn++;
+      this.#unsent = undefined;
+      await this.chat.stop();
+      unsent.takeBack();
+      this.state.set({ connection: "ok" });
+      this.#live("idle");
+    }
+    const turn = this.#turn;
+    try {
+      await stopRun(this.id, unsent ? undefined : this.#runId);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (!unsent && failure.kind === "refused") this.#refuse(failure.message);
+    }
+    if (unsent) return;
+    await this.#whenStopped(turn);
+  };
+
+  /** The stream says how the run ended. Where none is read, or none comes, the server is asked. */
+  async #whenStopped(turn: number): Promise<void> {
+    const { signal } = this.#session;
+    const isOver = () => signal.aborted || turn !== this.#turn || this.state.get().life === "idle";
+    if (this.state.get().life === "working") await pause(STOPPING, signal);
+    for (let tries = 1; tries <= 5 && !isOver(); tries++) {
+      await pause(200 * tries, signal);
+      if (isOver()) return;
+      await this.chat.stop();
+      await this.#sync(true);
+      turn = this.#turn;
+    }
+  }
+
+  loadOlder = async (): Promise<void> => {
+    const { before, loadingOlder } = this.state.get();
+    if (!before || loadingOlder || this.#unsent) return;
+    this.state.set({ loadingOlder: true });
+    try {
+      const page = await getMessages(this.id, before, PAGE);
+      const known = new Set(this.chat.messages.map(({ id }) => id));
+      const older = page.messages.filter(({ id }) => !known.has(id));
+      this.chat.messages = [...older, ...this.chat.messages];
+      this.state.set({ before: page.before });
+    } catch {
+      // The button is still there.
+    } finally {
+      this.state.set({ loadingOlder: false });
+    }
+  };
+
+  /** Loads a chat that could not be read, once more. */
+  reload = (): void => {
+    this.state.set({ phase: "loading", refused: undefined });
+    void this.#sync();
+  };
+
+  dismiss = (): void => {
+    this.state.set({ refused: undefined });
+  };
+
+  // How requests go
+
+  #begin(text: string | undefined, request: (headers: Record<string, string>) => Promise<void>) {
+    const before = this.chat.messages;
+    const headers = { "idempotency-key": newId() };
+    const again = () => {
+      this.chat.messages = before;
+      return request(headers);
+    };
+    const takeBack = () => {
+      this.chat.messages = before;
+      if (text !== undefined) this.state.set({ givenBack: { text } });
+    };
+    this.#unsent = { again, takeBack, repeat: () => this.#begin(text, request) };
+    this.state.set({ refused: undefined, givenBack: undefined });
+    this.#live("working");
+    void this.#follow(again);
+  }
+
+  /** Lets the SDK make a request, and sees to how it ends; a newer one takes its place. */
+  async #follow(request: () => Promise<void>): Promise<void> {
+    const { signal } = this.#session;
+    const turn = ++this.#turn;
+    await request();
+    if (signal.aborted || turn !== this.#turn) return;
+    if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
+    else if (endingOf(this.chat.lastMessage)) this.#rest();
+    else await this.#sync();
+  }
+
+  #accepted(runId: string | undefined): void {
+    this.#unsent = undefined;
+    this.#runId = runId;
+    this.state.set({ connection: "ok", agent: this.#hooks.agent() ?? this.state.get().agent });
+    this.#hooks.onBegun();
+    tell({ about: "turn", chat: this.id });
+  }
+
+  async #answer(answer: Answer): Promise<void> {
+    this.#live("working");
+    try {
+      await sendAnswer(this.id, answer);
+      tell({ about: "turn", chat: this.id });
+      await this.#attach();
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure.kind === "refused") this.#refuse(failure.message);
+      await this.#sync(true);
+    }
+  }
+
+  /** Reads the message that is being written, from its beginning. */
+  async #attach(life: "working" | "waiting" = "working"): Promise<void> {
+    this.#live(life);
+    this.state.set({ replaying: true });
+    const caughtUp = setTimeout(() => this.state.set({ replaying: false }), CATCHING_UP);
+    await this.#follow(() => this.chat.resumeStream());
+    clearTimeout(caughtUp);
+    this.state.set({ replaying: false });
+  }
+
+  /** Asks the server how the chat stands. `anew`: read the message of its run even if it is here. */
+  async #sync(anew = false): Promise<void> {
+    const { signal } = this.#session;
+    const turn = ++this.#turn;
+    let view: ChatView;
+    try {
+      view = await getChat(this.id, PAGE);
+    } catch (error) {
+      if (signal.aborted || turn !== this.#turn) return;
+      const failure = failureOf(error);
+      return failure.kind === "gone" ? this.#gone() : this.#failed(failure);
+    }
+    if (signal.aborted || turn !== this.#turn) return;
+    this.#show(view);
+    const run = view.activeRun;
+    if (!run) return this.#rest();
+    this.#runId = run.id;
+    const isRead = this.chat.status === "ready" && this.chat.lastMessage?.id === run.id;
+    if (run.status !== "waiting") {
+      if (isRead) await pause(BETWEEN, signal);
+      await this.#attach();
+    } else if (anew || !isRead) await this.#attach("waiting");
+    else this.#live("waiting");
+  }
+
+  #show(view: ChatView): void {
+    const further = reachesFurther(this.chat.messages, view);
+    const before = further ? this.state.get().before : view.before;
+    this.chat.messages = merge(this.chat.messages, view);
+    this.state.set({
+      phase: "ready",
+      connection: "ok",
+      title: view.title,
+      agent: view.agent ?? undefined,
+      before,
+    });
+  }
+
+  #rest(): void {
+    this.chat.clearError();
+    this.#attempt = 0;
+    this.#runId = undefined;
+    this.#unsent = undefined;
+    this.state.set({ connection: "ok" });
+    if (this.state.get().life !== "idle") tell({ about: "end", chat: this.id });
+    this.#live("idle");
+  }
+
+  #live(life: ConversationState["life"]): void {
+    if (this.state.get().life !== life) this.state.set({ life });
+    this.#hooks.onLife(life);
+  }
+
+  // What goes wrong
+
+  async #failed(failure: Failure): Promise<void> {
+    const unsent = this.#unsent;
+    if (failure.kind === "lost") return this.#recover();
+    this.#unsent = undefined;
+    this.chat.clearError();
+    if (failure.kind === "run") return this.#broke(failure.message);
+    unsent?.takeBack();
+    if (failure.kind !== "refused") return this.#sync(true);
+    if (this.state.get().phase === "loading") this.state.set({ phase: "unreadable" });
+    this.#rest();
+    this.#refuse(failure.message, unsent?.repeat);
+  }
+
+  /** A run that failed says so in its message; what the message does not say is said beside it. */
+  #broke(message: string): void {
+    const isTold = endingOf(this.chat.lastMessage)?.error !== undefined;
+    this.#rest();
+    if (!isTold) this.#refuse(message);
+  }
+
+  #gone(): void {
+    this.#rest();
+    this.state.set({ phase: "missing" });
+  }
+
+  #refuse(message: string, again?: () => void): void {
+    this.state.set({ refused: { message, again } });
+  }
+
+  async #recover(): Promise<void> {
+    const { signal } = this.#session;
+    const turn = this.#turn;
+    this.state.set({ connection: "lost" });
+    await pause(Math.min(FIRST_DELAY * 2 ** this.#attempt++, LONGEST_DELAY), signal);
+    if (signal.aborted || turn !== this.#turn) return;
+    if (this.#unsent) await this.#follow(this.#unsent.again);
+    else await this.#sync();
+  }
+
+  // What happens elsewhere
+
+  #heard(news: News): void {
+    if (news.about === "title") this.state.set({ title: news.title });
+    else if (news.about === "deleted") this.#gone();
+    else this.#refresh(true);
+  }
+
+  /** Looks whether something happened, unless it is being read anyway. */
+  #refresh(anew = false): void {
+    const { phase, life, connection } = this.state.get();
+    const isNew = phase === "ready" && this.chat.messages.length === 0;
+    if (phase === "ready" && life !== "working" && connection === "ok" && !isNew) {
+      void this.#sync(anew);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { isToolUIPart, type UIMessage } from "ai";
+import type { ChatView } from "@/api";
+
+/** What the server writes about a message when its run is over. */
+export interface Ending {
+  reason?: string;
+  error?: string;
+  durationMs?: number;
+}
+
+/** How the run of a message ended; nothing while it goes on or waits. */
+export function endingOf(message: UIMessage | undefined): Ending | undefined {
+  const told = message?.metadata as Ending | undefined;
+  return told?.reason === undefined ? undefined : told;
+}
+
+/**
+ * What is on the page, brought up to what the server has: pages that were loaded before stay, what
+ * is the same stays the same object, and the message of a run that goes on stays at the end.
+ */
+export function merge(mine: UIMessage[], view: ChatView): UIMessage[] {
+  const first = view.messages[0]?.id;
+  const known = new Map(mine.map((message) => [message.id, message]));
+  const start = mine.findIndex((message) => message.id === first);
+  const live = view.activeRun && known.get(view.activeRun.id);
+  const stored = view.messages.map((message) => {
+    const old = known.get(message.id);
+    return old && JSON.stringify(old) === JSON.stringify(message) ? old : message;
+  });
+  return [...mine.slice(0, Math.max(start, 0)), ...stored, ...(live ? [live] : [])];
+}
+
+/** Whether older pages of this chat are on the page already, before what the server sent. */
+export function reachesFurther(mine: UIMessage[], view: ChatView): boolean {
+  return mine.findIndex((message) => message.id === view.messages[0]?.id) > 0;
+}
+
+/**
+ * Whether what was asked is answered. Only requests count: other calls of the step may be open as
+ * long as a subagent asks.
+ */
+export function isAnswered(message: UIMessage | undefined): boolean {
+  const states = message?.parts.filter(isToolUIPart).map((part) => part.state) ?? [];
+  return states.includes("approval-responded") && !states.includes("approval-requested");
+}
+
+export function asksByTool(message: UIMessage | undefined, approvalId: string): boolean {
+  return !!message?.parts.some(
+    (part) =>
+      isToolUIPart(part) && part.state === "approval-requested" && part.approval.id === approvalId,
+  );
+}
+
+/** How much of a message there is: what a replay must reach before it may take its place. */
+export function weight(message: UIMessage): number {
+  return message.parts.reduce((sum, part) => {
+    const words = "text" in part && typeof part.text === "string" ? part.text.length : 0;
+    return sum + 1 + words;
+  }, 0);
+}

@@ -1,0 +1,16 @@
+/** Some time; less if the page comes back to the network or to the person's eyes, or is left. */
+export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = new AbortController();
+    const end = () => {
+      clearTimeout(timer);
+      over.abort();
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    const onVisible = () => document.visibilityState === "visible" && end();
+    window.addEventListener("online", end, { signal: over.signal });
+    document.addEventListener("visibilitychange", onVisible, { signal: over.signal });
+    signal.addEventListener("abort", end, { signal: over.signal });
+  });
+}

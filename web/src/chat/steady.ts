@@ -1,0 +1,17 @@
+import type { UIMessage } from "ai";
+import { useRef } from "react";
+import { weight } from "@/chat/history";
+
+/** What to show of a message that is read once more from its beginning: never less than before. */
+export function steady(shown: UIMessage | undefined, next: UIMessage): UIMessage {
+  return shown?.id === next.id && weight(next) < weight(shown) ? shown : next;
+}
+
+/** The messages, without the last one shrinking and growing again while it is replayed. */
+export function useSteady(messages: UIMessage[], replaying: boolean): UIMessage[] {
+  const shown = useRef<UIMessage>(undefined);
+  const last = messages.at(-1);
+  const view = last && replaying ? steady(shown.current, last) : last;
+  shown.current = view;
+  return view && view !== last ? [...messages.slice(0, -1), view] : messages;
+}

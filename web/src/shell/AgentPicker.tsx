@@ -1,0 +1,42 @@
+import { Bot, ChevronsUpDown } from "lucide-react";
+import type { AgentChoice } from "@/chat/useAgentChoice";
+import { strings } from "@/strings";
+import { Menu, MenuChoice } from "@/ui/Menu";
+
+/** Who answers next. Where there is only one, there is nothing to choose. */
+export function AgentPicker({ choice }: { choice: AgentChoice }) {
+  const { known, next, pick } = choice;
+  if (!next) return null;
+  if (known.length < 2) {
+    return (
+      <span className="flex items-center gap-1.5 px-2 text-mono text-ink-2">
+        <Bot aria-hidden className="size-4 shrink-0" />
+        <span className="truncate">{next.name}</span>
+      </span>
+    );
+  }
+  return (
+    <Menu
+      align="start"
+      side="top"
+      trigger={
+        <button
+          type="button"
+          aria-label={strings.shell.agent(next.name)}
+          className="flex min-h-9 max-w-full items-center gap-1.5 rounded-lg px-2 text-mono text-ink-2 hover:bg-ground-3 hover:text-ink max-md:min-h-11"
+        >
+          <Bot aria-hidden className="size-4 shrink-0" />
+          <span className="truncate">{next.name}</span>
+          <ChevronsUpDown aria-hidden className="size-3.5 shrink-0" />
+        </button>
+      }
+    >
+      <MenuChoice
+        label={strings.shell.agents}
+        value={next.id}
+        onChoose={pick}
+        options={known.map(({ id, name, description }) => ({ value: id, name, line: description }))}
+      />
+    </Menu>
+  );
+}

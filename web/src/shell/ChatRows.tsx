@@ -1,0 +1,143 @@
+import { Ellipsis, Pencil, Trash2 } from "lucide-react";
+import { memo, useEffect, useRef } from "react";
+import type { ChatRow } from "@/api";
+import { groupByTime } from "@/shell/groups";
+import type { ChatList } from "@/state/chats";
+import { hrefOf } from "@/state/route";
+import { running } from "@/state/running";
+import { useStore } from "@/state/store";
+import { strings } from "@/strings";
+import { Button, IconButton } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+import { Menu, MenuItem } from "@/ui/Menu";
+
+export interface RowActions {
+  onOpen: (id: string) => void;
+  onRename: (chat: ChatRow) => void;
+  onDelete: (chat: ChatRow) => void;
+}
+
+interface ChatRowsProps extends RowActions {
+  list: ChatList;
+  current: string | undefined;
+}
+
+/** The chats of a list, by day; more of them come when the end is near. */
+export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
+  const { rows, phase, before } = useStore(list.state);
+  const active = running.use();
+  if (phase === "failed") {
+    return (
+      <div className="flex flex-col items-start gap-2 px-3 py-2 text-block text-ink-2">
+        {strings.shell.listFailed}
+        <Button onClick={list.refresh}>{strings.shell.retry}</Button>
+      </div>
+    );
+  }
+  if (phase === "ready" && rows.length === 0) {
+    return (
+      <p role="status" className="px-3 py-2 text-block break-words text-ink-2">
+        {list.query ? strings.shell.noResults(list.query) : strings.shell.noChats}
+      </p>
+    );
+  }
+  return (
+    <>
+      {groupByTime(rows, new Date()).map((group) => (
+        <section key={group.label} aria-label={group.label} className="mb-3">
+          <h3 className="px-3 py-1 text-mono font-medium text-ink-2">{group.label}</h3>
+          <ul>
+            {group.rows.map((row) => (
+              <Row
+                key={row.id}
+                row={row}
+                isCurrent={row.id === current}
+                isRunning={active.has(row.id)}
+                {...actions}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {before && <More key={before} onNear={list.more} />}
+    </>
+  );
+}
+
+interface RowProps extends RowActions {
+  row: ChatRow;
+  isCurrent: boolean;
+  isRunning: boolean;
+}
+
+const Row = memo(function Row({ row, isCurrent, isRunning, ...actions }: RowProps) {
+  const title = row.title || strings.shell.untitled;
+  return (
+    <li
+      className={classes(
+        "group relative flex items-center rounded-lg hover:bg-ground-3",
+        isCurrent && "bg-ground-3",
+      )}
+    >
+      <a
+        href={hrefOf({ page: "chat", id: row.id })}
+        aria-current={isCurrent ? "page" : undefined}
+        title={title}
+        onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+          event.preventDefault();
+          actions.onOpen(row.id);
+        }}
+        className={classes(
+          "flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg px-3 text-block max-md:min-h-11",
+          isCurrent && "font-medium",
+        )}
+      >
+        <span className="truncate">{title}</span>
+        {isRunning && (
+          <span
+            role="img"
+            aria-label={strings.shell.running}
+            title={strings.shell.running}
+            className="size-2 shrink-0 animate-shimmer rounded-full bg-accent"
+          />
+        )}
+      </a>
+      <Menu
+        trigger={
+          <IconButton
+            label={strings.shell.chatMenu(title)}
+            className="opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100 pointer-coarse:opacity-100"
+          >
+            <Ellipsis aria-hidden />
+          </IconButton>
+        }
+      >
+        <MenuItem icon={<Pencil aria-hidden />} onSelect={() => actions.onRename(row)}>
+          {strings.shell.rename}
+        </MenuItem>
+        <MenuItem
+          kind="danger"
+          icon={<Trash2 aria-hidden />}
+          onSelect={() => actions.onDelete(row)}
+        >
+          {strings.shell.delete}
+        </MenuItem>
+      </Menu>
+    </li>
+  );
+});
+
+/** Where the list goes on: seen, it asks for more. */
+function More({ onNear }: { onNear: () => void }) {
+  const mark = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const near = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && onNear(),
+      { rootMargin: "300px" },
+    );
+    if (mark.current) near.observe(mark.current);
+    return () => near.disconnect();
+  }, [onNear]);
+  return <div ref={mark} className="h-10" />;
+}

@@ -1,0 +1,33 @@
+import type { ChatRow } from "@/api";
+import { strings } from "@/strings";
+
+export interface Group {
+  label: string;
+  rows: ChatRow[];
+}
+
+const DAY = 86_400_000;
+
+/** The chats by when something last happened in them, in the order in which they come. */
+export function groupByTime(rows: ChatRow[], now: Date, locale?: string): Group[] {
+  const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+  const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" });
+  const labelOf = ({ updatedAt }: ChatRow): string => {
+    if (updatedAt >= today) return strings.shell.today;
+    // Days may have 23 or 25 hours: the middle of yesterday is yesterday in any case.
+    const days = Math.ceil((today - startOfDay(updatedAt)) / DAY - 0.5);
+    if (days <= 1) return strings.shell.yesterday;
+    return days <= 7 ? strings.shell.week : months.format(updatedAt);
+  };
+  const groups = new Map<string, ChatRow[]>();
+  for (const row of rows) {
+    const label = labelOf(row);
+    groups.set(label, [...(groups.get(label) ?? []), row]);
+  }
+  return Array.from(groups, ([label, found]) => ({ label, rows: found }));
+}
+
+function startOfDay(time: number): number {
+  const date = new Date(time);
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}

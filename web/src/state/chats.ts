@@ -1,0 +1,91 @@
+import { type ChatRow, deleteChat, getChats, renameChat } from "@/api";
+import { Store } from "@/state/store";
+import { announce, hear, type News } from "@/state/tabs";
+
+const PAGE = 30;
+
+interface ChatListState {
+  rows: ChatRow[];
+  before?: string | null;
+  phase: "loading" | "ready" | "failed";
+}
+
+/** The chats there are, or those with certain words in them: page by page, the latest first. */
+export class ChatList {
+  readonly state = new Store<ChatListState>({ rows: [], phase: "loading" });
+  #asked = 0;
+  #loadingMore = false;
+
+  constructor(readonly query = "") {}
+
+  /** Loads the first page again; pages after it stay. */
+  refresh = async (): Promise<void> => {
+    const asked = ++this.#asked;
+    try {
+      const page = await getChats({ query: this.query, limit: PAGE });
+      if (asked !== this.#asked) return;
+      const { rows, before } = this.state.get();
+      const rest = page.before ? after(page.chats, rows) : [];
+      this.state.set({
+        rows: [...page.chats, ...rest],
+        before: rest.length ? before : page.before,
+        phase: "ready",
+      });
+    } catch {
+      if (asked === this.#asked && !this.state.get().rows.length)
+        this.state.set({ phase: "failed" });
+    }
+  };
+
+  more = async (): Promise<void> => {
+    const { before } = this.state.get();
+    if (!before || this.#loadingMore) return;
+    this.#loadingMore = true;
+    try {
+      const page = await getChats({ query: this.query, before, limit: PAGE });
+      const { rows } = this.state.get();
+      const known = new Set(rows.map(({ id }) => id));
+      const more = page.chats.filter(({ id }) => !known.has(id));
+      this.state.set({ rows: [...rows, ...more], before: page.before });
+    } catch {
+      // The next scroll asks again.
+    } finally {
+      this.#loadingMore = false;
+    }
+  };
+
+  /** What happened to a chat, here or in another tab. */
+  heard = (news: News): void => {
+    const { rows } = this.state.get();
+    if (news.about === "deleted") {
+      this.state.set({ rows: rows.filter(({ id }) => id !== news.chat) });
+    } else if (news.about === "title") {
+      const renamed = (row: ChatRow) =>
+        row.id === news.chat ? { ...row, title: news.title } : row;
+      this.state.set({ rows: rows.map(renamed) });
+    } else {
+      void this.refresh();
+    }
+  };
+}
+
+/** Rows older than all of a page: those that it does not replace. */
+function after(page: ChatRow[], rows: ChatRow[]): ChatRow[] {
+  const oldest = page.at(-1)?.updatedAt ?? 0;
+  const known = new Set(page.map(({ id }) => id));
+  return rows.filter((row) => row.updatedAt <= oldest && !known.has(row.id));
+}
+
+/** All chats, as the sidebar shows them. */
+export const chats = new ChatList();
+hear(chats.heard);
+
+export async function rename(id: string, title: string): Promise<void> {
+  const row = await renameChat(id, title);
+  announce({ about: "title", chat: id, title: row.title });
+}
+
+export async function remove(id: string): Promise<void> {
+  await deleteChat(id);
+  announce({ about: "deleted", chat: id });
+}

@@ -1,0 +1,23 @@
+import { useEffect } from "react";
+import { oneOf, stored } from "@/state/stored";
+
+export const THEMES = ["light", "dark", "system"] as const;
+export type Theme = (typeof THEMES)[number];
+
+/** What the person chose; public/theme.js reads the same before the first paint. */
+export const theme = stored<Theme>("theme", "system", oneOf(...THEMES));
+
+/** Keeps the page in its colours, also when the system's change. */
+export function useTheme(): void {
+  const [chosen] = theme.use();
+  useEffect(() => {
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const apply = () => {
+      const dark = chosen === "dark" || (chosen === "system" && system.matches);
+      document.documentElement.classList.toggle("dark", dark);
+    };
+    apply();
+    system.addEventListener("change", apply);
+    return () => system.removeEventListener("change", apply);
+  }, [chosen]);
+}

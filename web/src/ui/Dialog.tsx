@@ -1,0 +1,73 @@
+import { X } from "lucide-react";
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { strings } from "@/strings";
+import { IconButton } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** What a screen reader says after the title; without it nothing. */
+  line?: string;
+  children: ReactNode;
+}
+
+/** A question or a note in front of the page. */
+export function Dialog({ open, onClose, title, line, children }: DialogProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-50 bg-[#00000066]" />
+        <Radix.Content
+          {...(!line && { "aria-describedby": undefined })}
+          className={classes(
+            "fixed top-1/2 left-1/2 z-50 max-h-[85dvh] w-[min(26rem,calc(100vw-2rem))] overflow-y-auto",
+            "-translate-x-1/2 -translate-y-1/2 rounded-large border bg-ground p-5 shadow-xl",
+          )}
+        >
+          <div className="flex items-start gap-2">
+            <Radix.Title className="min-w-0 flex-1 pt-1 font-semibold">{title}</Radix.Title>
+            <Radix.Close asChild>
+              <IconButton label={strings.shell.close} className="-mt-1 -mr-2">
+                <X aria-hidden />
+              </IconButton>
+            </Radix.Close>
+          </div>
+          {line && (
+            <Radix.Description className="mt-1 text-block break-words text-ink-2">
+              {line}
+            </Radix.Description>
+          )}
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+interface DrawerProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  children: ReactNode;
+}
+
+/** What is a column on a wide page comes in from the left on a narrow one. */
+export function Drawer({ open, onClose, title, children }: DrawerProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-[#00000066]" />
+        <Radix.Content
+          aria-describedby={undefined}
+          className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-ground-2 shadow-xl outline-none"
+        >
+          <Radix.Title className="sr-only">{title}</Radix.Title>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

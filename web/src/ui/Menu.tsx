@@ -1,0 +1,132 @@
+import { Check } from "lucide-react";
+import { DropdownMenu } from "radix-ui";
+import type { ReactNode } from "react";
+import { classes } from "@/ui/classes";
+
+const ROW =
+  "flex min-h-9 w-full cursor-pointer items-center gap-2 rounded-small px-2 text-left text-block " +
+  "outline-none select-none data-[highlighted]:bg-ground-3 data-[disabled]:cursor-default " +
+  "data-[disabled]:opacity-60 max-md:min-h-11 [&_svg]:size-4 [&_svg]:shrink-0";
+
+interface MenuProps {
+  /** The button that opens it. */
+  trigger: ReactNode;
+  children: ReactNode;
+  align?: "start" | "end";
+  side?: "top" | "bottom";
+  className?: string;
+}
+
+/** A list of things to do or to choose, below its button. */
+export function Menu({ trigger, children, align = "end", side = "bottom", className }: MenuProps) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content
+          align={align}
+          side={side}
+          sideOffset={4}
+          collisionPadding={8}
+          className={classes(
+            "z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-44 max-w-[min(22rem,calc(100vw-1rem))]",
+            "overflow-y-auto rounded-block border bg-ground p-1 shadow-lg",
+            className,
+          )}
+        >
+          {children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}
+
+interface MenuItemProps {
+  icon?: ReactNode;
+  children: ReactNode;
+  onSelect: () => void;
+  kind?: "plain" | "danger";
+}
+
+export function MenuItem({ icon, children, onSelect, kind = "plain" }: MenuItemProps) {
+  return (
+    <DropdownMenu.Item
+      onSelect={onSelect}
+      className={classes(ROW, kind === "danger" && "text-bad data-[highlighted]:bg-bad-ground")}
+    >
+      {icon}
+      {children}
+    </DropdownMenu.Item>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  value: T;
+  onChoose: (value: T) => void;
+  options: { value: T; name: string; line?: string }[];
+}
+
+/** One of several, with a mark at the one that is chosen. */
+export function MenuChoice<T extends string>({ label, value, onChoose, options }: ChoiceProps<T>) {
+  return (
+    <DropdownMenu.RadioGroup
+      aria-label={label}
+      value={value}
+      onValueChange={(chosen) => onChoose(chosen as T)}
+    >
+      <MenuLabel>{label}</MenuLabel>
+      {options.map((option) => (
+        <DropdownMenu.RadioItem key={option.value} value={option.value} className={ROW}>
+          <Words name={option.name} line={option.line} />
+          <Mark />
+        </DropdownMenu.RadioItem>
+      ))}
+    </DropdownMenu.RadioGroup>
+  );
+}
+
+interface SwitchProps {
+  name: string;
+  line?: string;
+  checked: boolean;
+  disabled?: boolean;
+  onChange: (checked: boolean) => void;
+}
+
+/** Something that is on or off; the menu stays open. */
+export function MenuSwitch({ name, line, checked, disabled, onChange }: SwitchProps) {
+  return (
+    <DropdownMenu.CheckboxItem
+      checked={checked}
+      disabled={disabled}
+      onCheckedChange={onChange}
+      onSelect={(event) => event.preventDefault()}
+      className={ROW}
+    >
+      <Words name={name} line={line} />
+      <Mark />
+    </DropdownMenu.CheckboxItem>
+  );
+}
+
+export const MenuLabel = ({ children }: { children: ReactNode }) => (
+  <DropdownMenu.Label className="px-2 pt-2 pb-1 text-label font-medium tracking-wide text-ink-2 uppercase">
+    {children}
+  </DropdownMenu.Label>
+);
+
+export const MenuLine = () => <DropdownMenu.Separator className="my-1 h-px bg-line" />;
+
+const Words = ({ name, line }: { name: string; line?: string }) => (
+  <span className="flex min-w-0 flex-1 flex-col py-1.5">
+    <span className="truncate">{name}</span>
+    {line && <span className="text-mono leading-snug text-ink-2">{line}</span>}
+  </span>
+);
+
+const Mark = () => (
+  <DropdownMenu.ItemIndicator className="text-accent">
+    <Check aria-hidden />
+  </DropdownMenu.ItemIndicator>
+);
