@@ -94,11 +94,11 @@ def watched(new_context: CreateContextCallback) -> Iterator[Watched]:
     made: list[tuple[BrowserContext, Watch]] = []
 
     def make(url: str, **options: Any) -> tuple[BrowserContext, Watch]:
-        context = new_context(
-            base_url=url, viewport={"width": 1440, "height": 900}, locale="en-US", **options
-        )
+        usual = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"}
+        context = new_context(base_url=url, locale="en-US", **{**usual, **options})
         made.append((context, Watch(context, url)))
         return made[-1]
 
     yield make
-    assert [complaint for _, watch in made for complaint in watch.complaints] == []
+    complaints = [complaint for _, watch in made for complaint in watch.complaints]
+    assert not complaints, "\n".join(complaints)

@@ -83,9 +83,10 @@ def assert_shows_what_is_stored(tab: Tab, server: LiveServer) -> None:
     messages = chat["messages"]
     expect(tab.messages).to_have_count(len(messages))
     there = shown(tab.messages)
-    differing = [missing(*pair) for pair in zip(messages, there, strict=True)]
-    assert differing == [[] for _ in messages]
+    problems = [p for pair in zip(messages, there, strict=True) for p in missing(*pair)]
+    assert not problems, "\n".join(problems)
     fresh = Tab(tab.page.context, tab.chat)
     expect(fresh.messages).to_have_count(len(messages))
-    assert shown(fresh.messages) == there
+    anew = shown(fresh.messages)
+    assert anew == there, f"anew: {anew}\nlive: {there}"
     fresh.page.close()

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 READ = """
 (articles) => {
-  const furniture = "button, summary, svg, .code-head, [aria-hidden=true], .sr-only";
+  const furniture = "button, summary, svg, .source-mark, .code-head, [aria-hidden=true], .sr-only";
   const read = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data;
     if (node.nodeType !== Node.ELEMENT_NODE || node.matches(furniture)) return "";
@@ -41,7 +41,7 @@ def shown(articles: Locator) -> list[list[str]]:
     """The words of each article in the page, with all that can be opened in them opened."""
     folded = articles.locator("button[aria-expanded=false]:not([aria-haspopup])")
     while folded.count():
-        folded.first.click()
+        folded.evaluate_all("(all) => all.forEach((each) => each.click())")
     return [words(text) for text in articles.evaluate_all(READ)]
 
 

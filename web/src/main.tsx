@@ -1,7 +1,9 @@
+import "@/noEval";
+// Before the components' own styles, since it says which layer is above which.
+import "@/index.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/App";
-import "@/index.css";
 
 const root = document.getElementById("root");
 if (root) {
