@@ -71,6 +71,7 @@ export const strings = {
     finishedLink: "I am done",
     unanswered: "Nobody answered.",
     cancelled: "The question was taken back.",
+    answered: "Answered.",
     answeredWith: "You answered",
     yes: "Yes",
     no: "No",

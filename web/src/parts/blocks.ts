@@ -1,15 +1,6 @@
 /** What an answer is made of on the page. All are plain data: `view` makes them, `Parts` shows them. */
-import type { Fields, Json } from "@/parts/wire";
-
-/** A source that the text points to. `after` is where its mark goes, in characters of the flow. */
-export interface Citation {
-  number: number;
-  after: number;
-  id: string;
-  title: string;
-  url?: string;
-  citedText?: string;
-}
+import type { Source } from "@/content/citations";
+import type { Json } from "@/parts/wire";
 
 export interface TextBlock {
   kind: "text";
@@ -17,7 +8,7 @@ export interface TextBlock {
   text: string;
   tone: "answer" | "commentary" | "refusal";
   active: boolean;
-  citations: Citation[];
+  citations: Source[];
 }
 
 export type Variant = "processing" | "thinking";
@@ -142,6 +133,8 @@ export interface DataBlock {
 }
 
 export interface SourceItem {
+  /** Of one that the text points to. */
+  id?: string;
   title: string;
   url?: string;
   /** Where in the document. */
@@ -185,5 +178,3 @@ export type Block =
   | SourcesBlock
   | ErrorBlockData
   | EndingBlock;
-
-export type { Fields, Json };

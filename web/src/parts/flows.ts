@@ -5,7 +5,8 @@
  * source names the part it belongs to, not the place in it: that is where the cited words end, if
  * they are the text's own, else where its part ends.
  */
-import type { Block, Citation, SourceItem, SourcesBlock, TextBlock } from "@/parts/blocks";
+import type { Source } from "@/content/citations";
+import type { Block, SourceItem, SourcesBlock, TextBlock } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
 import { type Fields, fieldsOf, moboxOf, numberOf, type Part, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
@@ -25,9 +26,13 @@ interface Segment {
   active: boolean;
 }
 
-/** The anchor of a source, which no other message has. */
-export const anchorOf = (messageId: string, number: number): string =>
-  `source-${messageId.replace(/[^\w-]/g, "-")}-${number}`;
+/** The name of a cited source, which none of another message has. */
+const citedName = (messageId: string, number: number) => `${messageId}-${number}`;
+
+interface Cited {
+  item: SourceItem;
+  number: number;
+}
 
 export class Flows {
   #segments = new Map<string, Segment>();
@@ -62,7 +67,7 @@ export class Flows {
 
   /** Put the marks into the flows; the list of all sources, if there is one. */
   finish(facts: Facts): SourcesBlock | undefined {
-    const cited = new Map<string, { item: SourceItem; number: number }>();
+    const cited = new Map<string, Cited>();
     const found = new Map<string, SourceItem>();
     for (const part of this.#sources) {
       const owner = textOf(moboxOf(part).for) ?? "";
@@ -81,18 +86,18 @@ export class Flows {
     };
   }
 
-  #cite(part: Part, segment: Segment, cited: Map<string, { item: SourceItem; number: number }>) {
+  #cite(part: Part, segment: Segment, cited: Map<string, Cited>) {
     const name = nameOf(part);
-    const known = cited.get(name) ?? { item: itemOf(part), number: cited.size + 1 };
+    const known = cited.get(name) ?? this.#first(part, cited.size + 1);
     cited.set(name, known);
     const quote = textOf(moboxOf(part).citedText);
     if (quote && !known.item.quotes.includes(quote)) known.item.quotes.push(quote);
     const after = placeIn(segment, quote);
     if (after === undefined) return;
-    const mark: Citation = {
+    const mark: Source = {
       number: known.number,
       after,
-      id: anchorOf(this.messageId, known.number),
+      id: known.item.id ?? "",
       title: known.item.title,
       ...(known.item.url && { url: known.item.url }),
       ...(quote && { citedText: quote }),
@@ -100,6 +105,10 @@ export class Flows {
     const { citations } = segment.flow;
     if (!citations.some((other) => other.number === mark.number && other.after === after))
       citations.push(mark);
+  }
+
+  #first(part: Part, number: number): Cited {
+    return { number, item: { id: citedName(this.messageId, number), ...itemOf(part) } };
   }
 }
 

@@ -223,6 +223,8 @@ function readRequest(reader: Reader, part: Part): void {
   const { kind, prompt, schema, options, answered } = dataOf(part);
   const words = textOf(prompt);
   const answer = fieldsOf(answered);
+  const call = reader.facts.calls.get(textOf(dataOf(part).toolCallId) ?? "") as Fields | undefined;
+  const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
     kind: "request",
     key: reader.key("request", idOf(part)),
@@ -232,7 +234,7 @@ function readRequest(reader: Reader, part: Part): void {
     ...(schema !== undefined && { schema }),
     ...(options !== undefined && { options }),
     open: reader.facts.open.has(part),
-    ...(answered !== undefined && {
+    ...(isAnswered && {
       answer: { decision: textOf(answer.decision) ?? "answered", value: answer.value },
     }),
   });
