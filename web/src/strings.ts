@@ -133,6 +133,7 @@ export const strings = {
       interrupted: "This answer was interrupted.",
     } as Record<string, string>,
 
+    speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
     tokensIn: (count: string) => `${count} in`,
     tokensOut: (count: string) => `${count} out`,
     usage: "Usage",
