@@ -1,0 +1,95 @@
+import { memo, useId, useMemo } from "react";
+import { defaultRemarkPlugins, Streamdown, type StreamdownProps } from "streamdown";
+import { Chart } from "@/content/Chart";
+import { readChart } from "@/content/chartData";
+import { type Source, withMarks } from "@/content/citations";
+import { elements, IdPrefix } from "@/content/elements";
+import { Sources } from "@/content/Marks";
+import "@/content/markdown.css";
+import { type Placeholder, segments } from "@/content/placeholders";
+import { htmlAsText, safeTree } from "@/content/safe";
+import { strings } from "@/strings";
+
+interface MarkdownProps {
+  text: string;
+  /** More may come: what is unfinished is shown as if it were finished. */
+  streaming?: boolean;
+  /** What the text rests on, by which it gets its marks. */
+  sources?: readonly Source[];
+  /** What a tool call gave, by its id: charts in the text name it. */
+  lookUp?: (toolCallId: string) => unknown;
+}
+
+const NO_SOURCES: readonly Source[] = [];
+
+/** What an agent wrote, as it meant it, and nothing more: see safe.ts for what it may be. */
+export function Markdown({ text, streaming = false, sources = NO_SOURCES, lookUp }: MarkdownProps) {
+  const prefix = useId();
+  const parts = useMemo(
+    () => segments(withMarks(text, sources), streaming),
+    [text, sources, streaming],
+  );
+  return (
+    <IdPrefix value={prefix}>
+      <Sources value={sources}>
+        <div className="md">
+          {parts.map((part, index) => {
+            if (part.kind === "chart")
+              return <PlacedChart key={part.at} {...part} lookUp={lookUp} />;
+            const last = index === parts.length - 1;
+            return <Prose key={part.at} text={part.text} streaming={streaming && last} />;
+          })}
+        </div>
+      </Sources>
+    </IdPrefix>
+  );
+}
+
+// Streamdown keeps one processor for the whole page, by the plugins' names: they must not differ
+// between texts. Without rehype-raw among them no HTML is ever parsed.
+const REMARK = [
+  ...Object.values(defaultRemarkPlugins),
+  htmlAsText,
+] as StreamdownProps["remarkPlugins"];
+const REHYPE = [safeTree] as StreamdownProps["rehypePlugins"];
+const TO_HTML = {
+  footnoteLabel: strings.content.footnotes,
+  footnoteBackLabel: strings.content.backToText,
+  clobberPrefix: "",
+};
+const REPAIR = { htmlTags: false, katex: false, linkMode: "text-only" } as const;
+const ASK_BEFORE_LINKS = { enabled: false };
+
+/** Text in blocks, of which only those that change are made anew. */
+const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) => (
+  // A prefix that no stylesheet knows takes streamdown's own classes away.
+  <Streamdown
+    prefix="unused"
+    data-prose=""
+    isAnimating={streaming}
+    parseIncompleteMarkdown={streaming}
+    controls={false}
+    linkSafety={ASK_BEFORE_LINKS}
+    components={elements}
+    remarkPlugins={REMARK}
+    rehypePlugins={REHYPE}
+    remarkRehypeOptions={TO_HTML}
+    remend={REPAIR}
+  >
+    {text}
+  </Streamdown>
+));
+
+type PlacedChartProps = Placeholder & Pick<MarkdownProps, "lookUp">;
+
+/** The chart that a placeholder stands for, or the placeholder if there is none. */
+function PlacedChart({ raw, toolCallId, title, inline, lookUp }: PlacedChartProps) {
+  const given = toolCallId === undefined ? raw : lookUp?.(toolCallId);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `raw` says what `inline` is, and stays
+  const chart = useMemo(
+    () => readChart(toolCallId === undefined ? inline : given),
+    [toolCallId, given],
+  );
+  if (!chart) return <p>{raw}</p>;
+  return <Chart chart={title ? { ...chart, title } : chart} />;
+}

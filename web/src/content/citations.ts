@@ -1,0 +1,114 @@
+import { placeholderRanges } from "@/content/placeholders";
+import { codeRanges, type Range, rangeAt } from "@/content/ranges";
+
+/** What an answer rests on. Its mark stands in the text behind `after` characters. */
+export interface Source {
+  id: string;
+  /** The number that its mark shows. */
+  number: number;
+  title: string;
+  url?: string;
+  citedText?: string;
+  after?: number;
+}
+
+/**
+ * Marks travel through Markdown as text: a character that no text keeps (`withoutMarks`), so that
+ * nobody can write one, between two brackets that Markdown reads as punctuation, so that emphasis
+ * beside a mark stays emphasis.
+ */
+const SECRET = "\uee91";
+const BEGIN = `\u2045${SECRET}`;
+const END = "\u2046";
+export const MARK = new RegExp(`${BEGIN}(\\d{1,6})${END}`, "g");
+
+/** The text, as long as before, without anything that could be taken for a mark. */
+export const withoutMarks = (text: string): string => text.replaceAll(SECRET, "\ufffd");
+
+/** What must stay in one piece: links, addresses, escapes, tags, runs of emphasis, pairs. */
+const WHOLE = new RegExp(
+  [
+    String.raw`\\[!-/:-@[-\`{-~]`,
+    String.raw`!?\[(?:[^[\]\\\n]|\\.|!?\[[^[\]\n]*\](?:\([^()\n]*\))?)*\](?:\((?:[^()\n\\]|\\.|\([^()\n]*\))*\)|\[[^[\]\n]*\])`,
+    String.raw`<[^<>\s][^<>\n]*>`,
+    String.raw`(?<url>\b(?:https?:\/\/|www\.)[^\s<]+)`,
+    String.raw`&#?\w{1,32};`,
+    String.raw`([*_~])\2+`,
+    String.raw`[\ud800-\udbff][\udc00-\udfff]`,
+  ].join("|"),
+  "g",
+);
+/** A line that is nothing but the syntax of a block, up to where we look. */
+const BARE =
+  /^(?:[\s>|:\-=*_+#]*|[\s>]*(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]\])?|\s{0,3}\[[^\]\n]+\]:.*)$/;
+
+/** The text with the marks of these sources in it. */
+export function withMarks(
+  text: string,
+  marks: readonly Pick<Source, "number" | "after">[],
+): string {
+  const plain = withoutMarks(text);
+  const wanted = marks.filter((mark) => mark.after !== undefined && Number.isInteger(mark.number));
+  if (!wanted.length) return plain;
+  const ranges = wholeRanges(plain);
+  const places = new Map<number, Set<number>>();
+  for (const { number, after } of wanted) {
+    const at = place(plain, after as number, ranges);
+    if (at !== undefined) places.set(at, (places.get(at) ?? new Set()).add(number));
+  }
+  let written = plain;
+  for (const [at, numbers] of [...places].sort(([a], [b]) => b - a)) {
+    const mark = [...numbers].map((number) => BEGIN + number + END).join("");
+    written = written.slice(0, at) + framed(mark, at, ranges) + written.slice(at);
+  }
+  return written;
+}
+
+/** Behind a fence a mark is a paragraph; behind a bare address a blank keeps it out of it. */
+function framed(mark: string, at: number, ranges: readonly Range[]): string {
+  const kind = ranges.find((range) => range.end === at)?.kind;
+  if (kind === "fence") return `\n\n${mark}\n`;
+  return kind === "url" ? ` ${mark}` : mark;
+}
+
+/** Where the mark for this offset can stand; nowhere if that is not written yet. */
+function place(text: string, offset: number, ranges: readonly Range[]): number | undefined {
+  const around = rangeAt(ranges, clamp(offset, text.length));
+  if (around?.open) return undefined;
+  const wish = around ? around.end : clamp(offset, text.length);
+  const at = lastWord(text, wish, ranges);
+  return at > 0 ? at : lineEnd(text, wish);
+}
+
+/** Back over blanks, and over lines that would break if something stood in them. */
+function lastWord(text: string, from: number, ranges: readonly Range[]): number {
+  let at = from;
+  while (at > 0) {
+    while (at > 0 && /\s/.test(text[at - 1] as string)) at -= 1;
+    if (ranges.some((range) => range.kind === "fence" && range.end === at)) return at;
+    const start = text.lastIndexOf("\n", at - 1) + 1;
+    const line = text.slice(start, at);
+    if (!BARE.test(line)) return inRow(line) ? start + line.replace(/[\s|]+$/, "").length : at;
+    at = start;
+  }
+  return 0;
+}
+
+const inRow = (line: string): boolean => /^[\s>]*\|.*\|$/.test(line);
+const clamp = (offset: number, most: number) => Math.max(0, Math.min(Math.trunc(offset), most));
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}
+
+function wholeRanges(text: string): Range[] {
+  const code = codeRanges(text);
+  const inside = (at: number) => code.some((range) => range.start <= at && at < range.end);
+  const others = [...text.matchAll(WHOLE)].flatMap((match): Range[] => {
+    const kind = match.groups?.url ? "url" : "whole";
+    const range = { start: match.index, end: match.index + match[0].length, kind } as const;
+    return inside(range.start) ? [] : [range];
+  });
+  return [...code, ...placeholderRanges(text, code), ...others];
+}

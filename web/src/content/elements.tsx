@@ -1,0 +1,114 @@
+import { Square, SquareCheck } from "lucide-react";
+import { type ComponentProps, createContext, type ReactNode, useContext } from "react";
+import type { ExtraProps, StreamdownProps } from "streamdown";
+import { Code } from "@/content/Code";
+import { SourceMark, show } from "@/content/Marks";
+import { ScrollBox } from "@/content/ScrollBox";
+import { strings } from "@/strings";
+
+/** What the ids of this text begin with: other texts in the page have footnotes, too. */
+export const IdPrefix = createContext("");
+
+type Props<Name extends keyof React.JSX.IntrinsicElements> = ComponentProps<Name> & ExtraProps;
+type Node = NonNullable<ExtraProps["node"]>;
+
+function Link({ node, href, children, title, ...rest }: Props<"a"> & { "data-jump"?: string }) {
+  const prefix = useContext(IdPrefix);
+  const jump = rest["data-jump"];
+  if (jump === undefined) {
+    return (
+      <a href={href} title={title} target="_blank" rel="noopener noreferrer">
+        {children}
+      </a>
+    );
+  }
+  return (
+    <button
+      type="button"
+      id={rest.id && prefix + rest.id}
+      aria-label={rest["aria-label"] ?? strings.content.footnote(textOf(node))}
+      onClick={() => show(prefix + jump)}
+      className="note-mark"
+    >
+      {children}
+    </button>
+  );
+}
+
+function Item({ node: _, id, ...rest }: Props<"li">) {
+  const prefix = useContext(IdPrefix);
+  return <li {...rest} id={id && prefix + id} />;
+}
+
+/** A table that is wider than the page scrolls by itself. */
+function Table({ node, children }: Props<"table">) {
+  return (
+    <ScrollBox label={strings.content.table(headings(node))} className="table-box">
+      <table>{children}</table>
+    </ScrollBox>
+  );
+}
+
+function Task({ checked }: Props<"input">) {
+  const Icon = checked ? SquareCheck : Square;
+  const label = checked ? strings.content.done : strings.content.open;
+  return <Icon role="img" aria-label={label} className="task-box" />;
+}
+
+function Picture({ node: _, alt = "", ...rest }: Props<"img">) {
+  return <img {...rest} alt={alt} loading="lazy" decoding="async" />;
+}
+
+const CodeBlock = ({ className, children }: Props<"code">) => (
+  <Code
+    code={words(children).replace(/\n$/, "")}
+    language={/language-(\S+)/.exec(className ?? "")?.[1]}
+  />
+);
+
+const InlineCode = ({ children }: Props<"code">) => <code className="code-word">{children}</code>;
+
+const Mark = (props: { "data-source"?: string }) => (
+  <SourceMark number={Number(props["data-source"])} />
+);
+
+/**
+ * How each element is shown. All that streamdown has an own idea of is named: its looks, its
+ * controls and its question before a link opens are not ours. `pre` alone must stay its own, since
+ * that is how it tells blocks of code from words of code.
+ */
+const plain = Object.fromEntries(
+  "blockquote h1 h2 h3 h4 h5 h6 hr ol p section strong sub sup tbody td th thead tr ul"
+    .split(" ")
+    .map((name) => [name, name]),
+);
+export const elements = {
+  ...plain,
+  a: Link,
+  code: CodeBlock,
+  img: Picture,
+  inlineCode: InlineCode,
+  input: Task,
+  li: Item,
+  mark: Mark,
+  table: Table,
+} as StreamdownProps["components"];
+
+const words = (children: ReactNode): string =>
+  typeof children === "string"
+    ? children
+    : Array.isArray(children)
+      ? children.map(words).join("")
+      : "";
+
+function textOf(node: Node["children"][number] | undefined): string {
+  if (node?.type === "text") return node.value;
+  return node?.type === "element" ? node.children.map(textOf).join("") : "";
+}
+
+/** What the columns are called. */
+function headings(node: Node | undefined): string[] {
+  if (node?.tagName === "th") return [textOf(node)];
+  const inner = node?.children.filter((child) => child.type === "element") ?? [];
+  return inner.filter((child) => child.tagName !== "tbody").flatMap(headings);
+}

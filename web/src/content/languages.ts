@@ -1,0 +1,26 @@
+/** The languages that get colours, and what else they are called. */
+const NAMES: Record<string, string> = {
+  bash: "sh shell zsh console shellsession",
+  css: "",
+  diff: "patch",
+  go: "golang",
+  javascript: "js jsx mjs cjs",
+  json: "jsonc json5 jsonl ndjson",
+  markdown: "md mdx",
+  python: "py python3 pycon",
+  rust: "rs",
+  sql: "postgresql postgres mysql sqlite",
+  typescript: "ts tsx mts cts",
+  xml: "html svg xhtml vue",
+  yaml: "yml",
+};
+
+const CANONICAL = new Map(
+  Object.entries(NAMES).flatMap(([name, others]) =>
+    [name, ...others.split(" ")].map((word) => [word, name] as const),
+  ),
+);
+
+/** What the highlighter calls this language, if it knows it. */
+export const languageOf = (word: string | undefined): string | undefined =>
+  word ? CANONICAL.get(word.toLowerCase()) : undefined;

@@ -1,0 +1,153 @@
+/**
+ * What may become of an agent's Markdown, as a table: elements and their attributes. HTML in it is
+ * text. What is not in the table is left out, its words stay. There is no way around this file, since
+ * every element that Markdown shows went through `safeTree`.
+ */
+import type { ExtraProps } from "streamdown";
+import { MARK } from "@/content/citations";
+import { imageSource, linkTarget } from "@/content/urls";
+
+type Element = NonNullable<ExtraProps["node"]>;
+type Node = Element["children"][number] | { type: "raw"; value: string } | { type: "doctype" };
+type Properties = Element["properties"];
+
+const FLOW = ["dir"];
+const ELEMENTS: Record<string, readonly string[]> = {
+  a: ["href", "title", "dataJump", "id", "ariaLabel"],
+  img: ["src", "alt", "title"],
+  h3: FLOW,
+  h4: FLOW,
+  h5: FLOW,
+  h6: FLOW,
+  p: FLOW,
+  li: [...FLOW, "className", "id"],
+  th: [...FLOW, "align", "scope"],
+  td: [...FLOW, "align"],
+  ul: ["className"],
+  ol: ["start", "className"],
+  input: ["type", "checked", "disabled"],
+  code: ["className"],
+  section: ["dataFootnotes"],
+  mark: ["dataSource"],
+  ...Object.fromEntries(
+    "blockquote br del em hr pre strong sub sup table tbody thead tr"
+      .split(" ")
+      .map((n) => [n, []]),
+  ),
+};
+const CLASSES = /^(?:task-list-item|contains-task-list|language-[\w+#.-]{1,40})$/;
+/** The page has one h1, and messages have theirs: an answer's headings begin below. */
+const LOWERED: Record<string, string> = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6" };
+const DIRECTED = new Set(["p", "h3", "h4", "h5", "h6", "li", "td", "th"]);
+
+/** Rehype: the tree as the page may show it. */
+export function safeTree() {
+  return (tree: { children: Node[] }) => {
+    tree.children = tree.children.flatMap((node) => safe(node, {}));
+  };
+}
+
+interface Around {
+  link?: boolean;
+  code?: boolean;
+}
+
+function safe(node: Node, around: Around): Element["children"] {
+  if (node.type === "text") return around.code ? [unmarked(node)] : marked(node.value);
+  if (node.type === "raw") return [{ type: "text", value: node.value }];
+  if (node.type !== "element") return [];
+  if (node.tagName === "img") return picture(node, around);
+  if (node.tagName === "a") return link(node, around);
+  const tagName = LOWERED[node.tagName] ?? node.tagName;
+  const children = inside(node, tagName === "pre" || tagName === "code" ? { code: true } : around);
+  if (!Object.hasOwn(ELEMENTS, tagName)) return children;
+  return [{ ...node, tagName, properties: attributes(tagName, node.properties), children }];
+}
+
+const inside = (node: Element, around: Around) =>
+  node.children.flatMap((child) => safe(child, around));
+
+function attributes(tagName: string, given: Properties): Properties {
+  const kept: Properties = {};
+  for (const name of ELEMENTS[tagName] ?? []) {
+    if (given[name] !== undefined) kept[name] = given[name];
+  }
+  if (kept.className)
+    kept.className = [kept.className].flat().filter((c) => CLASSES.test(String(c)));
+  if (DIRECTED.has(tagName)) kept.dir = "auto";
+  if (tagName === "th") kept.scope = "col";
+  return kept;
+}
+
+/** Footnotes jump within the text; anything else goes where `linkTarget` allows. */
+function link(node: Element, around: Around): Element["children"] {
+  const { href, dataFootnoteRef, dataFootnoteBackref, ...rest } = node.properties;
+  const children = inside(node, { ...around, link: true });
+  const address = String(href ?? "");
+  const isNote = dataFootnoteRef !== undefined || dataFootnoteBackref !== undefined;
+  const where = isNote ? { dataJump: address.slice(1) } : { href: linkTarget(address) };
+  if (around.link || !(where.dataJump || where.href)) return children;
+  return [{ ...node, properties: attributes("a", { ...rest, ...where }), children }];
+}
+
+/** A picture that another host has is a link to it: nothing is asked of others without a click. */
+function picture(node: Element, around: Around): Element["children"] {
+  const address = String(node.properties.src ?? "");
+  const src = imageSource(address);
+  const label = { type: "text", value: String(node.properties.alt ?? "") } as const;
+  if (src)
+    return [{ ...node, properties: { ...attributes("img", node.properties), src }, children: [] }];
+  const href = linkTarget(address);
+  if (!href || around.link) return [label];
+  const children = [label.value ? label : { ...label, value: href }];
+  return [{ type: "element", tagName: "a", properties: { href }, children }];
+}
+
+/** Text, with the marks in it as elements. */
+function marked(value: string): Element["children"] {
+  const nodes: Element["children"] = [];
+  let from = 0;
+  for (const match of value.matchAll(MARK)) {
+    if (match.index > from) nodes.push({ type: "text", value: value.slice(from, match.index) });
+    const properties = { dataSource: match[1] };
+    nodes.push({ type: "element", tagName: "mark", properties, children: [] });
+    from = match.index + match[0].length;
+  }
+  if (from < value.length) nodes.push({ type: "text", value: value.slice(from) });
+  return nodes;
+}
+
+const unmarked = <T extends { value: string }>(node: T): T => ({
+  ...node,
+  value: node.value.replace(MARK, ""),
+});
+
+interface Mdast {
+  type: string;
+  value?: string;
+  children?: Mdast[];
+}
+
+/** Remark: HTML as the text that it is, line by line. Only `<br>`, which tables need, is a break. */
+export function htmlAsText() {
+  return (tree: Mdast) => htmlIn(tree);
+}
+
+const HOLDS_BLOCKS = new Set(["root", "blockquote", "listItem", "footnoteDefinition"]);
+
+function htmlIn(parent: Mdast): void {
+  parent.children = parent.children?.flatMap((node) => {
+    if (node.type !== "html") {
+      htmlIn(node);
+      return [node];
+    }
+    const value = node.value ?? "";
+    if (/^<br\s*\/?>$/i.test(value))
+      return HOLDS_BLOCKS.has(parent.type) ? [] : [{ type: "break" }];
+    const lines = value.split("\n").flatMap((line, index): Mdast[] => {
+      const text = { type: "text", value: line };
+      return index ? [{ type: "break" }, text] : [text];
+    });
+    return HOLDS_BLOCKS.has(parent.type) ? [{ type: "paragraph", children: lines }] : lines;
+  });
+}
