@@ -21,6 +21,7 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1600,
   },
-  server: { proxy: { "/api": "http://127.0.0.1:8000" } },
+  // The tests read the recordings of the server's tests.
+  server: { fs: { allow: [here("..")] }, proxy: { "/api": "http://127.0.0.1:8000" } },
   test: { environment: "jsdom", setupFiles: ["src/testing/setup.ts"], restoreMocks: true },
 });

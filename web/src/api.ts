@@ -39,9 +39,10 @@ export interface MessagePage {
   before?: string | null;
   activeRun: ActiveRun | null;
 }
+export type Decision = "approved" | "denied" | "answered" | "cancelled";
 export interface Answer {
   requestId: string;
-  decision: "approved" | "denied" | "answered";
+  decision: Decision;
   value?: unknown;
   reason?: string;
 }

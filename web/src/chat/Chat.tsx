@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from "react";
 import { Announcer } from "@/chat/Announcer";
 import { Composer } from "@/chat/Composer";
 import { Prompts, Welcome } from "@/chat/Empty";
-import { ErrorBlock } from "@/chat/ErrorBlock";
 import { editing } from "@/chat/editing";
 import { Header } from "@/chat/Header";
 import { endingOf } from "@/chat/history";
@@ -10,6 +9,7 @@ import { MessageList } from "@/chat/MessageList";
 import { Notice } from "@/chat/Notice";
 import { useAgentChoice } from "@/chat/useAgentChoice";
 import { useConversation } from "@/chat/useConversation";
+import { ErrorBlock } from "@/parts/ErrorBlock";
 import { AgentPicker } from "@/shell/AgentPicker";
 import { Banner } from "@/shell/Banner";
 import { DEMO } from "@/state/agents";
@@ -50,20 +50,13 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   };
   const send = (text: string, asked?: string) => {
     if (asked) choice.pick(asked);
+    setProblem(undefined);
     agent.current = asked ?? choice.next?.id;
     conversation.send(text);
   };
   const refused = state.refused ?? (problem ? { message: problem } : undefined);
   const complaint = refused && (
-    <ErrorBlock
-      title={strings.chat.requestFailed}
-      message={refused.message}
-      onRetry={state.refused?.again}
-      onDismiss={() => {
-        conversation.dismiss();
-        setProblem(undefined);
-      }}
-    />
+    <ErrorBlock network text={refused.message} onRetry={state.refused?.again} />
   );
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col">
@@ -71,7 +64,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
         chat={id}
         title={title}
         isStored={phase === "ready" && !isEmpty}
-        agent={choice.next?.name}
+        agent={choice.next?.id === DEMO ? undefined : choice.next?.name}
         isDemo={choice.next?.id === DEMO}
         onRename={(next) =>
           void rename(id, next).catch((error: Error) => setProblem(error.message))
@@ -108,7 +101,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
           )}
           <div
             className={classes(
-              "mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pb-[max(1rem,env(safe-area-inset-bottom))]",
+              "mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pt-1 pb-[max(1rem,env(safe-area-inset-bottom))]",
               isEmpty && "max-md:order-last md:pb-0",
             )}
           >

@@ -24,6 +24,13 @@ export function Welcome({ agent }: WelcomeProps) {
   );
 }
 
+interface Prompt {
+  label: string;
+  text: string;
+  agent?: string;
+}
+const MOST = 4;
+
 interface PromptsProps {
   agent: { id: string } | undefined;
   /** Whether there is a demo agent to show things with. */
@@ -34,9 +41,10 @@ interface PromptsProps {
 /** Things to begin with. The demo agent's are its commands; others are asked in words. */
 export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
   const isDemo = agent?.id === DEMO;
-  const offered: { label: string; text: string; agent?: string }[] = isDemo
+  const shown = hasDemo ? [{ ...prompts.every, agent: DEMO }] : [];
+  const offered: Prompt[] = isDemo
     ? prompts.demo
-    : [...prompts.others, ...(hasDemo ? [{ ...prompts.every, agent: DEMO }] : [])];
+    : [...prompts.others.slice(0, MOST - shown.length), ...shown];
   return (
     <ul className="mx-auto grid w-full max-w-3xl grid-cols-1 gap-2 px-4 py-4 max-md:mb-auto sm:grid-cols-2">
       {offered.map((prompt) => (
@@ -44,9 +52,14 @@ export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
           <button
             type="button"
             onClick={() => onChoose(prompt.text, prompt.agent)}
-            className="flex min-h-11 w-full items-center rounded-block border px-4 py-2 text-left text-block transition-colors hover:bg-ground-2"
+            className="flex min-h-11 w-full items-center gap-3 rounded-block border px-4 py-2 text-left text-block transition-colors hover:bg-ground-2"
           >
-            {prompt.label}
+            <span className="min-w-0 flex-1">{prompt.label}</span>
+            {isDemo && (
+              <code aria-hidden className="font-mono text-mono text-ink-2">
+                {prompt.text}
+              </code>
+            )}
           </button>
         </li>
       ))}

@@ -11,7 +11,7 @@ import { useState } from "react";
 import { allMessages } from "@/api";
 import { copy, fileName, save } from "@/chat/clipboard";
 import { TitleField } from "@/chat/TitleField";
-import { markdown } from "@/parts/exportText";
+import { chatMarkdown } from "@/parts/exportText";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
@@ -44,7 +44,7 @@ export function Header(props: HeaderProps) {
         onEdit={setRenaming}
         onSave={props.onRename}
       />
-      <span className="min-w-0 flex-1 truncate text-block text-ink-2 max-md:sr-only">
+      <span className="min-w-0 flex-1 truncate text-block text-ink-2 max-md:hidden">
         {props.agent}
       </span>
       {props.isDemo && (
@@ -78,14 +78,14 @@ function ChatMenu(props: HeaderProps & { onRenaming: () => void }) {
       </MenuItem>
       <MenuItem
         icon={<ClipboardCopy aria-hidden />}
-        onSelect={withAll((messages) => void copy(markdown(messages)))}
+        onSelect={withAll((messages) => void copy(chatMarkdown(title, messages)))}
       >
         {strings.chat.copyAll}
       </MenuItem>
       <MenuItem
         icon={<FileText aria-hidden />}
         onSelect={withAll((messages) =>
-          save(fileName(title, "md"), "text/markdown", `# ${title}\n\n${markdown(messages)}\n`),
+          save(fileName(title, "md"), "text/markdown", chatMarkdown(title, messages)),
         )}
       >
         {strings.chat.exportMarkdown}

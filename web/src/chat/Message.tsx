@@ -1,10 +1,8 @@
 import type { UIMessage } from "ai";
-import { LoaderCircle, OctagonX } from "lucide-react";
+import { LoaderCircle } from "lucide-react";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
 import type { Conversation } from "@/chat/conversation";
-import { ErrorBlock } from "@/chat/ErrorBlock";
-import { endingOf } from "@/chat/history";
 import { UserMessage } from "@/chat/UserMessage";
 import { Parts } from "@/parts/Parts";
 import { strings } from "@/strings";
@@ -21,12 +19,6 @@ interface MessageProps {
   free: boolean;
 }
 
-/** Ways in which a run ends that are no error and yet no answer. */
-const CUT_SHORT: Record<string, string> = {
-  cancelled: strings.chat.stopped,
-  interrupted: strings.chat.interrupted,
-};
-
 /** One message of the chat. Memoised: while one is being written, the others are left alone. */
 export const Message = memo(function Message(props: MessageProps) {
   const { message, conversation, free } = props;
@@ -37,8 +29,6 @@ export const Message = memo(function Message(props: MessageProps) {
 });
 
 function AgentMessage({ message, conversation, isLast, live, waiting, free }: MessageProps) {
-  const ending = live ? undefined : endingOf(message);
-  const cut = ending?.error === undefined && CUT_SHORT[ending?.reason ?? ""];
   const regenerate = isLast && free ? conversation.regenerate : undefined;
   return (
     <article aria-label={strings.chat.agent} aria-busy={live} className="flex flex-col gap-2">
@@ -47,17 +37,8 @@ function AgentMessage({ message, conversation, isLast, live, waiting, free }: Me
         live={live}
         onDecide={conversation.decide}
         onAnswer={conversation.answer}
+        onRetry={regenerate}
       />
-      {live && !isVisible(message) && <Working />}
-      {ending?.error !== undefined && (
-        <ErrorBlock title={strings.chat.failed} message={ending.error} onRetry={regenerate} />
-      )}
-      {cut && (
-        <p className="flex items-center gap-2 text-block text-ink-2">
-          <OctagonX aria-hidden className="size-4" />
-          {cut}
-        </p>
-      )}
       {!live && !waiting && <Actions message={message} onRegenerate={regenerate} />}
     </article>
   );
@@ -68,16 +49,7 @@ export function Working() {
   return (
     <p className="flex min-h-10 items-center gap-2 text-block text-ink-2">
       <LoaderCircle aria-hidden className="size-4 animate-spin" />
-      <span className="animate-shimmer">{strings.chat.waitingForAgent}</span>
+      {strings.chat.waitingForAgent}
     </p>
-  );
-}
-
-/** Whether there is anything of it that a person could see. */
-function isVisible(message: UIMessage): boolean {
-  return message.parts.some((part) =>
-    part.type === "text" || part.type === "reasoning"
-      ? part.text.trim() !== ""
-      : part.type !== "step-start" && part.type !== "data-agent-started",
   );
 }

@@ -12,7 +12,7 @@ interface TitleFieldProps {
 /** The title, which becomes a field where it stands. Enter and leaving it keep what was typed. */
 export function TitleField({ title, editable, editing, onEdit, onSave }: TitleFieldProps) {
   if (editing) return <Field title={title} onEdit={onEdit} onSave={onSave} />;
-  if (!editable) return <h1 className="truncate text-sm font-semibold">{title}</h1>;
+  if (!editable) return <h1 className="truncate text-sm font-semibold max-md:flex-1">{title}</h1>;
   return (
     <h1 className="min-w-0 max-md:flex-1">
       <button

@@ -20,7 +20,10 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
   const text = textOf(message);
   const isEdited = editing.use() === message.id && free;
   return (
-    <article aria-label={strings.chat.you} className="flex flex-col items-end gap-1">
+    <article
+      aria-label={strings.chat.you}
+      className="group flex flex-row-reverse items-center gap-1"
+    >
       {isEdited ? (
         <Editor
           text={text}
@@ -32,7 +35,7 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
         />
       ) : (
         <>
-          <p className="max-w-[85%] rounded-large rounded-br-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap">
+          <p className="min-w-0 max-w-[85%] rounded-large rounded-br-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap">
             {text}
           </p>
           <UserActions text={text} onEdit={free ? () => editing.begin(message.id) : undefined} />
@@ -45,7 +48,7 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
 function UserActions({ text, onEdit }: { text: string; onEdit?: () => void }) {
   const [copied, copy] = useCopy();
   return (
-    <div className="flex">
+    <div className="flex shrink-0 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
       <IconButton
         label={copied ? strings.chat.copied : strings.chat.copy}
         onClick={() => copy(text)}

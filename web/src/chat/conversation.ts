@@ -148,8 +148,12 @@ export class Conversation {
     await this.#follow(again);
   };
 
-  answer = (requestId: string, value: unknown): Promise<void> => {
-    return this.#answer({ requestId, decision: "answered", value });
+  answer = (
+    requestId: string,
+    value: unknown,
+    decision: Answer["decision"] = "answered",
+  ): Promise<void> => {
+    return this.#answer({ requestId, decision, value });
   };
 
   /** Ends the run, not only its reading. */
@@ -211,10 +215,6 @@ export class Conversation {
     void this.#sync();
   };
 
-  dismiss = (): void => {
-    this.state.set({ refused: undefined });
-  };
-
   // How requests go
 
   #begin(text: string | undefined, request: (headers: Record<string, string>) => Promise<void>) {
@@ -253,17 +253,16 @@ export class Conversation {
     tell({ about: "turn", chat: this.id });
   }
 
+  /** Fails where the answer did not arrive: then the question still stands. */
   async #answer(answer: Answer): Promise<void> {
-    this.#live("working");
     try {
       await sendAnswer(this.id, answer);
-      tell({ about: "turn", chat: this.id });
-      await this.#attach();
     } catch (error) {
-      const failure = failureOf(error);
-      if (failure.kind === "refused") this.#refuse(failure.message);
-      await this.#sync(true);
+      if (failureOf(error).kind !== "lost") void this.#sync(true);
+      throw error;
     }
+    tell({ about: "turn", chat: this.id });
+    await this.#attach();
   }
 
   /** Reads the message that is being written, from its beginning. */
@@ -325,7 +324,8 @@ export class Conversation {
   }
 
   #live(life: ConversationState["life"]): void {
-    if (this.state.get().life !== life) this.state.set({ life });
+    if (this.state.get().life === life) return;
+    this.state.set({ life });
     this.#hooks.onLife(life);
   }
 

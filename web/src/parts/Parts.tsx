@@ -1,45 +1,171 @@
 import type { UIMessage } from "ai";
-import { Button } from "@/ui/Button";
+import { LoaderCircle, ShieldBan } from "lucide-react";
+import { type ComponentType, memo, useMemo, useRef } from "react";
+import { Markdown } from "@/content/Markdown";
+import { Approval, type Decide } from "@/parts/Approval";
+import type { Block, EndingBlock, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
+import { ChartRow, DataRow } from "@/parts/DataRow";
+import { ErrorBlock } from "@/parts/ErrorBlock";
+import { Files } from "@/parts/Files";
+import { type Answer, Question } from "@/parts/Question";
+import { Reasoning } from "@/parts/Reasoning";
+import { Sources } from "@/parts/Sources";
+import { Subagent } from "@/parts/Subagent";
+import { same } from "@/parts/same";
+import { Steps, Todos } from "@/parts/Todos";
+import { ToolCard } from "@/parts/ToolCard";
+import { ToolGroup } from "@/parts/ToolGroup";
+import { view } from "@/parts/view";
+import { strings } from "@/strings";
+import { classes } from "@/ui/classes";
+import "@/parts/parts.css";
+
+const words = strings.parts;
+
+/** What a person can do with the blocks of a message, and what the text may look up. */
+interface Actions {
+  onDecide?: Decide;
+  onAnswer?: Answer;
+  onRetry?: () => void;
+  lookUp: (toolCallId: string) => unknown;
+}
 
 interface PartsProps {
   message: UIMessage;
+  /** It is being written. */
   live: boolean;
-  onDecide: (approvalId: string, approved: boolean, reason?: string) => void;
-  onAnswer: (requestId: string, value: unknown) => void;
+  /** Says whether a call may run. A promise that fails lets the person try again. */
+  onDecide?: Decide;
+  /** Answers a question; the decision is "answered" unless something else is said. */
+  onAnswer?: Answer;
+  /** Offered where the run failed. */
+  onRetry?: () => void;
 }
 
-/** Stand-in: text as it is, a line for everything else. */
-export function Parts({ message, onDecide }: PartsProps) {
+/** The blocks of a message, in their order. */
+export function Parts({ message, live, ...handlers }: PartsProps) {
+  const blocks = useMemo(() => view(message, live), [message, live]);
+  const actions = useActions(message, handlers);
   return (
     <>
-      {message.parts.map((part, index) => {
-        const key = `${index}`;
-        if (part.type === "text")
-          return (
-            <p key={key} className="whitespace-pre-wrap">
-              {part.text}
-            </p>
-          );
-        if (part.type === "reasoning")
-          return (
-            <pre key={key} className="text-mono whitespace-pre-wrap text-processing">
-              {part.text}
-            </pre>
-          );
-        if (part.type === "dynamic-tool")
-          return (
-            <div key={key} className="rounded-block border p-3 text-mono">
-              {part.toolName}: {part.state}
-              {part.state === "approval-requested" && (
-                <span className="ml-2 inline-flex gap-2">
-                  <Button onClick={() => onDecide(part.approval.id, true)}>Approve</Button>
-                  <Button onClick={() => onDecide(part.approval.id, false)}>Deny</Button>
-                </span>
-              )}
-            </div>
-          );
-        return null;
-      })}
+      <Blocks blocks={blocks} actions={actions} />
+      {live && !blocks.some(isActive) && <Working empty={blocks.length === 0} />}
     </>
   );
 }
+
+/** One object as long as nothing changes by which blocks would look or act differently. */
+function useActions(message: UIMessage, handlers: Omit<Actions, "lookUp">): Actions {
+  const outputs = new Map<string, unknown>();
+  for (const part of message.parts)
+    if ("toolCallId" in part && "output" in part) outputs.set(part.toolCallId, part.output);
+  const kept = useRef<{ outputs: unknown; actions: Actions }>(undefined);
+  const told = [...outputs];
+  const before = kept.current;
+  const stays =
+    before &&
+    before.actions.onDecide === handlers.onDecide &&
+    before.actions.onAnswer === handlers.onAnswer &&
+    before.actions.onRetry === handlers.onRetry &&
+    same(before.outputs, told);
+  if (stays) return before.actions;
+  const actions = { ...handlers, lookUp: (id: string) => outputs.get(id) };
+  kept.current = { outputs: told, actions };
+  return actions;
+}
+
+function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
+  if (blocks.length === 0) return null;
+  return (
+    <div className="space-y-2">
+      {blocks.map((block) => (
+        <Shown key={block.key} block={block} actions={actions} />
+      ))}
+    </div>
+  );
+}
+
+interface ShownProps<B = Block> {
+  block: B;
+  actions: Actions;
+}
+
+/** Made anew only if its own block is another: of a message that grows, mostly the last. */
+const Shown = memo(
+  ({ block, actions }: ShownProps) => {
+    const Row = ROWS[block.kind] as ComponentType<ShownProps>;
+    return <Row block={block} actions={actions} />;
+  },
+  (before, now) => before.actions === now.actions && same(before.block, now.block),
+);
+
+const ROWS: { [K in Block["kind"]]: ComponentType<ShownProps<Extract<Block, { kind: K }>>> } = {
+  text: Text,
+  reasoning: Reasoning,
+  tool: Tool,
+  tools: ToolGroup,
+  todos: Todos,
+  steps: Steps,
+  subagent: Nested,
+  request: ({ block, actions }) => <Question block={block} onAnswer={actions.onAnswer} />,
+  files: Files,
+  chart: ChartRow,
+  data: DataRow,
+  sources: Sources,
+  error: ({ block, actions }) => <ErrorBlock text={block.text} onRetry={actions.onRetry} />,
+  ending: Ending,
+};
+
+function Text({ block, actions }: ShownProps<TextBlock>) {
+  const { text, tone, active, citations } = block;
+  return (
+    <div className={classes("py-1", tone === "commentary" && "text-ink-2")}>
+      {tone === "refusal" && (
+        <p className="mb-1 flex items-center gap-1.5 text-block font-medium text-ink-2">
+          <ShieldBan aria-hidden className="size-4" />
+          {words.refused}
+        </p>
+      )}
+      <Markdown text={text} streaming={active} sources={citations} lookUp={actions.lookUp} />
+    </div>
+  );
+}
+
+function Tool({ block, actions }: ShownProps<ToolBlock>) {
+  const asks = block.state === "asking" && block.decision !== undefined;
+  if (asks) return <Approval block={block} onDecide={actions.onDecide} />;
+  return <ToolCard block={block} />;
+}
+
+function Nested({ block, actions }: ShownProps<SubagentBlock>) {
+  return <Subagent block={block} show={(blocks) => <Blocks blocks={blocks} actions={actions} />} />;
+}
+
+/** Why an answer ends where one would not expect it. */
+function Ending({ block: { reason } }: ShownProps<EndingBlock>) {
+  const told = words.endings[reason];
+  return told ? <p className="text-block text-ink-2 italic">{told}</p> : null;
+}
+
+/** Nothing to see yet, but somebody is at work. */
+function Working({ empty }: { empty: boolean }) {
+  return (
+    <div
+      role="progressbar"
+      aria-label={words.working}
+      className={classes(
+        "flex min-h-10 items-center gap-2 text-block text-ink-2",
+        !empty && "comes-late",
+      )}
+    >
+      <LoaderCircle aria-hidden className="size-4 animate-spin" />
+      {empty && <span aria-hidden>{words.working}</span>}
+    </div>
+  );
+}
+
+const BUSY: ReadonlySet<string> = new Set(["preparing", "running", "asking"]);
+
+/** Whether one sees at a block that the run goes on. */
+const isActive = (block: Block): boolean =>
+  ("active" in block && block.active) || ("state" in block && BUSY.has(block.state));

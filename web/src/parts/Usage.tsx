@@ -1,7 +1,14 @@
 import type { UIMessage } from "ai";
+import { usageOf } from "@/parts/usage";
 
-/** Stand-in. */
+/** What an answer has used: tokens, money, time. Nothing where nothing is known. */
 export function Usage({ message }: { message: UIMessage }) {
-  const told = message.metadata as { durationMs?: number } | undefined;
-  return <span>{told?.durationMs !== undefined && `${(told.durationMs / 1000).toFixed(1)}s`}</span>;
+  const usage = usageOf(message);
+  if (!usage) return null;
+  return (
+    <span className="text-label text-ink-2 tabular-nums" title={usage.more || undefined}>
+      {usage.line}
+      {usage.more && <span className="sr-only"> ({usage.more})</span>}
+    </span>
+  );
 }

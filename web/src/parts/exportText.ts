@@ -1,11 +1,120 @@
+/** Messages as Markdown to keep, or as the text alone to paste elsewhere. */
 import type { UIMessage } from "ai";
+import type { Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
+import { spoken } from "@/parts/durations";
+import { usageOf } from "@/parts/usage";
+import { view } from "@/parts/view";
+import { strings } from "@/strings";
 
-/** Stand-in. */
+const words = strings.parts;
+
+/** What was said, as it was written, without how it came about. */
 export function plainText(message: UIMessage): string {
-  return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+  const texts = view(message, false).flatMap((block) =>
+    block.kind === "text" ? [block.text] : [],
+  );
+  return texts.map((text) => text.trim()).join("\n\n");
 }
 
-/** Stand-in. */
-export function markdown(messages: UIMessage[]): string {
-  return messages.map((message) => `## ${message.role}\n\n${plainText(message)}`).join("\n\n");
+/** All of a message; thoughts are quoted, calls and data stand in fences. */
+export function messageMarkdown(message: UIMessage): string {
+  const usage = usageOf(message);
+  return join([...written(view(message, false)), usage && `*${usage.line}*`]);
+}
+
+/** A whole conversation. */
+export function chatMarkdown(title: string, messages: UIMessage[]): string {
+  const parts = messages.map((message) =>
+    join([`## ${words.speakers[message.role] ?? message.role}`, messageMarkdown(message)]),
+  );
+  return `${join([`# ${oneLine(title)}`, ...parts])}\n`;
+}
+
+const join = (parts: (string | undefined)[]) => parts.filter(Boolean).join("\n\n");
+const oneLine = (text: string) => text.replace(/\s+/g, " ").trim();
+const written = (blocks: Block[]): string[] => blocks.map((block) => write(block));
+
+type Writers = { [K in Block["kind"]]: (block: Extract<Block, { kind: K }>) => string };
+
+function write<K extends Block["kind"]>(block: Extract<Block, { kind: K }>): string {
+  return (WRITERS[block.kind] as (block: Extract<Block, { kind: K }>) => string)(block);
+}
+
+const WRITERS: Writers = {
+  text: ({ text }) => text.trim(),
+  reasoning: ({ variant, text, durationMs }) => {
+    const [plain, within] =
+      variant === "processing"
+        ? [words.processed, words.processedIn]
+        : [words.thought, words.thoughtFor];
+    const label = durationMs === undefined ? plain : within(spoken(durationMs));
+    return quoted(`**${label}**\n\n${variant === "processing" ? fenced(text) : text.trim()}`);
+  },
+  tool: call,
+  tools: ({ tools }) => join(tools.map(call)),
+  todos: ({ items }) => list(items),
+  steps: ({ items }) => list(items),
+  subagent: ({ trail, task, state, blocks, summary }) =>
+    quoted(
+      join([
+        `**${trail.join(" › ")}** (${words.callStates[state]})${task ? `: ${oneLine(task)}` : ""}`,
+        ...written(blocks),
+        summary,
+      ]),
+    ),
+  request: ({ prompt, options, answer }) =>
+    join([
+      `**${words.question}**${prompt ? `: ${prompt}` : ""}`,
+      prompt || options === undefined ? undefined : data(options),
+      answer?.value === undefined ? undefined : `${words.answeredWith}: ${value(answer.value)}`,
+    ]),
+  files: ({ files }) => files.map(file).join("\n"),
+  chart: (block) => data(block.data),
+  data: ({ items }) => join(items.map((item) => `${item.name}\n\n${data(item.value)}`)),
+  sources: ({ cited, found }) =>
+    join([
+      `**${words.sources}**`,
+      cited.map((item, place) => `${place + 1}. ${source(item)}`).join("\n"),
+      found.map((item) => `- ${source(item)}`).join("\n"),
+    ]),
+  error: ({ text }) => quoted(`**${words.error}**: ${text}`),
+  ending: ({ reason }) => (words.endings[reason] ? `*${words.endings[reason]}*` : ""),
+};
+
+function call({ name, state, input, output, error }: ToolBlock): string {
+  return join([
+    `**${oneLine(name)}** (${words.callStates[state]})`,
+    input === undefined ? undefined : data(input),
+    error === undefined ? undefined : fenced(error),
+    output === undefined ? undefined : data(output),
+  ]);
+}
+
+const MARKS: Partial<Record<Item["state"], string>> = { done: "x" };
+const list = (items: Item[]) =>
+  items.map(({ text, state }) => `- [${MARKS[state] ?? " "}] ${oneLine(text)}`).join("\n");
+
+function source({ title, url, place }: SourceItem): string {
+  const name = oneLine(title).replace(/[[\]]/g, "\\$&");
+  return (url ? `[${name}](<${url}>)` : name) + (place ? `, ${place}` : "");
+}
+
+/** Bytes are not repeated in a text. */
+const file = ({ name, mediaType, url }: FileItem) =>
+  url && /^https?:/i.test(url) ? `- [${oneLine(name)}](<${url}>)` : `- ${name} (${mediaType})`;
+
+const value = (told: unknown) => (typeof told === "string" ? told : JSON.stringify(told));
+const data = (told: unknown) =>
+  typeof told === "string" ? fenced(told) : fenced(JSON.stringify(told, null, 2), "json");
+const quoted = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => `> ${line}`.trimEnd())
+    .join("\n");
+
+/** In a fence that nothing in it can close. */
+function fenced(text: string, language = ""): string {
+  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(Math.max(3, longest + 1));
+  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
 }

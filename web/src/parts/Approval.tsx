@@ -1,0 +1,89 @@
+import { Check, ShieldQuestionMark, X } from "lucide-react";
+import { type ReactNode, useId, useState } from "react";
+import { Json } from "@/content/Json";
+import type { ToolBlock } from "@/parts/blocks";
+import { type Outcome, useSending } from "@/parts/useSending";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+const words = strings.parts;
+
+export type Decide = (approvalId: string, approved: boolean, reason?: string) => Outcome;
+
+/** A call that waits for a person: what it would do, and whether it may. */
+export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Decide }) {
+  const { decision, name, input } = block;
+  return (
+    <Asking title={decision?.asked ?? words.approvalTitle}>
+      <p className="mb-1 font-mono text-mono font-medium break-words">{name}</p>
+      {input !== undefined && <Json value={input} label={words.parameters} />}
+      <Choice onDecide={(approved, reason) => onDecide?.(decision?.id ?? "", approved, reason)} />
+    </Asking>
+  );
+}
+
+/** The frame around whatever waits for a person. */
+export function Asking({ title, children }: { title: string; children: ReactNode }) {
+  const id = useId();
+  return (
+    <fieldset
+      aria-labelledby={id}
+      className="min-w-0 rounded-block border border-running bg-ground px-3 py-3 text-block"
+    >
+      <p id={id} className="mb-2 flex items-start gap-2 font-medium">
+        <ShieldQuestionMark aria-hidden className="mt-[3px] size-4 shrink-0 text-running" />
+        <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
+      </p>
+      {children}
+    </fieldset>
+  );
+}
+
+interface ChoiceProps {
+  onDecide: (approved: boolean, reason?: string) => Outcome;
+}
+
+/** Yes or no, and why. */
+export function Choice({ onDecide }: ChoiceProps) {
+  const id = useId();
+  const [reason, setReason] = useState("");
+  const { busy, failed, send } = useSending();
+  const decide = (approved: boolean) => send(() => onDecide(approved, reason.trim() || undefined));
+  return (
+    <div className="mt-3 flex flex-wrap items-center gap-2">
+      <Button kind="solid" disabled={busy} onClick={() => decide(true)}>
+        <Check aria-hidden className="size-4" />
+        {words.approve}
+      </Button>
+      <Button kind="outline" disabled={busy} onClick={() => decide(false)}>
+        <X aria-hidden className="size-4" />
+        {words.deny}
+      </Button>
+      <label htmlFor={id} className="sr-only">
+        {words.denyReason}
+      </label>
+      <input
+        id={id}
+        value={reason}
+        disabled={busy}
+        placeholder={words.denyReason}
+        title={words.denyReasonHint}
+        onChange={(event) => setReason(event.target.value)}
+        className={`${FIELD} flex-1 basis-40`}
+      />
+      <Sent busy={busy} failed={failed} />
+    </div>
+  );
+}
+
+export const FIELD =
+  "min-h-9 w-full min-w-0 rounded-lg border bg-ground px-3 py-1.5 text-block placeholder:text-ink-2 disabled:opacity-50 max-md:min-h-11 max-md:text-[16px]";
+
+/** What became of an answer. */
+export function Sent({ busy, failed }: { busy: boolean; failed: boolean }) {
+  return (
+    <p role="status" className={failed ? "w-full text-bad" : "text-ink-2"}>
+      {busy ? words.sending : failed ? words.notSent : ""}
+    </p>
+  );
+}

@@ -1,0 +1,105 @@
+import { Download, ExternalLink, File, FileText, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
+import { imageSource, linkTarget } from "@/content/urls";
+import type { FileItem, FilesBlock } from "@/parts/blocks";
+import { Picture } from "@/parts/Picture";
+import { strings } from "@/strings";
+
+const words = strings.parts;
+
+/** What came with a message: pictures to look at, everything else to take along. */
+export function Files({ block: { files } }: { block: FilesBlock }) {
+  const pictures = files.filter((file) => pictureOf(file) !== undefined);
+  const others = files.filter((file) => pictureOf(file) === undefined);
+  return (
+    <div className="space-y-2">
+      {pictures.length > 0 && (
+        <ul className="flex flex-wrap gap-2">
+          {pictures.map((file, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: files only follow each other
+            <li key={place}>
+              <Picture src={pictureOf(file) ?? ""} name={file.name} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {others.length > 0 && (
+        <ul className="space-y-2">
+          {others.map((file, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: files only follow each other
+            <li key={place}>
+              <Row file={file} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** What may be shown at once: bytes that are here, or this server's. Others could see who looks. */
+const pictureOf = ({ url, mediaType }: FileItem): string | undefined =>
+  url !== undefined && mediaType.startsWith("image") ? imageSource(url) : undefined;
+
+const ROW =
+  "flex min-h-11 items-center gap-3 rounded-block border bg-ground px-3 py-1.5 text-block";
+
+function Row({ file }: { file: FileItem }) {
+  const href = hrefOf(file);
+  if (!href)
+    return (
+      <div className={ROW}>
+        <About file={file} note={words.unreachableFile} />
+      </div>
+    );
+  const isHere = !/^https?:/i.test(href) || new URL(href).origin === location.origin;
+  const [name, link, Icon] = isHere
+    ? [words.download(file.name), { download: file.name }, Download]
+    : [words.openFile(file.name), { target: "_blank", rel: "noopener noreferrer" }, ExternalLink];
+  return (
+    <a href={href} aria-label={name} {...link} className={`${ROW} hover:bg-ground-3`}>
+      <About file={file} after={<EndIcon icon={Icon} />} />
+    </a>
+  );
+}
+
+const EndIcon = ({ icon: Icon }: { icon: LucideIcon }) => (
+  <Icon aria-hidden className="size-4 shrink-0 text-ink-2" />
+);
+
+interface AboutProps {
+  file: FileItem;
+  note?: string;
+  after?: ReactNode;
+}
+
+function About({ file: { name, mediaType, size }, note, after }: AboutProps) {
+  const Icon = mediaType.startsWith("text") ? FileText : File;
+  const about = [mediaType, size === undefined ? undefined : bytes(size), note];
+  return (
+    <>
+      <Icon aria-hidden className="size-4 shrink-0 text-ink-2" />
+      <span className="min-w-0 flex-1">
+        <span className="block truncate font-medium">{name}</span>
+        <span className="block truncate text-label text-ink-2 tabular-nums">
+          {about.filter(Boolean).join(" · ")}
+        </span>
+      </span>
+      {after}
+    </>
+  );
+}
+
+/** Addresses that a click may follow; bytes are only ever saved, never opened as a page. */
+function hrefOf({ url }: FileItem): string | undefined {
+  if (url === undefined) return undefined;
+  return /^(data|blob):/i.test(url) ? url : linkTarget(url);
+}
+
+const UNITS = ["B", "kB", "MB", "GB"];
+
+export function bytes(size: number): string {
+  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(size, 1)) / 3));
+  const count = size / 1000 ** unit;
+  return `${count.toFixed(unit === 0 || count >= 100 ? 0 : 1)} ${UNITS[unit]}`;
+}

@@ -1,0 +1,202 @@
+import { ExternalLink, MessageCircleQuestionMark, Send } from "lucide-react";
+import { type FormEvent, useMemo, useState } from "react";
+import { Json } from "@/content/Json";
+import { linkTarget } from "@/content/urls";
+import { Asking, Choice, Sent } from "@/parts/Approval";
+import type { RequestBlock } from "@/parts/blocks";
+import { FieldInput } from "@/parts/FieldInput";
+import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
+import { type Outcome, useSending } from "@/parts/useSending";
+import { fieldsOf, isFields, textOf } from "@/parts/wire";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+const words = strings.parts;
+
+export type Decision = "approved" | "denied" | "answered" | "cancelled";
+export type Answer = (requestId: string, value: unknown, decision?: Decision) => Outcome;
+
+/** What an agent asks a person, answered in its place. */
+export function Question({ block, onAnswer }: { block: RequestBlock; onAnswer?: Answer }) {
+  if (!block.open) return <Answered block={block} />;
+  const answer = (value: unknown, decision: Decision = "answered") =>
+    onAnswer?.(block.id, value, decision);
+  const title = block.prompt ?? words.question;
+  if (block.about === "approval")
+    return (
+      <Asking title={block.prompt ?? words.approvalTitle}>
+        <Choice onDecide={(approved, reason) => answer(reason, approved ? "approved" : "denied")} />
+      </Asking>
+    );
+  return (
+    <Asking title={title}>
+      {block.about === "auth" && <Link block={block} />}
+      {block.about === "auth" && !block.schema ? (
+        <Finished onAnswer={() => answer(true)} />
+      ) : (
+        <Fields block={block} onAnswer={answer} />
+      )}
+    </Asking>
+  );
+}
+
+interface FieldsProps {
+  block: RequestBlock;
+  onAnswer: (value: unknown) => Outcome;
+}
+
+function Fields({ block, onAnswer }: FieldsProps) {
+  const form = useMemo(() => formOf(block), [block]);
+  return isOneClick(form) ? (
+    <Buttons form={form} onAnswer={onAnswer} />
+  ) : (
+    <FormFields form={form} onAnswer={onAnswer} />
+  );
+}
+
+interface FormProps {
+  form: Form;
+  onAnswer: (value: unknown) => Outcome;
+}
+
+const FEW = 6;
+
+/** One choice of a few needs no button to send it. */
+const isOneClick = ({ fields: [field, ...others], shape }: Form): boolean =>
+  shape === "single" &&
+  others.length === 0 &&
+  field?.kind === "choice" &&
+  field.options.length <= FEW;
+
+function Buttons({ form, onAnswer }: FormProps) {
+  const { busy, failed, send } = useSending();
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {form.fields[0]?.options.map((option) => (
+        <Button
+          key={option.label}
+          disabled={busy}
+          title={option.hint}
+          onClick={() => send(() => onAnswer(option.value))}
+        >
+          {option.label}
+        </Button>
+      ))}
+      <Sent busy={busy} failed={failed} />
+    </div>
+  );
+}
+
+function FormFields({ form, onAnswer }: FormProps) {
+  const [draft, setDraft] = useState<Draft>({});
+  const { busy, failed, send } = useSending();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (isComplete(form, draft)) send(() => onAnswer(answerOf(form, draft)));
+  };
+  return (
+    <form onSubmit={submit} className="space-y-4">
+      {form.fields.map((field) => (
+        <FieldInput
+          key={field.name}
+          field={field}
+          disabled={busy}
+          value={draft[field.name] ?? { chosen: [], text: "" }}
+          onChange={(value) => setDraft({ ...draft, [field.name]: value })}
+        />
+      ))}
+      <div className="flex flex-wrap items-center gap-2">
+        <Button type="submit" kind="solid" disabled={busy || !isComplete(form, draft)}>
+          <Send aria-hidden className="size-4" />
+          {words.send}
+        </Button>
+        <Sent busy={busy} failed={failed} />
+      </div>
+    </form>
+  );
+}
+
+/** Where a person has to sign in. */
+function Link({ block: { options, schema } }: { block: RequestBlock }) {
+  const url = textOf(fieldsOf(options).url) ?? textOf(fieldsOf(schema).url);
+  const href = url && linkTarget(url);
+  if (!href) return null;
+  return (
+    <p className="mb-3">
+      <a
+        href={href}
+        target="_blank"
+        rel="noopener noreferrer"
+        className="inline-flex min-h-9 items-center gap-2 break-all text-accent underline"
+      >
+        {words.openLink(new URL(href).host)}
+        <ExternalLink aria-hidden className="size-4 shrink-0" />
+      </a>
+    </p>
+  );
+}
+
+function Finished({ onAnswer }: { onAnswer: () => Outcome }) {
+  const { busy, failed, send } = useSending();
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Button kind="solid" disabled={busy} onClick={() => send(onAnswer)}>
+        {words.finishedLink}
+      </Button>
+      <Sent busy={busy} failed={failed} />
+    </div>
+  );
+}
+
+const OUTCOMES: Record<string, string> = {
+  approved: words.approved,
+  denied: words.denied,
+  cancelled: words.cancelled,
+};
+
+function Answered({ block: { prompt, options, answer } }: { block: RequestBlock }) {
+  const questions = formOf({ options }).fields.map((field) => field.label);
+  const title = prompt ?? (questions.filter(Boolean).join("\n") || words.question);
+  return (
+    <div className="rounded-block border bg-ground px-3 py-2.5 text-block">
+      <p className="flex items-start gap-2">
+        <MessageCircleQuestionMark aria-hidden className="mt-[3px] size-4 shrink-0 text-ink-2" />
+        <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
+      </p>
+      <div className="mt-1 pl-6 text-ink-2">
+        {answer ? (OUTCOMES[answer.decision] ?? <Said value={answer.value} />) : words.unanswered}
+      </div>
+    </div>
+  );
+}
+
+function Said({ value }: { value: unknown }) {
+  const answers = fieldsOf(value).answers ?? value;
+  if (answers === undefined || answers === null) return words.answered;
+  if (!isFields(answers))
+    return typeof answers === "object" ? (
+      <Json value={answers} />
+    ) : (
+      <Words text={String(answers)} />
+    );
+  return (
+    <dl>
+      {Object.entries(answers).map(([question, said]) => (
+        <div key={question} className="flex flex-wrap gap-x-2">
+          <dt>{question}</dt>
+          <dd className="font-medium text-ink">
+            {typeof said === "object" ? JSON.stringify(said) : String(said)}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Words({ text }: { text: string }) {
+  return (
+    <p className="break-words whitespace-pre-wrap">
+      {words.answeredWith}: <span className="font-medium text-ink">{text}</span>
+    </p>
+  );
+}

@@ -1,0 +1,61 @@
+import { Bot, ChevronRight } from "lucide-react";
+import { Fragment, type ReactNode } from "react";
+import { Markdown } from "@/content/Markdown";
+import type { Block, SubagentBlock } from "@/parts/blocks";
+import { Pill } from "@/parts/Pill";
+import { Caption } from "@/parts/ToolCard";
+import { useFold } from "@/parts/useFold";
+import { strings } from "@/strings";
+import { Fold } from "@/ui/Fold";
+
+interface SubagentProps {
+  block: SubagentBlock;
+  /** How its own blocks are shown: as those of anybody. */
+  show: (blocks: Block[]) => ReactNode;
+}
+
+/** An agent that another one sent: its task, all that it did, and what it came back with. */
+export function Subagent({ block, show }: SubagentProps) {
+  const active = block.state === "running" || block.state === "preparing";
+  const [open, toggle] = useFold(block.key, { active });
+  return (
+    <Fold
+      open={open}
+      onToggle={toggle}
+      className="rounded-r-block border border-l-2 border-l-accent bg-ground"
+      head={<Head block={block} />}
+    >
+      <div className="space-y-2 pr-2 pb-3 pl-3">
+        {block.task && <p className="text-block break-words text-ink-2">{block.task}</p>}
+        {show(block.blocks)}
+        {block.summary && (
+          <div className="text-block">
+            <Caption>{strings.parts.result}</Caption>
+            <Markdown text={block.summary} />
+          </div>
+        )}
+      </div>
+    </Fold>
+  );
+}
+
+function Head({ block: { trail, task, background, state } }: { block: SubagentBlock }) {
+  return (
+    <>
+      <Bot aria-hidden className="size-4 shrink-0 text-accent" />
+      <span className="flex max-w-[60%] shrink-0 items-center gap-1 truncate font-medium">
+        {trail.map((name, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the way to an agent does not change
+          <Fragment key={place}>
+            {place > 0 && <ChevronRight aria-hidden className="size-3 shrink-0 text-ink-2" />}
+            <span className="truncate">{name}</span>
+          </Fragment>
+        ))}
+      </span>
+      <span className="min-w-0 flex-1 truncate text-ink-2">
+        {background ? strings.parts.inBackground : task}
+      </span>
+      <Pill state={state} />
+    </>
+  );
+}

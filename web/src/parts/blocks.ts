@@ -1,0 +1,180 @@
+/** What an answer is made of on the page. All are plain data: `view` makes them, `Parts` shows them. */
+import type { Source } from "@/content/citations";
+import type { Json } from "@/parts/wire";
+
+export interface TextBlock {
+  kind: "text";
+  key: string;
+  text: string;
+  tone: "answer" | "commentary" | "refusal";
+  active: boolean;
+  citations: Source[];
+}
+
+export type Variant = "processing" | "thinking";
+
+export interface ReasoningBlock {
+  kind: "reasoning";
+  key: string;
+  variant: Variant;
+  text: string;
+  /** It is being written. */
+  active: boolean;
+  /** Something came after it. */
+  newer: boolean;
+  durationMs?: number;
+}
+
+export type CallState =
+  | "preparing"
+  | "running"
+  | "asking"
+  | "answered"
+  | "done"
+  | "failed"
+  | "denied"
+  | "stopped";
+
+export interface Decision {
+  id: string;
+  /** What the person is asked, where somebody put it into words. */
+  asked?: string;
+  approved?: boolean;
+  reason?: string;
+}
+
+export interface ToolBlock {
+  kind: "tool";
+  key: string;
+  callId: string;
+  name: string;
+  state: CallState;
+  /** Its input as far as it is there. */
+  input: Json;
+  output?: Json;
+  error?: string;
+  decision?: Decision;
+}
+
+export interface ToolsBlock {
+  kind: "tools";
+  key: string;
+  tools: ToolBlock[];
+}
+
+export type ItemState = "pending" | "running" | "done" | "failed" | "stopped";
+
+export interface Item {
+  text: string;
+  state: ItemState;
+}
+
+export interface TodosBlock {
+  kind: "todos";
+  key: string;
+  items: Item[];
+}
+
+export interface StepsBlock {
+  kind: "steps";
+  key: string;
+  items: Item[];
+}
+
+export interface SubagentBlock {
+  kind: "subagent";
+  key: string;
+  /** The names of those who sent it, where they are not shown around it, and its own. */
+  trail: string[];
+  task?: string;
+  background: boolean;
+  state: CallState;
+  summary?: string;
+  blocks: Block[];
+}
+
+export interface RequestBlock {
+  kind: "request";
+  key: string;
+  id: string;
+  about: string;
+  prompt?: string;
+  schema?: Json;
+  options?: Json;
+  /** Somebody may still answer. */
+  open: boolean;
+  answer?: { decision: string; value?: Json };
+}
+
+export interface FileItem {
+  name: string;
+  mediaType: string;
+  url?: string;
+  size?: number;
+}
+
+export interface FilesBlock {
+  kind: "files";
+  key: string;
+  files: FileItem[];
+}
+
+export interface ChartBlock {
+  kind: "chart";
+  key: string;
+  data: Json;
+}
+
+/** What an application said in words of its own. */
+export interface DataBlock {
+  kind: "data";
+  key: string;
+  items: { name: string; value: Json }[];
+}
+
+export interface SourceItem {
+  /** Of one that the text points to. */
+  id?: string;
+  title: string;
+  url?: string;
+  /** Where in the document. */
+  place?: string;
+  quotes: string[];
+}
+
+export interface SourcesBlock {
+  kind: "sources";
+  key: string;
+  /** What the text points to: the first has number 1. */
+  cited: SourceItem[];
+  /** What was only found. */
+  found: SourceItem[];
+}
+
+export interface ErrorBlockData {
+  kind: "error";
+  key: string;
+  text: string;
+}
+
+export interface EndingBlock {
+  kind: "ending";
+  key: string;
+  reason: string;
+}
+
+export type Block =
+  | TextBlock
+  | ReasoningBlock
+  | ToolBlock
+  | ToolsBlock
+  | TodosBlock
+  | StepsBlock
+  | SubagentBlock
+  | RequestBlock
+  | FilesBlock
+  | ChartBlock
+  | DataBlock
+  | SourcesBlock
+  | ErrorBlockData
+  | EndingBlock;

@@ -1,0 +1,68 @@
+/** How a tool call stands. */
+import type { CallState, Decision, ToolBlock } from "@/parts/blocks";
+import type { Facts } from "@/parts/facts";
+import { type Fields, fieldsOf, type Part, textOf } from "@/parts/wire";
+
+const STATES: Record<string, CallState> = {
+  "input-streaming": "preparing",
+  "input-available": "running",
+  "approval-requested": "asking",
+  "approval-responded": "answered",
+  "output-available": "done",
+  "output-error": "failed",
+  "output-denied": "denied",
+};
+
+/** How the server words two outcomes for which the client knows only one state. */
+const OUTCOMES: Record<string, CallState> = {
+  "The call was interrupted.": "stopped",
+  "The call was denied.": "denied",
+};
+
+export const FINISHED: ReadonlySet<CallState> = new Set(["done", "failed", "denied", "stopped"]);
+
+export const isTool = (part: Part): boolean =>
+  part.type === "dynamic-tool" || part.type.startsWith("tool-");
+
+export const callOf = (part: Part): string => textOf((part as unknown as Fields).toolCallId) ?? "";
+
+export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
+  const fields = part as unknown as Fields;
+  const error = textOf(fields.errorText);
+  return {
+    kind: "tool",
+    key,
+    callId: callOf(part),
+    name: textOf(fields.title) ?? textOf(fields.toolName) ?? part.type.replace(/^tool-/, ""),
+    state: stateOf(fields, facts),
+    input: fields.input ?? fields.rawInput,
+    ...("output" in fields && { output: fields.output }),
+    ...(error !== undefined && { error }),
+    ...(fields.approval !== undefined && { decision: decisionOf(fieldsOf(fields.approval)) }),
+  };
+}
+
+function stateOf(fields: Fields, facts: Facts): CallState {
+  const told = STATES[textOf(fields.state) ?? ""] ?? "running";
+  if (told === "failed") return OUTCOMES[textOf(fields.errorText) ?? ""] ?? "failed";
+  if (told === "done") return fields.preliminary === true ? going("running", facts) : "done";
+  if (told === "asking" || told === "answered") return facts.over ? "stopped" : told;
+  if (facts.asking.has(textOf(fields.toolCallId) ?? "")) return "asking";
+  return FINISHED.has(told) ? told : going(told, facts);
+}
+
+/** Nobody will hear of a call again whose run does not go on. */
+export const going = (state: CallState, facts: Facts): CallState =>
+  facts.live || facts.waiting ? state : "stopped";
+
+function decisionOf(approval: Fields): Decision {
+  const { approved } = approval;
+  const asked = textOf(approval.requestReason);
+  const reason = textOf(approval.reason);
+  return {
+    id: textOf(approval.id) ?? "",
+    ...(asked && { asked }),
+    ...(typeof approved === "boolean" && { approved }),
+    ...(reason && { reason }),
+  };
+}

@@ -1,0 +1,87 @@
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { chatMarkdown, messageMarkdown, plainText } from "@/parts/exportText";
+import { demo, recordings, statesOf } from "@/parts/fixtures/messages";
+
+const message = (...parts: unknown[]): UIMessage => ({
+  id: "m1",
+  role: "assistant",
+  parts: parts as UIMessage["parts"],
+});
+
+test("the text alone is what was said, without thoughts and calls", () => {
+  expect(plainText(demo.tool)).toBe("Sun today, clouds tomorrow, and rain the day after.");
+});
+
+test("all of a message has its thoughts quoted, its calls fenced and its use below", () => {
+  expect(messageMarkdown(demo.tool)).toBe(
+    [
+      "> **Processed in less than a second**",
+      ">",
+      "> ```",
+      "> Creating the sandbox",
+      "> Setting up the environment",
+      "> Starting Demo",
+      "> ```",
+      "",
+      "**get_weather** (Done)",
+      "",
+      "```json",
+      '{\n  "city": "Zürich",\n  "days": 3\n}',
+      "```",
+      "",
+      "```json",
+      JSON.stringify({ forecast: ["sun", "clouds", "rain"], high: [24, 21, 17] }, null, 2),
+      "```",
+      "",
+      "Sun today, clouds tomorrow, and rain the day after.",
+      "",
+      `*2 in · 21 out · 0.1s*`,
+    ].join("\n"),
+  );
+});
+
+test("what a tool says cannot leave its fence", () => {
+  const output = "```\n# free\n````";
+  const text = messageMarkdown(
+    message({
+      type: "dynamic-tool",
+      toolName: "t",
+      toolCallId: "c",
+      state: "output-available",
+      output,
+    }),
+  );
+  expect(text).toContain(`\`\`\`\`\`\n${output}\n\`\`\`\`\``);
+});
+
+test("sources are listed with their numbers", () => {
+  expect(messageMarkdown(demo.cite)).toContain(
+    "1. [Water](<https://example.org/water>)\n2. [Everest](<https://example.org/everest>)",
+  );
+});
+
+test("the bytes of files are left out", () => {
+  expect(messageMarkdown(demo.file)).toContain("- gradient.png (image/png)");
+  expect(messageMarkdown(demo.file)).not.toContain("base64");
+});
+
+test("a conversation says who speaks", () => {
+  const question: UIMessage = { id: "q", role: "user", parts: [{ type: "text", text: "Hi" }] };
+  expect(chatMarkdown("A\nchat", [question, demo.text])).toMatch(
+    /^# A chat\n\n## You\n\nHi\n\n## Agent\n\n/,
+  );
+});
+
+test.each(recordings)("all text of %s is in its export", async (_name, chunks) => {
+  const told = (await statesOf(chunks)).at(-1) as UIMessage;
+  const retracted = told.parts.flatMap((part) =>
+    part.type === "data-retract" ? (part.data as { ids: string[] }).ids : [],
+  );
+  const text = messageMarkdown(told);
+  for (const part of told.parts) {
+    const id = "providerMetadata" in part && (part.providerMetadata?.mobox as { id?: string })?.id;
+    if (part.type === "text" && !retracted.includes(id || ""))
+      expect(text).toContain(part.text.trim());
+  }
+});

@@ -1,0 +1,140 @@
+/**
+ * What a question asks for, as fields, and what its answer looks like to the agent.
+ *
+ * | asked with | value of the answer |
+ * | --- | --- |
+ * | `options: {questions}`, as Claude asks | `{answers: {question: label}}`, several labels as `a, b` |
+ * | `options: [...]` | the option's `value`, else its label |
+ * | `schema` of an object | an object with its properties |
+ * | any other `schema` | a value of its type |
+ * | nothing | text |
+ */
+import type { RequestBlock } from "@/parts/blocks";
+import { type Fields, fieldsOf, isFields, type Json, listOf, textOf } from "@/parts/wire";
+import { strings } from "@/strings";
+
+export interface Option {
+  label: string;
+  value: Json;
+  hint?: string;
+}
+
+export interface Field {
+  name: string;
+  label: string;
+  hint?: string;
+  kind: "choice" | "text" | "number";
+  options: Option[];
+  /** Several options may be chosen. */
+  several: boolean;
+  /** Words of one's own are welcome too. */
+  other: boolean;
+  required: boolean;
+}
+
+export interface Form {
+  fields: Field[];
+  /** What the answers of the fields become. */
+  shape: "single" | "object" | "answers";
+}
+
+/** What was chosen or written in each field, as texts; for choices the numbers of the options. */
+export type Draft = Record<string, { chosen: number[]; text: string }>;
+
+const PLAIN: Field = {
+  name: "value",
+  label: "",
+  kind: "text",
+  options: [],
+  several: false,
+  other: false,
+  required: true,
+};
+
+export function formOf({ options, schema }: Pick<RequestBlock, "options" | "schema">): Form {
+  const questions = listOf(fieldsOf(options).questions).filter(isFields);
+  if (questions.length > 0) return { shape: "answers", fields: questions.map(questionField) };
+  const choices = optionsOf(options);
+  if (choices.length > 0)
+    return { shape: "single", fields: [{ ...PLAIN, kind: "choice", options: choices }] };
+  const properties = Object.entries(fieldsOf(fieldsOf(schema).properties));
+  if (properties.length === 0)
+    return { shape: "single", fields: [{ ...schemaField("value", fieldsOf(schema)), label: "" }] };
+  const required = listOf(fieldsOf(schema).required);
+  const fields = properties.map(([name, property]) => ({
+    ...schemaField(name, fieldsOf(property)),
+    required: required.includes(name),
+  }));
+  return { shape: "object", fields };
+}
+
+function questionField(question: Fields): Field {
+  const name = textOf(question.question) ?? textOf(question.header) ?? "";
+  const options = optionsOf(question.options);
+  return {
+    ...PLAIN,
+    name,
+    label: name,
+    kind: options.length > 0 ? "choice" : "text",
+    options,
+    several: question.multiSelect === true,
+    other: true,
+  };
+}
+
+function schemaField(name: string, schema: Fields): Field {
+  const hint = textOf(schema.description);
+  const field = { ...PLAIN, name, label: textOf(schema.title) ?? name, ...(hint && { hint }) };
+  const values = listOf(schema.enum);
+  if (values.length > 0) return { ...field, kind: "choice", options: optionsOf(values) };
+  if (schema.type === "boolean") return { ...field, kind: "choice", options: YES_OR_NO };
+  if (schema.type === "number" || schema.type === "integer") return { ...field, kind: "number" };
+  return field;
+}
+
+const YES_OR_NO: Option[] = [
+  { label: strings.parts.yes, value: true },
+  { label: strings.parts.no, value: false },
+];
+
+function optionsOf(told: Json): Option[] {
+  return listOf(told).flatMap((option): Option[] => {
+    if (typeof option === "string" || typeof option === "number")
+      return [{ label: String(option), value: option }];
+    const { label, name, title, value, description } = fieldsOf(option);
+    const words = textOf(label) ?? textOf(name) ?? textOf(title) ?? textOf(value);
+    if (words === undefined) return [];
+    const hint = textOf(description);
+    return [{ label: words, value: value ?? words, ...(hint && { hint }) }];
+  });
+}
+
+/** Whether all is said that must be. */
+export const isComplete = (form: Form, draft: Draft): boolean =>
+  form.fields.every((field) => !field.required || answerTo(field, draft) !== undefined);
+
+/** What the agent is told. */
+export function answerOf(form: Form, draft: Draft): Json {
+  const given = form.fields.map((field) => [field.name, answerTo(field, draft)] as const);
+  const said = given.filter(([, value]) => value !== undefined);
+  if (form.shape === "single") return said[0]?.[1];
+  if (form.shape === "object") return Object.fromEntries(said);
+  const labels = said.map(([name, value]) => [name, listOf(value).join(", ") || value]);
+  return { answers: Object.fromEntries(labels) };
+}
+
+function answerTo(field: Field, draft: Draft): Json {
+  const { chosen = [], text = "" } = draft[field.name] ?? {};
+  const words = text.trim();
+  if (field.kind === "number") return numberIn(words);
+  if (field.kind === "text") return words || undefined;
+  const values = chosen.map((place) => field.options[place]?.value);
+  if (field.other && words) values.push(words);
+  if (field.several) return values.length > 0 ? values : undefined;
+  return values.at(-1);
+}
+
+function numberIn(words: string): number | undefined {
+  const number = Number(words.replace(",", "."));
+  return words !== "" && Number.isFinite(number) ? number : undefined;
+}

@@ -1,0 +1,56 @@
+/** What an answer has used, in words. */
+import type { UIMessage } from "ai";
+import { dataOf, type Fields, fieldsOf, numberOf } from "@/parts/wire";
+import { strings } from "@/strings";
+
+const words = strings.parts;
+const count = new Intl.NumberFormat("en-US");
+
+export interface UsageText {
+  /** The line: tokens, cost, duration. */
+  line: string;
+  /** What else is known. */
+  more: string;
+}
+
+/** `undefined` where nothing is known. While the run goes on, what it has used so far. */
+export function usageOf(message: UIMessage): UsageText | undefined {
+  const metadata = fieldsOf(message.metadata);
+  const part = message.parts.findLast((each) => each.type === "data-usage");
+  const usage: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
+  // The server's clock saw the whole run, the agent's only its own.
+  const duration = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
+  const line = join([
+    told(usage.inputTokens, words.tokensIn),
+    told(usage.outputTokens, words.tokensOut),
+    money(numberOf(usage.costUsd)),
+    duration === undefined ? undefined : seconds(duration),
+  ]);
+  const turns = numberOf(usage.numTurns);
+  const more = join([
+    told(usage.cachedInputTokens, words.cacheRead),
+    told(usage.cacheWriteTokens, words.cacheWrite),
+    told(usage.reasoningTokens, words.reasoningTokens),
+    turns === undefined ? undefined : words.turns(turns),
+  ]);
+  return line === "" ? undefined : { line, more };
+}
+
+const join = (texts: (string | undefined)[]) => texts.filter(Boolean).join(" · ");
+
+function told(value: unknown, say: (count: string) => string): string | undefined {
+  const known = numberOf(value);
+  return known === undefined ? undefined : say(count.format(known));
+}
+
+/** Small sums are told exactly: most answers cost less than a cent. */
+function money(dollars: number | undefined): string | undefined {
+  if (dollars === undefined) return undefined;
+  return `$${dollars.toFixed(dollars >= 1 || dollars === 0 ? 2 : 4)}`;
+}
+
+function seconds(ms: number): string {
+  if (ms >= 60_000)
+    return words.minutes(Math.floor(ms / 60_000), Math.round((ms % 60_000) / 1000) % 60);
+  return words.seconds(Math.max(0.1, Math.round(ms / 100) / 10));
+}

@@ -1,0 +1,403 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+import { describe, expect, test } from "vitest";
+import type { Block, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
+import { demo, recordings, statesOf } from "@/parts/fixtures/messages";
+import { view } from "@/parts/view";
+
+type Parts = UIMessage["parts"];
+const message = (parts: unknown[], metadata?: unknown): UIMessage => ({
+  id: "m1",
+  role: "assistant",
+  parts: parts as Parts,
+  metadata,
+});
+const see = (...parts: unknown[]) => view(message(parts), false);
+const seeLive = (...parts: unknown[]) => view(message(parts), true);
+const kinds = (blocks: Block[]) => blocks.map((block) => block.kind);
+const text = (words: string, id?: string, state = "done") => ({
+  type: "text",
+  text: words,
+  state,
+  providerMetadata: { mobox: { id } },
+});
+const thought = (words: string, more: object = {}, state = "done") => ({
+  type: "reasoning",
+  text: words,
+  state,
+  providerMetadata: { mobox: { variant: "thinking", ...more } },
+});
+const tool = (toolCallId: string, more: object = {}, mobox: object = {}) => ({
+  type: "dynamic-tool",
+  toolCallId,
+  toolName: "read",
+  state: "output-available",
+  input: {},
+  output: "ok",
+  callProviderMetadata: { mobox },
+  ...more,
+});
+const source = (url: string, owner: string, citedText?: string) => ({
+  type: "source-url",
+  sourceId: url,
+  url,
+  providerMetadata: { mobox: { for: owner, citedText } },
+});
+const subagent = (id: string, scope: string[] = [], more: object = {}) => ({
+  type: "data-subagent",
+  id,
+  data: { agent: `agent ${id}`, status: "ok", scope, ...more },
+});
+
+const every = (blocks: Block[]): Block[] =>
+  blocks.flatMap((block) => [block, ...(block.kind === "subagent" ? every(block.blocks) : [])]);
+const first = <K extends Block["kind"]>(blocks: Block[], kind: K) =>
+  every(blocks).find((block) => block.kind === kind) as Extract<Block, { kind: K }>;
+
+describe("text", () => {
+  test("parts of one sentence are one flow, with its sources where their parts end", () => {
+    const blocks = see(
+      text("Grown ", "a"),
+      text("in 2026", "b"),
+      source("https://one.example/", "b", "It grew."),
+      text(", says the doc.", "c"),
+      source("https://two.example/", "c"),
+    );
+    expect(kinds(blocks)).toEqual(["text", "sources"]);
+    const flow = blocks[0] as TextBlock;
+    expect(flow.text).toBe("Grown in 2026, says the doc.");
+    expect(flow.citations.map(({ number, after }) => [number, flow.text.slice(0, after)])).toEqual([
+      [1, "Grown in 2026"],
+      [2, "Grown in 2026, says the doc."],
+    ]);
+  });
+
+  test("a source is marked where its cited words end if the text has them", () => {
+    const flow = first(view(demo.cite, false), "text");
+    expect(flow.citations.map(({ after }) => flow.text.slice(0, after))).toEqual([
+      "Water boils at 100 °C at sea level",
+      "Water boils at 100 °C at sea level, and at about 71 °C on Everest.",
+    ]);
+  });
+
+  test("no mark moves along with a text that is being written", () => {
+    const parts = [text("Half a sen", "a", "streaming"), source("https://one.example/", "a")];
+    expect(first(seeLive(...parts), "text").citations).toEqual([]);
+    expect(first(seeLive(...parts), "sources").cited).toHaveLength(1);
+  });
+
+  test("a source cited twice has one number, and is listed once", () => {
+    const same = "https://one.example/";
+    const blocks = see(text("A.", "a"), source(same, "a"), text(" B.", "b"), source(same, "b"));
+    expect(first(blocks, "text").citations.map((mark) => mark.number)).toEqual([1, 1]);
+    expect(first(blocks, "sources").cited).toHaveLength(1);
+  });
+
+  test("what a search found is listed apart from what the text points to", () => {
+    const blocks = see(
+      tool("t1"),
+      source("https://one.example/", "t1"),
+      source("https://two.example/", "t1"),
+      text("A.", "a"),
+      source("https://two.example/", "a"),
+    );
+    const { cited, found } = first(blocks, "sources");
+    expect(cited.map((item) => item.url)).toEqual(["https://two.example/"]);
+    expect(found.map((item) => item.url)).toEqual(["https://one.example/"]);
+  });
+
+  test("texts of two turns are paragraphs of their own", () => {
+    const [flow] = see(text("One.", "a"), { type: "step-start" }, text("Two.", "b")) as TextBlock[];
+    expect(flow?.text).toBe("One.\n\nTwo.");
+  });
+
+  test("blank text shows nothing", () => {
+    expect(see(text("\n\n", "a"))).toEqual([]);
+  });
+
+  test("a refusal is told from an answer", () => {
+    const refusal = { ...text("No."), providerMetadata: { mobox: { variant: "refusal" } } };
+    expect(see(text("Well."), refusal).map((block) => (block as TextBlock).tone)).toEqual([
+      "answer",
+      "refusal",
+    ]);
+  });
+});
+
+describe("reasoning", () => {
+  test("blank reasoning is left out", () => {
+    expect(see(thought(" \n"))).toEqual([]);
+  });
+
+  test.each([
+    ["Creating sandbox…", "processing"],
+    ["Starting agent", "processing"],
+    ["Initializing the tools", "processing"],
+    ["I wonder whether initializing is needed.", "thinking"],
+  ])("without a variant, %j is %s", (words, variant) => {
+    const [block] = see({ type: "reasoning", text: words });
+    expect(block).toMatchObject({ kind: "reasoning", variant });
+  });
+
+  test("it is old as soon as anything but a plan follows", () => {
+    const plan = { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } };
+    const [before, , alone] = [thought("a", { id: "a" }), plan, thought("b", { id: "b" })];
+    expect(first(see(before, plan), "reasoning").newer).toBe(false);
+    expect(first(see(before, plan, alone), "reasoning").newer).toBe(true);
+  });
+
+  test("it is not being written in a message that nobody writes", () => {
+    const block = thought("a", {}, "streaming");
+    expect(first(seeLive(block), "reasoning").active).toBe(true);
+    expect(first(see(block), "reasoning").active).toBe(false);
+  });
+});
+
+describe("tools", () => {
+  const stateOf = (part: object, live = false, metadata?: unknown, ...others: unknown[]) =>
+    first(view(message([part, ...others], metadata), live), "tool").state;
+
+  test.each([
+    ["input-streaming", "preparing", "stopped"],
+    ["input-available", "running", "stopped"],
+    ["approval-requested", "asking", "stopped"],
+    ["approval-responded", "answered", "stopped"],
+    ["output-available", "done", "done"],
+    ["output-error", "failed", "failed"],
+    ["output-denied", "denied", "denied"],
+  ])("%s is %s, and %s once the run is over", (state, live, over) => {
+    const part = tool("t1", { state, approval: { id: "a1" } });
+    expect(stateOf(part, true)).toBe(live);
+    expect(stateOf(part, false, { reason: "stop" })).toBe(over);
+  });
+
+  test("a call does not run for ever in a message that nobody writes", () => {
+    expect(stateOf(tool("t1", { state: "input-available" }))).toBe("stopped");
+  });
+
+  test("a call that was interrupted has not failed", () => {
+    const errorText = "The call was interrupted.";
+    expect(stateOf(tool("t1", { state: "output-error", errorText }))).toBe("stopped");
+  });
+
+  test("a call beside one that waits for somebody still runs", () => {
+    const asked = tool("t2", { state: "approval-requested", approval: { id: "a1" } });
+    expect(stateOf(tool("t1", { state: "input-available" }), false, undefined, asked)).toBe(
+      "running",
+    );
+  });
+
+  test("a call about which a question is open waits", () => {
+    const question = { type: "data-input", id: "q", data: { kind: "question", toolCallId: "t1" } };
+    const call = tool("t1", { state: "input-available" });
+    expect(stateOf(call, false, undefined, question)).toBe("asking");
+  });
+
+  test("a first part of a result leaves it running", () => {
+    expect(stateOf(tool("t1", { preliminary: true }), true)).toBe("running");
+  });
+
+  test("more than three finished calls in a row are one block", () => {
+    const three = [tool("t1"), tool("t2"), tool("t3")];
+    expect(kinds(see(...three))).toEqual(["tool", "tool", "tool"]);
+    const four = see(...three, { type: "step-start" }, tool("t4"), text("So."));
+    expect(kinds(four)).toEqual(["tools", "text"]);
+    const running = seeLive(...three, tool("t4"), tool("t5", { state: "input-available" }));
+    expect(kinds(running)).toEqual(["tools", "tool"]);
+  });
+
+  test("a call that only makes the plan is not shown beside it, unless it fails", () => {
+    const plan = { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } };
+    expect(kinds(see(tool("t1", {}, { display: "todos" }), plan))).toEqual(["todos"]);
+    const failed = tool("t1", { state: "output-error", errorText: "no" }, { display: "todos" });
+    expect(kinds(see(failed, plan))).toEqual(["tool", "todos"]);
+    expect(kinds(see(tool("t1", {}, { display: "todos" })))).toEqual(["tool"]);
+  });
+});
+
+describe("subagents", () => {
+  test("all that an agent does is in its card, with the call that sent it", () => {
+    const blocks = view(demo.subagent, false);
+    const card = first(blocks, "subagent");
+    expect(card).toMatchObject({ trail: ["researcher"], state: "done", summary: "330 m" });
+    expect(kinds(card.blocks)).toEqual(["tool", "tool", "reasoning"]);
+    expect(blocks.some((block) => block.kind === "tool")).toBe(false);
+  });
+
+  test("a third level stands beside the second, with the way to it", () => {
+    const deep = thought("deep", { scope: ["a", "b", "c"] });
+    const [top] = see(subagent("a"), subagent("b", ["a"]), subagent("c", ["a", "b"]), deep);
+    const [second, third] = (top as SubagentBlock).blocks as SubagentBlock[];
+    expect(second).toMatchObject({ trail: ["agent b"], blocks: [] });
+    expect(third?.trail).toEqual(["agent b", "agent c"]);
+    expect(kinds(third?.blocks ?? [])).toEqual(["reasoning"]);
+  });
+
+  test("its plan is in its card", () => {
+    const data = { items: [{ content: "x", status: "completed" }], scope: ["a"] };
+    const blocks = see(subagent("a"), { type: "data-todos", id: "todos/a", data });
+    expect(kinds(blocks)).toEqual(["subagent"]);
+    expect(first(blocks, "todos").items).toEqual([{ text: "x", state: "done" }]);
+  });
+
+  test("one that nobody told of has the name of its call", () => {
+    const blocks = see(tool("t1", { toolName: "task" }), thought("hm", { scope: ["t1"] }));
+    expect(first(blocks, "subagent").trail).toEqual(["task"]);
+  });
+
+  test("one that runs in a message that nobody writes has stopped", () => {
+    const part = subagent("a", [], { status: "running" });
+    expect(first(seeLive(part), "subagent").state).toBe("running");
+    expect(first(see(part), "subagent").state).toBe("stopped");
+  });
+});
+
+describe("requests", () => {
+  const question = (more: object = {}) => ({
+    type: "data-input",
+    id: "q1",
+    data: { kind: "question", prompt: "Which?", options: ["a", "b"], ...more },
+  });
+
+  test("a question is open until it is answered or the run is over", () => {
+    const isOpen = (parts: unknown[], metadata?: unknown) =>
+      first(view(message(parts, metadata), false), "request").open;
+    expect(isOpen([question()])).toBe(true);
+    expect(isOpen([question({ answered: { decision: "answered", value: "a" } })])).toBe(false);
+    expect(isOpen([question()], { reason: "cancelled" })).toBe(false);
+    expect(isOpen([tool("t1"), question({ toolCallId: "t1" })])).toBe(false);
+  });
+
+  test("a question about a call of a subagent is asked in its card", () => {
+    const call = tool("t1", { state: "input-available" }, { scope: ["a"] });
+    const blocks = see(subagent("a"), call, question({ toolCallId: "t1" }));
+    expect(kinds(first(blocks, "subagent").blocks)).toEqual(["tool", "request"]);
+  });
+
+  test("the real client's approval is asked about its call, and answered by its decision", async () => {
+    const chunks: UIMessageChunk[] = [
+      { type: "start", messageId: "run_1" },
+      { type: "tool-input-start", toolName: "delete_file", toolCallId: "c1", dynamic: true },
+      {
+        type: "tool-input-available",
+        toolName: "delete_file",
+        toolCallId: "c1",
+        dynamic: true,
+        input: { path: "a.zip" },
+      },
+      { type: "tool-approval-request", approvalId: "approval_1", toolCallId: "c1" },
+      { type: "finish", finishReason: "tool-calls" },
+    ];
+    const asked = (await statesOf(chunks)).at(-1) as UIMessage;
+    expect(first(view(asked, false), "tool")).toMatchObject({
+      state: "asking",
+      decision: { id: "approval_1" },
+    });
+    expect(first(view(demo.approved, false), "tool")).toMatchObject({
+      state: "done",
+      decision: { approved: true },
+    });
+    expect(first(view(demo.denied, false), "tool")).toMatchObject({
+      state: "denied",
+      decision: { approved: false },
+    });
+  });
+});
+
+describe("the rest", () => {
+  test("what was taken back is left out, with its sources", () => {
+    const retract = { type: "data-retract", id: "retract", data: { ids: ["a", "t1", "r"] } };
+    const gone = [
+      text("no", "a"),
+      source("https://x.example/", "a"),
+      tool("t1"),
+      thought("no", { id: "r" }),
+    ];
+    expect(kinds(see(...gone, retract, text("yes", "b")))).toEqual(["text"]);
+  });
+
+  test("files that follow each other are one block, with names and sizes", () => {
+    const [files] = view(demo.file, false).filter((block) => block.kind === "files");
+    expect(files?.files).toMatchObject([
+      { name: "gradient.png", mediaType: "image/png", size: 3172 },
+      { name: "weather.csv", mediaType: "text/csv", size: 28 },
+    ]);
+  });
+
+  test("steps that follow each other are one block", () => {
+    expect(first(view(demo.step, false), "steps").items).toHaveLength(3);
+  });
+
+  test("an application's own data is kept, and what says nothing is not", () => {
+    const parts = [
+      { type: "data-weather", data: { high: 24 } },
+      { type: "data-custom-usage", data: null },
+      { type: "data-agent-started", data: { framework: "emitted" } },
+    ];
+    expect(see(...parts)).toMatchObject([
+      { kind: "data", items: [{ name: "weather", value: { high: 24 } }] },
+    ]);
+  });
+
+  test("a run that failed says why, and one that was cut says so", () => {
+    expect(view(demo.error, false).at(-1)).toMatchObject({
+      kind: "error",
+      text: "This is what a failure looks like.",
+    });
+    const cut = view(message([text("Half")], { reason: "length" }), false);
+    expect(cut.at(-1)).toMatchObject({ kind: "ending", reason: "length" });
+  });
+});
+
+describe.each(recordings)("the recording %s", (_name, chunks) => {
+  const wordsIn = (blocks: Block[]) =>
+    every(blocks).flatMap((block) =>
+      block.kind === "text" || block.kind === "reasoning" ? [block.text] : [],
+    );
+
+  test("has blocks with names of their own after every chunk", async () => {
+    const states = await statesOf(chunks);
+    expect(states.length).toBeGreaterThan(0);
+    for (const state of states) {
+      const keys = every(view(state, true)).map((block) => block.key);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  test("loses no text, thought or call that was not taken back", async () => {
+    const last = (await statesOf(chunks)).at(-1) as UIMessage;
+    const blocks = view(last, false);
+    const retracted = last.parts.flatMap((part) =>
+      part.type === "data-retract" ? (part.data as { ids: string[] }).ids : [],
+    );
+    const words = wordsIn(blocks).join("\n");
+    for (const part of last.parts) {
+      if (part.type !== "text" && part.type !== "reasoning") continue;
+      const id = (part.providerMetadata?.mobox as { id?: string } | undefined)?.id;
+      if (!retracted.includes(id ?? "")) expect(words).toContain(part.text.trim());
+    }
+    const calls = every(blocks).flatMap((block) =>
+      block.kind === "tools" ? block.tools : [block],
+    );
+    const shown = calls.filter((block): block is ToolBlock => block.kind === "tool");
+    for (const part of last.parts) {
+      if (part.type !== "dynamic-tool") continue;
+      const display = (part.callProviderMetadata?.mobox as { display?: string } | undefined)
+        ?.display;
+      if (display === undefined)
+        expect(shown.map((call) => call.callId)).toContain(part.toolCallId);
+    }
+  });
+
+  test("leaves nothing running once nobody writes it", async () => {
+    const last = (await statesOf(chunks)).at(-1) as UIMessage;
+    for (const block of every(view(last, false))) {
+      if ("active" in block) expect(block.active).toBe(false);
+      if (block.kind === "tool" || block.kind === "subagent")
+        expect(["preparing", "running"]).not.toContain(block.state);
+    }
+  });
+});
+
+test.each(Object.entries(demo))("the demo's answer to %j has blocks", (_name, told) => {
+  expect(view(told, false).length).toBeGreaterThan(1);
+});

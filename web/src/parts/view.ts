@@ -1,0 +1,251 @@
+/**
+ * The parts of a message as the blocks of a page, in their order: pure, and the same live and later.
+ *
+ * Rule 1: a type of part is a row of READERS; what is not there shows nothing, or is data.
+ * Rule 2: what was taken back, and what is shown elsewhere, is left out. Nothing else is.
+ * Rule 3: keys are stable over the life of a message: folds are remembered by them.
+ */
+import type { UIMessage } from "ai";
+import type { Block, FileItem, Item, ItemState, Variant } from "@/parts/blocks";
+import { callOf, going, isTool, readTool } from "@/parts/calls";
+import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
+import { readFile } from "@/parts/fileItems";
+import { Flows } from "@/parts/flows";
+import { finish } from "@/parts/grouping";
+import { Subagents } from "@/parts/subagents";
+import {
+  dataOf,
+  errorOf,
+  type Fields,
+  fieldsOf,
+  idOf,
+  listOf,
+  moboxOf,
+  numberOf,
+  type Part,
+  reasonOf,
+  scopeOf,
+  textOf,
+} from "@/parts/wire";
+
+export function view(message: UIMessage, live: boolean): Block[] {
+  const reader = new Reader(message, factsOf(message, live));
+  for (const part of message.parts) reader.read(part);
+  return reader.blocks();
+}
+
+class Reader {
+  readonly root: Block[] = [];
+  readonly flows: Flows;
+  readonly subagents: Subagents;
+  #keys = new Map<string, number>();
+
+  constructor(
+    private readonly message: UIMessage,
+    readonly facts: Facts,
+  ) {
+    this.flows = new Flows(message.id);
+    this.subagents = new Subagents(this.root, facts, (id) => this.key("subagent", id));
+  }
+
+  read(part: Part): void {
+    const id = idOf(part);
+    if (id !== undefined && this.facts.retracted.has(id)) return;
+    const type = isTool(part) ? "tool" : part.type;
+    const reader = READERS[type] ?? (type.startsWith("data-") ? readData : undefined);
+    reader?.(this, part);
+  }
+
+  /** A name that no other block of the message has. */
+  key(kind: string, id: string | undefined): string {
+    const name = `${this.message.id}/${kind}${id === undefined ? "" : `:${id}`}`;
+    const times = (this.#keys.get(name) ?? 0) + 1;
+    this.#keys.set(name, times);
+    return times === 1 ? name : `${name}#${times}`;
+  }
+
+  list(part: Part): Block[] {
+    const asked = part.type === "data-input" ? textOf(dataOf(part).toolCallId) : undefined;
+    const call = asked === undefined ? undefined : this.facts.calls.get(asked);
+    return this.subagents.listOf(scopeOf(call ?? part));
+  }
+
+  add(part: Part, block: Block): void {
+    this.list(part).push(block);
+  }
+
+  blocks(): Block[] {
+    const sources = this.flows.finish(this.facts);
+    if (sources) this.root.push(sources);
+    const error = errorOf(this.message);
+    const reason = reasonOf(this.message);
+    const key = this.key("end", undefined);
+    if (error !== undefined) this.root.push({ kind: "error", key, text: error });
+    else if (reason !== undefined) this.root.push({ kind: "ending", key, reason });
+    return finish(this.root);
+  }
+}
+
+type PartReader = (reader: Reader, part: Part) => void;
+const ignore: PartReader = () => {};
+
+const READERS: Record<string, PartReader> = {
+  text: readText,
+  reasoning: readReasoning,
+  tool: readCall,
+  file: (reader, part) => addFile(reader, part),
+  "reasoning-file": (reader, part) => addFile(reader, part),
+  "source-url": (reader, part) => reader.flows.source(part),
+  "source-document": (reader, part) => reader.flows.source(part),
+  "step-start": (reader) => reader.flows.breakOff(reader.root),
+  "data-file": (reader, part) => addFile(reader, part),
+  "data-todos": readTodos,
+  "data-step": readStep,
+  "data-subagent": (reader, part) => reader.subagents.card([...scopeOf(part), idOf(part) ?? ""]),
+  "data-input": readRequest,
+  "data-chart": (reader, part) =>
+    reader.add(part, {
+      kind: "chart",
+      key: reader.key("chart", idOf(part)),
+      data: payloadOf(part),
+    }),
+  "data-agent-started": ignore,
+  "data-retract": ignore,
+  "data-state": ignore,
+  "data-status": ignore,
+  "data-usage": ignore,
+};
+
+const payloadOf = (part: Part) => (part as { data?: unknown }).data;
+
+function readText(reader: Reader, part: Part): void {
+  const fields = part as unknown as Fields;
+  const tone = textOf(moboxOf(part).variant);
+  reader.flows.text(reader.list(part), {
+    id: idOf(part),
+    text: textOf(fields.text) ?? "",
+    tone: tone === "commentary" || tone === "refusal" ? tone : "answer",
+    active: reader.facts.live && fields.state === "streaming",
+    key: () => reader.key("text", idOf(part)),
+  });
+}
+
+/** How lines begin that agents print while they start, in messages that name no variant. */
+const START_UP =
+  /^\s*(creating (the |a )?sandbox|starting (the )?agent|initiali[sz]ing|setting up|preparing|loading|connecting|installing)\b/im;
+
+function variantOf(part: Part, text: string): Variant {
+  const told = moboxOf(part).variant;
+  if (told === "processing" || told === "thinking") return told;
+  return START_UP.test(text) ? "processing" : "thinking";
+}
+
+function readReasoning(reader: Reader, part: Part): void {
+  const fields = part as unknown as Fields;
+  const text = textOf(fields.text) ?? "";
+  if (text.trim() === "") return;
+  const durationMs = numberOf(moboxOf(part).durationMs);
+  reader.add(part, {
+    kind: "reasoning",
+    key: reader.key("reasoning", idOf(part)),
+    variant: variantOf(part, text),
+    text,
+    active: reader.facts.live && fields.state === "streaming",
+    newer: false,
+    ...(durationMs !== undefined && { durationMs }),
+  });
+}
+
+function readCall(reader: Reader, part: Part): void {
+  const { facts } = reader;
+  const callId = callOf(part);
+  const block = readTool(part, reader.key("tool", callId), facts);
+  const scope = scopeOf(part);
+  if (facts.subagents.has(callId)) reader.subagents.card([...scope, callId]).blocks.push(block);
+  else if (isShownElsewhere(part, facts) && QUIET.has(block.state))
+    reader.flows.breakOff(reader.list(part));
+  else reader.add(part, block);
+}
+
+const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done"]);
+
+/** Calls that only make a plan or a thought, which has a block of its own. */
+function isShownElsewhere(part: Part, facts: Facts): boolean {
+  const { display } = moboxOf(part);
+  return (
+    display === "think" || (display === "todos" && facts.plans.has(nameOfScope(scopeOf(part))))
+  );
+}
+
+function addFile(reader: Reader, part: Part): void {
+  const file: FileItem = readFile(part);
+  const list = reader.list(part);
+  const last = list.at(-1);
+  if (last?.kind === "files") last.files.push(file);
+  else list.push({ kind: "files", key: reader.key("files", undefined), files: [file] });
+}
+
+const TODO_STATES: Record<string, ItemState> = { in_progress: "running", completed: "done" };
+
+function readTodos(reader: Reader, part: Part): void {
+  const items = listOf(dataOf(part).items).map((told): Item => {
+    const item = fieldsOf(told);
+    const state = TODO_STATES[textOf(item.status) ?? ""] ?? "pending";
+    const now = state === "running" ? textOf(item.activeForm) : undefined;
+    return { text: now ?? textOf(item.content) ?? "", state: itemState(state, reader.facts) };
+  });
+  if (items.length > 0)
+    reader.add(part, { kind: "todos", key: reader.key("todos", idOf(part)), items });
+}
+
+const STEP_STATES: Record<string, ItemState> = {
+  running: "running",
+  error: "failed",
+  denied: "failed",
+  interrupted: "stopped",
+};
+
+function readStep(reader: Reader, part: Part): void {
+  const data = dataOf(part);
+  const text = textOf(data.name) ?? textOf(data.kind) ?? "";
+  const state = STEP_STATES[textOf(data.status) ?? ""] ?? "done";
+  const item: Item = { text, state: itemState(state, reader.facts) };
+  const list = reader.list(part);
+  const last = list.at(-1);
+  if (last?.kind === "steps") last.items.push(item);
+  else list.push({ kind: "steps", key: reader.key("steps", idOf(part)), items: [item] });
+}
+
+const itemState = (state: ItemState, facts: Facts): ItemState =>
+  state === "running" && going("running", facts) === "stopped" ? "stopped" : state;
+
+function readRequest(reader: Reader, part: Part): void {
+  const { kind, prompt, schema, options, answered } = dataOf(part);
+  const words = textOf(prompt);
+  const answer = fieldsOf(answered);
+  const call = reader.facts.calls.get(textOf(dataOf(part).toolCallId) ?? "") as Fields | undefined;
+  const isAnswered = answered !== undefined || call?.state === "output-available";
+  reader.add(part, {
+    kind: "request",
+    key: reader.key("request", idOf(part)),
+    id: idOf(part) ?? "",
+    about: textOf(kind) ?? "question",
+    ...(words && { prompt: words }),
+    ...(schema !== undefined && { schema }),
+    ...(options !== undefined && { options }),
+    open: reader.facts.open.has(part),
+    ...(isAnswered && {
+      answer: { decision: textOf(answer.decision) ?? "answered", value: answer.value },
+    }),
+  });
+}
+
+function readData(reader: Reader, part: Part): void {
+  const value = payloadOf(part);
+  if (value === null || value === undefined || value === "") return;
+  const item = { name: part.type.slice("data-".length), value };
+  const list = reader.list(part);
+  const last = list.at(-1);
+  if (last?.kind === "data") last.items.push(item);
+  else list.push({ kind: "data", key: reader.key("data", idOf(part)), items: [item] });
+}
