@@ -2,7 +2,7 @@ import { ExternalLink, MessageCircleQuestionMark, Send } from "lucide-react";
 import { type FormEvent, useMemo, useState } from "react";
 import { Json } from "@/content/Json";
 import { linkTarget } from "@/content/urls";
-import { Asking, Choice, Sent } from "@/parts/Approval";
+import { Asking, Choice, Row } from "@/parts/Approval";
 import type { RequestBlock } from "@/parts/blocks";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
@@ -29,7 +29,7 @@ export function Question({ block, onAnswer }: { block: RequestBlock; onAnswer?: 
       </Asking>
     );
   return (
-    <Asking title={title}>
+    <Asking title={title} icon={MessageCircleQuestionMark}>
       {block.about === "auth" && <Link block={block} />}
       {block.about === "auth" && !block.schema ? (
         <Finished onAnswer={() => answer(true)} />
@@ -71,7 +71,7 @@ const isOneClick = ({ fields: [field, ...others], shape }: Form): boolean =>
 function Buttons({ form, onAnswer }: FormProps) {
   const { busy, failed, send } = useSending();
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <Row busy={busy} failed={failed}>
       {form.fields[0]?.options.map((option) => (
         <Button
           key={option.label}
@@ -82,8 +82,7 @@ function Buttons({ form, onAnswer }: FormProps) {
           {option.label}
         </Button>
       ))}
-      <Sent busy={busy} failed={failed} />
-    </div>
+    </Row>
   );
 }
 
@@ -105,13 +104,12 @@ function FormFields({ form, onAnswer }: FormProps) {
           onChange={(value) => setDraft({ ...draft, [field.name]: value })}
         />
       ))}
-      <div className="flex flex-wrap items-center gap-2">
+      <Row busy={busy} failed={failed}>
         <Button type="submit" kind="solid" disabled={busy || !isComplete(form, draft)}>
           <Send aria-hidden className="size-4" />
           {words.send}
         </Button>
-        <Sent busy={busy} failed={failed} />
-      </div>
+      </Row>
     </form>
   );
 }
@@ -139,12 +137,11 @@ function Link({ block: { options, schema } }: { block: RequestBlock }) {
 function Finished({ onAnswer }: { onAnswer: () => Outcome }) {
   const { busy, failed, send } = useSending();
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <Row busy={busy} failed={failed}>
       <Button kind="solid" disabled={busy} onClick={() => send(onAnswer)}>
         {words.finishedLink}
       </Button>
-      <Sent busy={busy} failed={failed} />
-    </div>
+    </Row>
   );
 }
 
@@ -155,8 +152,8 @@ const OUTCOMES: Record<string, string> = {
 };
 
 function Answered({ block: { prompt, options, answer } }: { block: RequestBlock }) {
-  const questions = formOf({ options }).fields.map((field) => field.label);
-  const title = prompt ?? (questions.filter(Boolean).join("\n") || words.question);
+  const [first, ...others] = formOf({ options }).fields.map((field) => field.label);
+  const title = prompt ?? ((others.length === 0 && first) || words.question);
   return (
     <div className="rounded-block border bg-ground px-3 py-2.5 text-block">
       <p className="flex items-start gap-2">
@@ -164,13 +161,15 @@ function Answered({ block: { prompt, options, answer } }: { block: RequestBlock 
         <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
       </p>
       <div className="mt-1 pl-6 text-ink-2">
-        {answer ? (OUTCOMES[answer.decision] ?? <Said value={answer.value} />) : words.unanswered}
+        {answer
+          ? (OUTCOMES[answer.decision] ?? <Said value={answer.value} asked={title} />)
+          : words.unanswered}
       </div>
     </div>
   );
 }
 
-function Said({ value }: { value: unknown }) {
+function Said({ value, asked }: { value: unknown; asked: string }) {
   const answers = fieldsOf(value).answers ?? value;
   if (answers === undefined || answers === null) return words.answered;
   if (!isFields(answers))
@@ -179,6 +178,8 @@ function Said({ value }: { value: unknown }) {
     ) : (
       <Words text={String(answers)} />
     );
+  const known = answers[asked];
+  if (typeof known === "string") return <Words text={known} />;
   return (
     <dl>
       {Object.entries(answers).map(([question, said]) => (

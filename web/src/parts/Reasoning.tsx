@@ -54,7 +54,7 @@ export function Reasoning({ block }: { block: ReasoningBlock }) {
       {block.variant === "processing" ? (
         <Lines text={block.text} />
       ) : (
-        <div className="px-3 pb-3 text-block">
+        <div className="small-text px-3 pb-3">
           <Markdown text={block.text} streaming={block.active} />
         </div>
       )}

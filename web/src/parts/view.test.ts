@@ -138,11 +138,24 @@ describe("reasoning", () => {
     expect(block).toMatchObject({ kind: "reasoning", variant });
   });
 
+  test("thoughts with nothing between them are one block, as long as both", () => {
+    const blocks = seeLive(
+      thought("One.", { id: "a", durationMs: 1000 }),
+      { type: "step-start" },
+      thought("Two.", { id: "b", durationMs: 500 }),
+      { type: "reasoning", text: "Starting agent", state: "streaming" },
+    );
+    expect(blocks).toMatchObject([
+      { variant: "thinking", text: "One.\n\nTwo.", durationMs: 1500, newer: true },
+      { variant: "processing", active: true },
+    ]);
+  });
+
   test("it is old as soon as anything but a plan follows", () => {
     const plan = { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } };
-    const [before, , alone] = [thought("a", { id: "a" }), plan, thought("b", { id: "b" })];
-    expect(first(see(before, plan), "reasoning").newer).toBe(false);
-    expect(first(see(before, plan, alone), "reasoning").newer).toBe(true);
+    const block = thought("a", { id: "a" });
+    expect(first(see(block, plan), "reasoning").newer).toBe(false);
+    expect(first(see(block, plan, text("b")), "reasoning").newer).toBe(true);
   });
 
   test("it is not being written in a message that nobody writes", () => {
