@@ -1,7 +1,8 @@
+// First, since it says in which order the layers of all other styles count.
+import "@/index.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/App";
-import "@/index.css";
 
 const root = document.getElementById("root");
 if (root) {
