@@ -832,6 +832,7 @@ def test_a_tool_of_the_provider_is_marked_on_every_chunk() -> None:
 APPROVAL = InputRequest(id="ask", prompt="Why?", options=["a"])
 OF_CALL = replace(APPROVAL, tool_call_id="c")
 ASK = {"type": "tool-approval-request", "approvalId": "ask", "toolCallId": "c"}
+WHY = {**ASK, "reason": "Why?"}
 ANSWER = {"type": "tool-approval-response", "approvalId": "ask"}
 
 
@@ -840,8 +841,8 @@ ANSWER = {"type": "tool-approval-response", "approvalId": "ask"}
     [
         ("v6", "approved", []),
         ("v6", "denied", []),
-        ("v7", "approved", [ASK, {**ANSWER, "approved": True}]),
-        ("v7", "denied", [ASK, {**ANSWER, "approved": False}]),
+        ("v7", "approved", [WHY, {**ANSWER, "approved": True}]),
+        ("v7", "denied", [WHY, {**ANSWER, "approved": False}]),
     ],
 )
 def test_an_approval_that_was_answered_is_told_only_where_the_answer_can_be(

@@ -62,10 +62,13 @@ def essence(message: Json) -> list[Json]:
     return [{**part, "providerMetadata": None} for part in parts]
 
 
-def assert_asked(report: Report) -> None:
+def assert_asked(report: Report, frontend: Frontend) -> None:
     assert (report.status, report.error, report.invalid) == ("ready", None, None)
     tool = tool_of(report.messages[-1])
-    assert (tool["state"], tool["approval"]) == ("approval-requested", {"id": REQUEST})
+    asked = (
+        {"id": REQUEST, "requestReason": "May I?"} if frontend.profile == "v7" else {"id": REQUEST}
+    )
+    assert (tool["state"], tool["approval"]) == ("approval-requested", asked)
 
 
 def assert_answered(
@@ -94,7 +97,7 @@ def test_the_page_that_was_asked_answers(
     frontend: Frontend, chat_id: str, asking: str, approved: bool
 ) -> None:
     page = frontend.open(chat_id, auto=OFFICIAL)
-    assert_asked(page.send(asking))
+    assert_asked(page.send(asking), frontend)
     report = page.answer(REQUEST, approved)
     assert_answered(report, frontend, chat_id, approved, answers=2)
     assert page.send(prompt(["history"])).status == "ready"
@@ -107,7 +110,7 @@ def test_a_page_that_was_reloaded_answers(frontend: Frontend, chat_id: str, appr
     assert (waiting["messages"], waiting["activeRun"]["status"]) == (asked.messages[:1], "waiting")
     page = frontend.reload(chat_id, auto=OFFICIAL)
     resumed = page.resume()
-    assert_asked(resumed)
+    assert_asked(resumed, frontend)
     assert resumed.messages == asked.messages
     assert_answered(page.answer(REQUEST, approved), frontend, chat_id, approved)
 
@@ -173,7 +176,7 @@ def test_a_subagent_asks_while_the_call_that_made_it_is_open(
 
 def test_who_says_something_else_does_not_answer(frontend: Frontend, chat_id: str) -> None:
     page = frontend.open(chat_id, auto=OFFICIAL)
-    assert_asked(page.send(ASKS))
+    assert_asked(page.send(ASKS), frontend)
     report = page.send(prompt(["history"]))
     assert (report.status, report.error) == ("ready", None)
     stored = frontend.reload(chat_id).resume()
@@ -208,7 +211,7 @@ def started_anew(
     """A server that ended while a run of this chat waited, and the next one on the same data."""
     with live_server(data, "--agents", agents) as before:
         asked = frontend.at(before).open(chat_id, auto=OFFICIAL).send(ASKS)
-        assert_asked(asked)
+        assert_asked(asked, frontend)
         before.signal(how)
         before.wait()
     with live_server(data, "--agents", agents) as after:

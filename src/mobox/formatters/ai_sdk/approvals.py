@@ -56,12 +56,12 @@ class Approvals:
         if not approved:
             self._tools.deny(asked.event.tool_call_id)
         answer = chunk("tool-approval-response", approvalId=event.id, approved=approved)
-        return [_request(asked.event), answer]
+        return [self._request(asked.event), answer]
 
     def open(self) -> Chunks:
         """The response ends here: ask for what is not answered."""
         held = filter(self._is_held, self._asked.values())
-        return [_request(asked.event) for asked in held if self._waits(asked)]
+        return [self._request(asked.event) for asked in held if self._waits(asked)]
 
     def _is_held(self, asked: _Asked) -> bool:
         """Whether it is told as an approval, later, and not as data."""
@@ -70,6 +70,8 @@ class Approvals:
     def _waits(self, asked: _Asked) -> bool:
         return self._tools.waits(asked.event.tool_call_id)
 
-
-def _request(event: InputRequest) -> bytes:
-    return chunk("tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id)
+    def _request(self, event: InputRequest) -> bytes:
+        why = event.prompt if self._profile.answers else None
+        return chunk(
+            "tool-approval-request", approvalId=event.id, toolCallId=event.tool_call_id, reason=why
+        )

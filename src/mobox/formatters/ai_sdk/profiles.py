@@ -19,7 +19,8 @@ class Profile(NamedTuple):
     approvals: bool = True
     """There are tool-approval-request chunks."""
     answers: bool = False
-    """There are tool-approval-response chunks, so a denied call can be told as denied."""
+    """There are tool-approval-response chunks, so a denied call can be told as denied; and a
+    request may say why it is made."""
     file_metadata: bool = True
     """The client keeps the metadata of files."""
     error_metadata: bool = True

@@ -289,7 +289,8 @@ def _reasoning(
 
 def _approval(part: RequestPart) -> UIPart:
     assert part.response is not None  # only answers are told
-    return {"id": part.request.id, "approved": APPROVED[part.response.decision]}
+    why = {} if part.request.prompt is None else {"requestReason": part.request.prompt}
+    return {"id": part.request.id, "approved": APPROVED[part.response.decision], **why}
 
 
 def _at_rest(chunk: bytes) -> UIPart:
