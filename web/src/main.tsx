@@ -1,4 +1,5 @@
-// First, since it says in which order the layers of all other styles count.
+import "@/noEval";
+// Before the components' own styles, since it says which layer is above which.
 import "@/index.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
