@@ -96,6 +96,7 @@ export const strings = {
 
     question: "The agent asks",
     yourAnswer: "Your answer",
+    optional: "(optional)",
     otherAnswer: "Something else",
     send: "Send",
     openLink: (host: string) => `Open ${host}`,
@@ -109,8 +110,8 @@ export const strings = {
 
     files: "Files",
     enlarge: (name: string) => `Enlarge ${name}`,
-    download: (name: string) => `Download ${name}`,
-    openFile: (name: string) => `Open ${name} in a new tab`,
+    download: "Download",
+    openFile: "Opens in a new tab",
     unreachableFile: "Only the provider has this file",
     close: "Close",
     source: "Source",

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { ChartTable } from "@/content/ChartTable";
 import "@/content/chart.css";
 import type { ChartData } from "@/content/chartData";
-import { description, extent, valueWord, xWord } from "@/content/chartWords";
+import { description, extent, shortWord, xWord } from "@/content/chartWords";
 import { lineOf } from "@/content/lines";
 import { strings } from "@/strings";
 
@@ -72,7 +72,7 @@ function Legend({ chart, at }: { chart: ChartData; at: number | undefined }) {
               />
             </svg>
             <span className="chart-name">{series.name}</span>
-            <span className="chart-value">{valueWord(value)}</span>
+            <span className="chart-value">{shortWord(value)}</span>
           </li>
         );
       })}

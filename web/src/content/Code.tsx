@@ -27,7 +27,7 @@ export function Code({ code, language, maxHeight, label, wrap, bare, copied }: C
   const { tokens, rest } = useTokens(code, language);
   const name = label ?? strings.content.codeIn(language);
   return (
-    <div className={classes("code", bare && "code-bare")}>
+    <div className={classes("code font-mono text-mono", bare && "code-bare")}>
       <div className="code-head">
         {!bare && <span className="truncate">{language || strings.content.plainText}</span>}
         <CopyButton

@@ -21,7 +21,7 @@ export function Json({ value, maxHeight = 200, label }: JsonProps) {
   const cut = !whole && text.length > MOST * 1.2;
   const shown = cut ? `${text.slice(0, MOST)}…` : text;
   return (
-    <>
+    <div>
       <Code
         bare
         wrap
@@ -36,7 +36,7 @@ export function Json({ value, maxHeight = 200, label }: JsonProps) {
           {strings.content.showAll(text.length)}
         </Button>
       )}
-    </>
+    </div>
   );
 }
 

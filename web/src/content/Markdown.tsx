@@ -1,5 +1,6 @@
 import { memo, useId, useMemo } from "react";
 import { defaultRemarkPlugins, Streamdown, type StreamdownProps } from "streamdown";
+import { blocks, growingBlocks } from "@/content/blocks";
 import { Chart } from "@/content/Chart";
 import { readChart } from "@/content/chartData";
 import { type Source, withMarks } from "@/content/citations";
@@ -57,7 +58,6 @@ const TO_HTML = {
   footnoteBackLabel: strings.content.backToText,
   clobberPrefix: "",
 };
-const REPAIR = { htmlTags: false, katex: false, linkMode: "text-only" } as const;
 const ASK_BEFORE_LINKS = { enabled: false };
 
 /** Text in blocks, of which only those that change are made anew. */
@@ -67,14 +67,14 @@ const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) =
     prefix="unused"
     data-prose=""
     isAnimating={streaming}
-    parseIncompleteMarkdown={streaming}
+    parseIncompleteMarkdown={false}
+    parseMarkdownIntoBlocksFn={streaming ? growingBlocks : blocks}
     controls={false}
     linkSafety={ASK_BEFORE_LINKS}
     components={elements}
     remarkPlugins={REMARK}
     rehypePlugins={REHYPE}
     remarkRehypeOptions={TO_HTML}
-    remend={REPAIR}
   >
     {text}
   </Streamdown>

@@ -23,6 +23,10 @@ const month = time({ month: "short", year: "numeric" });
 export const valueWord = (value: number | null | undefined): string =>
   value === null || value === undefined ? strings.content.nothing : number.format(value);
 
+/** For where there is little room. */
+export const shortWord = (value: number | null | undefined): string =>
+  value === null || value === undefined ? strings.content.nothing : short.format(value);
+
 /** Where on the x axis this is, in full. */
 export function xWord(chart: ChartData, x: number): string {
   if (chart.axis === "word") return chart.words?.[x] ?? "";
@@ -61,10 +65,9 @@ export interface Extent {
 export function extent(chart: ChartData): Extent {
   const first = chart.x[0] as number;
   const last = chart.x.at(-1) as number;
-  const sameDay =
-    chart.axis === "time" &&
-    new Date(first * 1000).toDateString() === new Date(last * 1000).toDateString();
-  return { from: xWord(chart, first), to: sameDay ? clock(last) : xWord(chart, last) };
+  if (chart.axis !== "time") return { from: xWord(chart, first), to: xWord(chart, last) };
+  const [whole, part] = last - first < 300 ? [exact, seconds] : [moment, clock];
+  return { from: whole(first), to: day(first) === day(last) ? part(last) : whole(last) };
 }
 
 /** The whole picture in a sentence, for those who do not see it. */

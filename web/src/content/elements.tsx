@@ -66,7 +66,9 @@ const CodeBlock = ({ className, children }: Props<"code">) => (
   />
 );
 
-const InlineCode = ({ children }: Props<"code">) => <code className="code-word">{children}</code>;
+const InlineCode = ({ children }: Props<"code">) => (
+  <code className="code-word font-mono">{children}</code>
+);
 
 const Mark = (props: { "data-source"?: string }) => (
   <SourceMark number={Number(props["data-source"])} />

@@ -87,6 +87,13 @@ class Tokens {
   endScope(): void {
     this.scopes.pop();
   }
+  // The highlighter itself calls these, not those that its types name.
+  openNode(scope: string): void {
+    this.startScope(scope);
+  }
+  closeNode(): void {
+    this.endScope();
+  }
   __addSublanguage(emitter: Tokens): void {
     this.tokens.push(...emitter.tokens);
   }

@@ -24,7 +24,9 @@ const LONGEST = 200_000;
 
 /** While the text still comes, an end that may become a placeholder is held back. */
 export function segments(text: string, streaming = false): Segment[] {
-  if (!text.includes("<")) return [{ at: 0, kind: "text", text }];
+  if (!text.includes(OPENING) && !(streaming && text.endsWith("<"))) {
+    return [{ at: 0, kind: "text", text }];
+  }
   const code = codeRanges(text, streaming);
   const found: Segment[] = [];
   let from = 0;

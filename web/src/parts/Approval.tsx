@@ -1,4 +1,4 @@
-import { Check, ShieldQuestionMark, X } from "lucide-react";
+import { Check, type LucideIcon, ShieldQuestionMark, X } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { Json } from "@/content/Json";
 import type { ToolBlock } from "@/parts/blocks";
@@ -22,8 +22,14 @@ export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Dec
   );
 }
 
+interface AskingProps {
+  title: string;
+  icon?: LucideIcon;
+  children: ReactNode;
+}
+
 /** The frame around whatever waits for a person. */
-export function Asking({ title, children }: { title: string; children: ReactNode }) {
+export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: AskingProps) {
   const id = useId();
   return (
     <fieldset
@@ -31,7 +37,7 @@ export function Asking({ title, children }: { title: string; children: ReactNode
       className="min-w-0 rounded-block border border-running bg-ground px-3 py-3 text-block"
     >
       <p id={id} className="mb-2 flex items-start gap-2 font-medium">
-        <ShieldQuestionMark aria-hidden className="mt-[3px] size-4 shrink-0 text-running" />
+        <Icon aria-hidden className="mt-[3px] size-4 shrink-0 text-running" />
         <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
       </p>
       {children}
@@ -50,7 +56,7 @@ export function Choice({ onDecide }: ChoiceProps) {
   const { busy, failed, send } = useSending();
   const decide = (approved: boolean) => send(() => onDecide(approved, reason.trim() || undefined));
   return (
-    <div className="mt-3 flex flex-wrap items-center gap-2">
+    <Row busy={busy} failed={failed}>
       <Button kind="solid" disabled={busy} onClick={() => decide(true)}>
         <Check aria-hidden className="size-4" />
         {words.approve}
@@ -71,19 +77,27 @@ export function Choice({ onDecide }: ChoiceProps) {
         onChange={(event) => setReason(event.target.value)}
         className={`${FIELD} flex-1 basis-40`}
       />
-      <Sent busy={busy} failed={failed} />
-    </div>
+    </Row>
   );
 }
 
 export const FIELD =
-  "min-h-9 w-full min-w-0 rounded-lg border bg-ground px-3 py-1.5 text-block placeholder:text-ink-2 disabled:opacity-50 max-md:min-h-11 max-md:text-[16px]";
+  "min-h-9 w-full min-w-0 rounded-lg border border-ink-2 bg-ground px-3 py-1.5 text-block placeholder:text-ink-2 disabled:opacity-50 max-md:min-h-11 max-md:text-[16px]";
 
-/** What became of an answer. */
-export function Sent({ busy, failed }: { busy: boolean; failed: boolean }) {
+interface RowProps {
+  busy: boolean;
+  failed: boolean;
+  children: ReactNode;
+}
+
+/** The controls of an answer, and what became of it. */
+export function Row({ busy, failed, children }: RowProps) {
   return (
-    <p role="status" className={failed ? "w-full text-bad" : "text-ink-2"}>
-      {busy ? words.sending : failed ? words.notSent : ""}
-    </p>
+    <div className="mt-3">
+      <div className="flex flex-wrap items-center gap-2">{children}</div>
+      <p role="status" className={failed ? "text-bad" : "text-ink-2"}>
+        {busy ? words.sending : failed ? words.notSent : ""}
+      </p>
+    </div>
   );
 }

@@ -17,15 +17,16 @@ export function FieldInput(props: FieldInputProps) {
   return props.field.kind === "choice" ? <Choices {...props} /> : <Written {...props} />;
 }
 
+const labelOf = ({ label, required }: Field): string =>
+  (label || words.yourAnswer) + (required ? "" : ` ${words.optional}`);
+
 function Choices({ field, value, disabled, onChange }: FieldInputProps) {
   const group = useId();
   const choose = (place: number) =>
     onChange({ chosen: chosenAfter(field, value, place), text: field.several ? value.text : "" });
   return (
     <fieldset className="min-w-0">
-      <legend className={field.label ? "mb-1 font-medium" : "sr-only"}>
-        {field.label || words.yourAnswer}
-      </legend>
+      <legend className={field.label ? "mb-1 font-medium" : "sr-only"}>{labelOf(field)}</legend>
       {field.hint && <p className="mb-1 text-ink-2">{field.hint}</p>}
       {field.options.map((option, place) => (
         <Row
@@ -90,7 +91,7 @@ function Written({ field, value, disabled, onChange }: FieldInputProps) {
   return (
     <div>
       <TextField
-        label={field.label || words.yourAnswer}
+        label={labelOf(field)}
         showsLabel={field.label !== ""}
         hint={field.hint}
         number={field.kind === "number"}

@@ -1,4 +1,4 @@
-import { Download, ExternalLink, File, FileText, type LucideIcon } from "lucide-react";
+import { Download, ExternalLink, File, FileText } from "lucide-react";
 import type { ReactNode } from "react";
 import { imageSource, linkTarget } from "@/content/urls";
 import type { FileItem, FilesBlock } from "@/parts/blocks";
@@ -53,19 +53,24 @@ function Row({ file }: { file: FileItem }) {
       </div>
     );
   const isHere = !/^https?:/i.test(href) || new URL(href).origin === location.origin;
-  const [name, link, Icon] = isHere
-    ? [words.download(file.name), { download: file.name }, Download]
-    : [words.openFile(file.name), { target: "_blank", rel: "noopener noreferrer" }, ExternalLink];
+  const link = isHere ? { download: file.name } : { target: "_blank", rel: "noopener noreferrer" };
   return (
-    <a href={href} aria-label={name} {...link} className={`${ROW} hover:bg-ground-3`}>
-      <About file={file} after={<EndIcon icon={Icon} />} />
+    <a href={href} {...link} className={`${ROW} hover:bg-ground-3`}>
+      <About file={file} after={<End isHere={isHere} />} />
     </a>
   );
 }
 
-const EndIcon = ({ icon: Icon }: { icon: LucideIcon }) => (
-  <Icon aria-hidden className="size-4 shrink-0 text-ink-2" />
-);
+/** What a click does. */
+function End({ isHere }: { isHere: boolean }) {
+  const Icon = isHere ? Download : ExternalLink;
+  return (
+    <>
+      <span className="sr-only">{isHere ? words.download : words.openFile}</span>
+      <Icon aria-hidden className="size-4 shrink-0 text-ink-2" />
+    </>
+  );
+}
 
 interface AboutProps {
   file: FileItem;

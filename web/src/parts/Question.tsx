@@ -1,13 +1,13 @@
 import { ExternalLink, MessageCircleQuestionMark, Send } from "lucide-react";
 import { type FormEvent, useMemo, useState } from "react";
-import { Json } from "@/content/Json";
 import { linkTarget } from "@/content/urls";
-import { Asking, Choice, Sent } from "@/parts/Approval";
+import { Answered } from "@/parts/Answered";
+import { Asking, Choice, Row } from "@/parts/Approval";
 import type { RequestBlock } from "@/parts/blocks";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
 import { type Outcome, useSending } from "@/parts/useSending";
-import { fieldsOf, isFields, textOf } from "@/parts/wire";
+import { fieldsOf, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -29,7 +29,7 @@ export function Question({ block, onAnswer }: { block: RequestBlock; onAnswer?: 
       </Asking>
     );
   return (
-    <Asking title={title}>
+    <Asking title={title} icon={MessageCircleQuestionMark}>
       {block.about === "auth" && <Link block={block} />}
       {block.about === "auth" && !block.schema ? (
         <Finished onAnswer={() => answer(true)} />
@@ -71,7 +71,7 @@ const isOneClick = ({ fields: [field, ...others], shape }: Form): boolean =>
 function Buttons({ form, onAnswer }: FormProps) {
   const { busy, failed, send } = useSending();
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <Row busy={busy} failed={failed}>
       {form.fields[0]?.options.map((option) => (
         <Button
           key={option.label}
@@ -82,8 +82,7 @@ function Buttons({ form, onAnswer }: FormProps) {
           {option.label}
         </Button>
       ))}
-      <Sent busy={busy} failed={failed} />
-    </div>
+    </Row>
   );
 }
 
@@ -105,13 +104,12 @@ function FormFields({ form, onAnswer }: FormProps) {
           onChange={(value) => setDraft({ ...draft, [field.name]: value })}
         />
       ))}
-      <div className="flex flex-wrap items-center gap-2">
+      <Row busy={busy} failed={failed}>
         <Button type="submit" kind="solid" disabled={busy || !isComplete(form, draft)}>
           <Send aria-hidden className="size-4" />
           {words.send}
         </Button>
-        <Sent busy={busy} failed={failed} />
-      </div>
+      </Row>
     </form>
   );
 }
@@ -139,64 +137,10 @@ function Link({ block: { options, schema } }: { block: RequestBlock }) {
 function Finished({ onAnswer }: { onAnswer: () => Outcome }) {
   const { busy, failed, send } = useSending();
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <Row busy={busy} failed={failed}>
       <Button kind="solid" disabled={busy} onClick={() => send(onAnswer)}>
         {words.finishedLink}
       </Button>
-      <Sent busy={busy} failed={failed} />
-    </div>
-  );
-}
-
-const OUTCOMES: Record<string, string> = {
-  approved: words.approved,
-  denied: words.denied,
-  cancelled: words.cancelled,
-};
-
-function Answered({ block: { prompt, options, answer } }: { block: RequestBlock }) {
-  const questions = formOf({ options }).fields.map((field) => field.label);
-  const title = prompt ?? (questions.filter(Boolean).join("\n") || words.question);
-  return (
-    <div className="rounded-block border bg-ground px-3 py-2.5 text-block">
-      <p className="flex items-start gap-2">
-        <MessageCircleQuestionMark aria-hidden className="mt-[3px] size-4 shrink-0 text-ink-2" />
-        <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
-      </p>
-      <div className="mt-1 pl-6 text-ink-2">
-        {answer ? (OUTCOMES[answer.decision] ?? <Said value={answer.value} />) : words.unanswered}
-      </div>
-    </div>
-  );
-}
-
-function Said({ value }: { value: unknown }) {
-  const answers = fieldsOf(value).answers ?? value;
-  if (answers === undefined || answers === null) return words.answered;
-  if (!isFields(answers))
-    return typeof answers === "object" ? (
-      <Json value={answers} />
-    ) : (
-      <Words text={String(answers)} />
-    );
-  return (
-    <dl>
-      {Object.entries(answers).map(([question, said]) => (
-        <div key={question} className="flex flex-wrap gap-x-2">
-          <dt>{question}</dt>
-          <dd className="font-medium text-ink">
-            {typeof said === "object" ? JSON.stringify(said) : String(said)}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function Words({ text }: { text: string }) {
-  return (
-    <p className="break-words whitespace-pre-wrap">
-      {words.answeredWith}: <span className="font-medium text-ink">{text}</span>
-    </p>
+    </Row>
   );
 }

@@ -35,7 +35,7 @@ function Found({ id, items, beside }: { id: string; items: SourceItem[]; beside:
       open={choice ?? false}
       onToggle={choose}
       className={beside ? "mt-1" : undefined}
-      headClassName="w-fit px-0 text-ink-2"
+      headClassName="w-fit! px-0! text-ink-2"
       head={<span>{say(items.length)}</span>}
     >
       <ul className="space-y-1.5 pb-2">

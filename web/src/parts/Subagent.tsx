@@ -29,7 +29,7 @@ export function Subagent({ block, show }: SubagentProps) {
         {block.task && <p className="text-block break-words text-ink-2">{block.task}</p>}
         {show(block.blocks)}
         {block.summary && (
-          <div className="text-block">
+          <div className="small-text">
             <Caption>{strings.parts.result}</Caption>
             <Markdown text={block.summary} />
           </div>
@@ -52,7 +52,7 @@ function Head({ block: { trail, task, background, state } }: { block: SubagentBl
           </Fragment>
         ))}
       </span>
-      <span className="min-w-0 flex-1 truncate text-ink-2">
+      <span className="min-w-0 flex-1 truncate text-ink-2 group-data-[state=open]:invisible">
         {background ? strings.parts.inBackground : task}
       </span>
       <Pill state={state} />

@@ -18,7 +18,7 @@ export function ToolCard({ block }: { block: ToolBlock }) {
       <Fold open={open} onToggle={choose} head={<Head block={block} />}>
         <Body block={block} />
       </Fold>
-      {!open && block.error !== undefined && <ErrorLine text={block.error} />}
+      {!open && block.state === "failed" && <ErrorLine text={block.error ?? ""} />}
       {block.decision?.approved !== undefined && <Decided decision={block.decision} />}
     </div>
   );
@@ -69,7 +69,7 @@ export function Caption({ children }: { children: string }) {
 /** Why a call failed is seen without opening it. */
 export function ErrorLine({ text, name }: { text: string; name?: string }) {
   return (
-    <p className="line-clamp-2 px-3 pb-2 font-mono text-mono break-words whitespace-pre-wrap text-bad">
+    <p className="mx-3 mb-2 line-clamp-2 font-mono text-mono break-words whitespace-pre-wrap text-bad">
       {name && <span className="font-medium">{name}: </span>}
       {text}
     </p>

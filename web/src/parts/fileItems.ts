@@ -9,7 +9,12 @@ export function readFile(part: Part): FileItem {
   const mediaType = textOf(fields.mediaType) ?? "";
   const size = numberOf(fields.size) ?? sizeOf(url);
   return {
-    name: textOf(fields.filename) || textOf(fields.name) || nameIn(url) || mediaType,
+    name:
+      textOf(fields.filename) ||
+      textOf(fields.name) ||
+      nameIn(url) ||
+      textOf(fields.fileId) ||
+      mediaType,
     mediaType,
     ...(url && { url }),
     ...(size !== undefined && { size }),

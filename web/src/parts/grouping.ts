@@ -1,5 +1,5 @@
 /** What can be said of blocks only when all are there. */
-import type { Block, ToolBlock } from "@/parts/blocks";
+import type { Block, ReasoningBlock, ToolBlock, Variant } from "@/parts/blocks";
 import { FINISHED } from "@/parts/calls";
 
 /** As many finished calls in a row are shown one by one. */
@@ -19,8 +19,33 @@ const NEWS: ReadonlySet<Block["kind"]> = new Set([
 
 export function finish(blocks: Block[]): Block[] {
   for (const block of blocks) if (block.kind === "subagent") block.blocks = finish(block.blocks);
-  markOld(blocks);
-  return group(blocks);
+  const joined = joinThoughts(blocks);
+  markOld(joined);
+  return group(joined);
+}
+
+/** Thoughts with nothing between them are one, and so is what an agent did. */
+function joinThoughts(blocks: Block[]): Block[] {
+  const joined: Block[] = [];
+  for (const block of blocks) {
+    const last = joined.at(-1);
+    if (block.kind === "reasoning" && last?.kind === "reasoning" && last.variant === block.variant)
+      joined.splice(-1, 1, join(last, block));
+    else joined.push(block);
+  }
+  return joined;
+}
+
+const BETWEEN: Record<Variant, string> = { processing: "\n", thinking: "\n\n" };
+
+function join(first: ReasoningBlock, then: ReasoningBlock): ReasoningBlock {
+  const durations = [first.durationMs, then.durationMs].filter((ms) => ms !== undefined);
+  return {
+    ...first,
+    text: first.text + BETWEEN[first.variant] + then.text,
+    active: then.active,
+    ...(durations.length > 0 && { durationMs: durations.reduce((sum, ms) => sum + ms) }),
+  };
 }
 
 function markOld(blocks: Block[]): void {

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { imageSource, linkTarget } from "@/content/urls";
+
+test.each([
+  ["https://a.example/x", "https://a.example/x"],
+  ["HTTP://A.example", "http://a.example/"],
+  ["mailto:a@b.example", "mailto:a@b.example"],
+  ["/api/x", `${location.origin}/api/x`],
+  ["javascript:alert(1)", undefined],
+  ["java\tscript:alert(1)", undefined],
+  [" \u0001javascript:alert(1)", undefined],
+  ["data:text/html,x", undefined],
+  ["blob:https://a.example/1", undefined],
+  ["src/main.py", undefined],
+  ["#top", undefined],
+  ["", undefined],
+])("a link to %j goes to %j", (address, target) => {
+  expect(linkTarget(address)).toBe(target);
+});
+
+test.each([
+  ["/x.png", `${location.origin}/x.png`],
+  ["data:image/png;base64,AA==", "data:image/png;base64,AA=="],
+  [`blob:${location.origin}/1`, `blob:${location.origin}/1`],
+  ["https://evil.example/x.png", undefined],
+  ["//evil.example/x.png", undefined],
+  ["\\\\evil.example/x.png", undefined],
+  ["data:text/html,x", undefined],
+  ["blob:https://evil.example/1", undefined],
+  ["http://", undefined],
+])("an image of %j loads %j", (address, source) => {
+  expect(imageSource(address)).toBe(source);
+});
