@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,16 @@ def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     """A server of that agent."""
     data = tmp_path_factory.mktemp("served") / "data"
     with live_server(data, "--agents", agents, patience=60 * LIMIT) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server of two agents, of whom one has to be chosen."""
+    folder = tmp_path_factory.mktemp("crew")
+    agents = write_agent(folder / "agents")
+    shutil.copytree(ROOT / "agents/demo", agents / "demo")
+    with live_server(folder / "data", "--agents", agents, patience=60 * LIMIT) as server:
         yield server
 
 

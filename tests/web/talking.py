@@ -30,7 +30,7 @@ class Tab:
         self.composer = self.page.get_by_role("textbox", name="Your message")
         self.stop = self.page.get_by_role("button", name="Stop", exact=True)
         self.send = self.page.get_by_role("button", name="Send", exact=True)
-        self.retry = self.page.get_by_role("button", name="Try again")
+        self.retry = self.page.get_by_role("button", name="Retry")
         expect(self.composer).to_be_visible()
 
     @property

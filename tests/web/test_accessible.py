@@ -62,14 +62,14 @@ def failed(tab: Tab, gate: Gate) -> None:
     tab.finish()
 
 
-def renaming(tab: Tab, gate: Gate) -> None:
+def about(tab: Tab, gate: Gate) -> None:
     failed(tab, gate)
     tab.page.get_by_role("button", name="About this chat").click()
     expect(tab.page.get_by_role("menu")).to_be_visible()
 
 
 STATES: dict[str, State] = {
-    state.__name__: state for state in (empty, streaming, asking, failed, renaming)
+    state.__name__: state for state in (empty, streaming, asking, failed, about)
 }
 
 
@@ -120,13 +120,40 @@ def test_all_that_an_answer_can_be_made_of(
     assert findings(tab, axe) == []
 
 
+def chats(tab: Tab) -> None:
+    """The list of chats, which a small screen shows only when asked."""
+    opener = tab.page.get_by_role("button", name="Open the list of chats")
+    if opener.is_visible():
+        opener.click()
+    expect(tab.page.get_by_role("navigation", name="Chats")).to_be_visible()
+
+
+def settings(tab: Tab) -> None:
+    chats(tab)
+    tab.page.get_by_role("button", name="Settings").click()
+    expect(tab.page.get_by_role("menu")).to_be_visible()
+
+
+def shortcuts(tab: Tab) -> None:
+    settings(tab)
+    tab.page.get_by_role("menuitem", name="Keyboard shortcuts").click()
+    expect(tab.page.get_by_role("dialog").last).to_be_visible()
+
+
+def agents(tab: Tab) -> None:
+    tab.page.get_by_role("button", name="Agent: ").click()
+    expect(tab.page.get_by_role("menu")).to_be_visible()
+
+
+MENUS = {menu.__name__: menu for menu in (chats, settings, shortcuts, agents)}
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("button", ["Open the list of chats", "Settings", "Keyboard shortcuts"])
+@pytest.mark.parametrize("menu", MENUS)
 def test_a_menu_that_is_open(
-    demo: LiveServer, open_tab: OpenTab, axe: str, size: str, theme: str, button: str
+    crew: LiveServer, open_tab: OpenTab, axe: str, menu: str, size: str, theme: str
 ) -> None:
-    tab = open_tab(demo, size, theme)
-    found = tab.page.get_by_role("button", name=button)
-    found.click()
+    tab = open_tab(crew, size, theme)
+    MENUS[menu](tab)
     assert findings(tab, axe) == []

@@ -27,23 +27,28 @@ TEXTS: list[str] = [each["text"] for each in json.loads(CORPUS.read_text())]
 SOME = 12
 GROUPS = [TEXTS[at : at + SOME] for at in range(0, len(TEXTS), SOME)]
 
-FORBIDDEN = (
-    "script, iframe, object, embed, style, link, meta, base, form, frame, audio, video, portal"
-)
+FORBIDDEN = "script, iframe, object, embed, style, link, meta, base, frame, audio, video, portal"
 FOUND = """
 (root, forbidden) => {
   const found = [...root.querySelectorAll(forbidden)].map((each) => each.outerHTML);
+  const own = (value) => value.startsWith(location.origin + "/");
   for (const element of root.querySelectorAll("*")) {
     for (const { name, value } of element.attributes) {
-      if (/^(on.*|srcdoc|formaction|xlink:href|ping)$/.test(name)) found.push(name);
-      if (name === "href" && !/^(https?:|mailto:|blob:|\\/|#)/i.test(value)) found.push(value);
-      if (name === "src" && !/^(data:image\\/|blob:)/i.test(value)) found.push(value);
+      if (/^(on.*|srcdoc|action|formaction|xlink:href|ping|srcset)$/.test(name)) found.push(name);
+      if (name === "href" && !/^(https?:|mailto:|blob:|\\/|#)/i.test(value)) {
+        if (!element.hasAttribute("download")) found.push(value);  // what is saved is not opened
+      }
+      if (name === "src" && !/^(data:image\\/|blob:)/i.test(value) && !own(value)) {
+        found.push(value);
+      }
       if (name === "style" && /url\\(|expression/i.test(value)) found.push(value);
     }
   }
   return found;
 }
 """
+NOT_HERE = r"status of 404 .*/(%5C|x\.png)"
+"""A picture that the text says is on this server."""
 
 
 def test_there_is_something_to_be_afraid_of() -> None:
@@ -96,12 +101,15 @@ def chart(text: str) -> dict[str, object]:
 
 
 def assert_harmless(root: Locator) -> None:
-    assert root.evaluate(FOUND, FORBIDDEN) == []
+    found = root.evaluate(FOUND, FORBIDDEN)
+    assert not found, found
 
 
 @pytest.mark.parametrize("group", range(len(GROUPS)))
 def test_what_an_agent_says_is_text(server: LiveServer, watched: Watched, group: int) -> None:
-    tab = Tab(watched(server.url)[0])
+    context, watch = watched(server.url)
+    watch.expect(NOT_HERE)
+    tab = Tab(context)
     script = [step for number, text in enumerate(GROUPS[group]) for step in said(number, text)]
     tab.say(prompt(*script))
     tab.finish()
