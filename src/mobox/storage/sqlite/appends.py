@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from itertools import repeat
 
@@ -120,6 +119,7 @@ FROM json_each(?) AS j WHERE run.n = json_extract(j.value, '$[0]')
 _EVENT = "event (run, last_seq, count, first_id, ts, events)"
 _EVENT_ROW = "(?, ?, ?, ?, ?, CAST(? AS TEXT))"
 _RAW_ROW = "(?, ?, ?, ?, ?)"
+_encode = msgspec.json.Encoder().encode
 _find_decoder = msgspec.json.Decoder(list[_Written])
 
 
@@ -142,7 +142,7 @@ def append_all(
 
 
 def _find(transaction: Transaction, appends: Sequence[Append]) -> dict[RunId, _Written]:
-    names = json.dumps([append.run_id for append in appends])
+    names = _encode([append.run_id for append in appends]).decode()
     ((last_id, found),) = transaction.connection.execute(_FIND, (names,)).fetchall()
     transaction.know_last_id(last_id)
     return {run.id: run for run in _find_decoder.decode(found)}
@@ -186,7 +186,7 @@ class _Bulk:
             (run.n, run.tail_seq, run.raw_lines, run.raw_bytes) for run in self._changed.values()
         ]
         if changed:
-            connection.execute(_ADVANCE, (json.dumps(changed),))
+            connection.execute(_ADVANCE, (_encode(changed).decode(),))
         for run, through in self._full:
             pack(connection, run, through)
 
@@ -196,6 +196,10 @@ def _number(
 ) -> tuple[list[LogEntry], list[Row]]:
     """The entries of a batch, and their rows."""
     first_id = id_ = transaction.take_ids(len(seqs))
+    if len(seqs) == 1:  # as of an agent that thinks
+        [(_, data)], [event] = append.rows, append.events
+        seq = seqs.start
+        return [LogEntry(seq, id_, append.ts, event)], [(run, seq, 1, id_, append.ts, data)]
     rows: list[Row] = []
     last_seq = seqs.start - 1
     for count, data in append.rows:
