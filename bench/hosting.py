@@ -33,6 +33,11 @@ class Hosted:
         tasks = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) * _NS
 
+    def loop_cpu(self) -> float:
+        """Those of its first thread, which has the event loop."""
+        task = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/schedstat")
+        return int(task.read_text().split()[0]) * _NS
+
     def memory(self) -> int:
         """Bytes that it has in memory (RSS)."""
         status = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()

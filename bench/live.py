@@ -28,6 +28,8 @@ class Live:
     """Seconds from when a line was due to when a client had it."""
     busy: float
     """Of one core, by the server."""
+    loop: float
+    """The same of its event loop alone; nearly all of the rest is the thread that writes."""
     cpu: float
     """Seconds of the server's, for an event."""
 
@@ -54,8 +56,10 @@ def read_along(server: Hosted, runs: int, seconds: float, settle: float = SETTLE
             readers.listen_until(start + STAGGER * (number + 1), take)
         readers.listen_until(time.monotonic() + settle, take)
         waited.clear()
-        cpu, start = server.cpu(), time.monotonic()
+        cpu, loop, start = server.cpu(), server.loop_cpu(), time.monotonic()
         readers.listen_until(start + seconds, take)
         took, cpu = time.monotonic() - start, server.cpu() - cpu
+        loop = server.loop_cpu() - loop
     percents = statistics.quantiles(waited, n=100)
-    return Live(len(waited), percents[49], percents[98], cpu / took, cpu / len(waited))
+    p50, p99 = percents[49], percents[98]
+    return Live(len(waited), p50, p99, cpu / took, loop / took, cpu / len(waited))

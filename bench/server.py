@@ -41,7 +41,7 @@ KEEPING_UP = 0.5
 IDLE_CONNECTIONS = 1_000
 STALLED_CLIENTS, STALLED_EVENTS, STALLED_SECONDS = 20, 100_000, 3.0
 AS_AN_AGENT_THINKS, AS_ONE_AHEAD = 1, 64
-"""Lines per read. The first makes a row of each event, which is the worst for those who read."""
+"""Lines per read. The first makes a row of each event at first: the worst for those who read."""
 
 _FASTER = "Times faster than the peer (more is better)"
 _LATE = "From an agent's line to its client (less is better)"
@@ -55,6 +55,7 @@ FIGURES = (
     Figure("live/p50", "200 live runs: median latency", unit="ms", panel=_LATE),
     Figure("live/p99", "200 live runs: p99 latency", unit="ms", at_most=8, panel=_LATE),
     Figure("live/busy", "200 live runs: share of one core", unit="%"),
+    Figure("live/loop", "200 live runs: share of one core, event loop alone", unit="%"),
     Figure("idle", "an idle connection", unit="KB", at_most=12, panel=_IDLE),
     Figure("stalled", "a stalled client", unit="MB", at_most=1, panel=_STALL),
     Figure("us/read", "CPU per event read: Mobox", unit="µs"),
@@ -148,6 +149,7 @@ def _living(data: Path) -> Samples:
         "live/p50": [live.p50 * 1e3],
         "live/p99": [live.p99 * 1e3],
         "live/busy": [live.busy * 100],
+        "live/loop": [live.loop * 100],
         "us/live": [live.cpu * 1e6],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import sys
 import time
@@ -20,6 +21,9 @@ SILENT, TICKING = "silent", "ticking"
 SPACING = 0.02
 """Seconds between two lines."""
 NEVER = float("inf")
+TIMERS = 0.001
+"""The grain of the event loop's timers: a shorter sleep is none, and to ask again is work that no
+agent gives a server."""
 
 CATALOG = Catalog(
     Agent(id=name, name=name, folder=Path(), argv=(sys.executable,)) for name in (SILENT, TICKING)
@@ -55,7 +59,7 @@ class TickingExecution:
         if self._spacing == NEVER:
             await self._ended.wait()
         while seconds > 0 and not self._ended.is_set():  # a timer may be early by a millisecond
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(math.ceil(seconds / TIMERS) * TIMERS)
             seconds = self._due - time.monotonic()
 
     def answer(self, request_id: str, answer: Answer) -> None:

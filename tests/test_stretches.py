@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
+from mobox.errors import ProtocolError
 from mobox.events import Done, Error, Paused, Start, Text, TextDelta
 from mobox.formatters import get_formatter, in_batches
 from mobox.formatters.ai_sdk import AISDKFormatter
@@ -145,6 +146,59 @@ def test_lines_and_values_may_take_turns(lines: list[bytes]) -> None:
         told = by_value.feed(raws)
         assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
     assert mixed.close() == by_value.close()
+
+
+TEXTS: list[dict[str, Any]] = [
+    {"type": "text", "data": {"content": 'é "🙂"\n'}},
+    {"type": "text", "data": {"content": "more"}},
+    {"type": "text", "data": {"content": ""}},
+    {"type": "text", "data": {"content": SHORT * "long "}},
+    {"type": "text", "data": {"content": "s", "scope": ["a"]}},
+    {"type": "text", "data": {"content": "x", "mood": "kind"}},
+    {"type": "text", "data": {"content": "x"}, "at": 7},
+    {"type": "text", "data": {"content": 7}},
+    {"type": "text", "data": {"content": None}},
+    {"type": "text_delta", "data": {"delta": "d"}},
+    {"type": "text_delta", "data": {"delta": "d", "scope": ["a"]}},
+    {"type": "text_delta", "data": {"id": "text_1", "delta": "d"}},
+    {"type": "thinking_delta", "data": {"delta": "d"}},
+]
+ASIDES: list[dict[str, Any]] = [
+    {"type": "text_end", "data": {}},
+    {"type": "thinking", "data": {"content": "hm"}},
+    {"type": "status", "data": {"message": "Looking"}},
+    {"type": "tool_use", "data": {"name": "ls", "input": {}}},
+    {"type": "retract", "data": {"blocks": ["text_1"]}},
+    {"type": "error", "data": {"message": "busy"}},
+    {"type": "paused", "data": {"request_ids": []}},
+    {"type": "done", "data": {"reason": "stop"}},
+]
+tight = st.sampled_from(TEXTS).map(lambda value: json.dumps(value, separators=(",", ":")).encode())
+broken = [b'{"type":"text","data":{"content":"', b'{"type":"text","data":{"content":"\\ud800"}}']
+emitted = st.lists(
+    st.one_of(tight, tight, st.sampled_from([*map(line, TEXTS), *map(line, ASIDES), *broken])),
+    max_size=25,
+)
+
+
+@THOROUGH
+@given(emitted)
+@example([line(ASIDES[1]), line(ASIDES[0]), line(ASIDES[0])])
+def test_emitted_lines_make_the_same_log_by_the_long_way(lines: list[bytes]) -> None:
+    short, long_way, values = Recorder("emitted"), Lifecycle("emitted"), JsonLines()
+    parser = get_parser("emitted")
+    told = [entry.event for text in lines for entry in short.read(text + b"\n")]
+    raws = [raw for text in lines for raw in values.feed(text + b"\n")]
+    assert told == [e for raw in raws for said in parser.feed(raw) for e in long_way._place(said)]
+    assert [entry.event for entry in short.close()] == long_way.close()
+
+
+def test_an_unnamed_word_after_the_end_is_refused() -> None:
+    lifecycle, more = Lifecycle("test"), TextDelta(delta="b")
+    lifecycle.feed_all([more, more])
+    lifecycle.close()
+    with pytest.raises(ProtocolError):
+        lifecycle.feed(more)
 
 
 @THOROUGH

@@ -57,6 +57,8 @@ _E = TypeVar("_E", bound=StreamEvent)
 Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
 """The id and the class of deltas that come one after the other; a call keeps what it heard."""
 NO_STRETCH: Stretch = (None, None, None)
+Unnamed = tuple[type[StreamEvent], tuple[str, ...], str] | None
+"""The class and scope of deltas without an id that follow each other, and the id of their block."""
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -117,6 +119,7 @@ class Lifecycle:
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
         self._stretch = NO_STRETCH
+        self._unnamed: Unnamed = None
 
     def feed(self, event: StreamEvent) -> Events:
         """Take what a parser made; return what goes into the log."""
@@ -131,6 +134,8 @@ class Lifecycle:
                 if heard is not None:
                     heard.append(event.delta)  # type: ignore[attr-defined]
                 log.append(event)
+            elif event.id is None and (named := self._named(event)) is not None:
+                log.append(named)
             else:
                 log += self._place(event)
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
@@ -168,13 +173,23 @@ class Lifecycle:
         A delta of an open block, or of a call under the very id that it is known by, goes into the
         log as it is, and all that it could end, name or make up for the one before it has done.
         """
+        self._unnamed = None
         if self.waiting or self._failed:  # the next word changes that
             return NO_STRETCH
+        is_said = event.id is None and type(event) in _DELTA_OF.values()
+        if is_said and (block := self._blocks.open) is not None:
+            self._unnamed = type(event), block.scope, block.id
         opened = self._open.get(event.id)
         if opened is not None:
             return event.id, opened[0], None
         heard = self._calls.input_of(event.id)
         return (event.id, ToolUseDelta, heard) if heard is not None else NO_STRETCH
+
+    def _named(self, event: StreamEvent) -> StreamEvent | None:
+        """`event` as it goes into the log, if it says more of the block without a name."""
+        if self._unnamed is None or (type(event), event.scope) != self._unnamed[:2]:
+            return None
+        return replace(event, id=self._unnamed[2])
 
     def close(self, done: Done | None = None) -> Events:
         """The input ended; return what closes the run. `done` overrules what the agent proposed."""
@@ -182,7 +197,7 @@ class Lifecycle:
             return []
         events = self._log(self._end_all(done or self._own_end()))
         self.ended = True
-        self._stretch = NO_STRETCH
+        self._stretch, self._unnamed = NO_STRETCH, None
         return events
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:

@@ -369,6 +369,24 @@ class StorageConformance:
             assert page == written[after : after + len(page)]
 
     @scenario
+    async def test_a_log_that_was_written_word_by_word_is_read_as_it_was_written(
+        self, store: Storage
+    ) -> None:
+        both = [await begin(store, submit(chat_id=name)) for name in ("a", "b")]
+        written: dict[RunId, list[LogEntry]] = {run.id: [] for run in both}
+        for n in range(600):
+            said, ts = words(*[f'"{n}],[é'] * (3 if n % 50 == 0 else 1)), n if n % 7 else None
+            for run in both:
+                written[run.id] += await store.append(run.id, run.epoch, said, ts)
+        for run in both:
+            written[run.id] += await say(store, run, DONE)
+            whole = written[run.id]
+            assert await collect(store.follow(run.id)) == whole
+            for after in range(0, len(whole), 41):
+                assert await collect(store.follow(run.id, after)) == whole[after:]
+                assert await store.read(run.id, after, 1) == whole[after : after + 1]
+
+    @scenario
     async def test_a_cursor_that_is_no_place_is_refused(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING)

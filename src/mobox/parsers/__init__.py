@@ -27,7 +27,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
 )
-from mobox.parsers.emitted import EmittedLines
+from mobox.parsers.emitted import EmittedLines, plain_text
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
@@ -84,6 +84,8 @@ class EventParser:
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
         """`feed` for a line of JSON text. A framework that streams may decode it in its own way."""
+        if (text := plain_text(line)) is not None:
+            return [TextDelta(delta=text)]
         try:
             return self.feed(json_text.decode(line))
         except NotJson as problem:

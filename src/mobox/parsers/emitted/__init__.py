@@ -13,5 +13,6 @@ Rule 6: a thought that a call and a line of its own tell is told once, whichever
 """
 
 from mobox.parsers.emitted.reader import EmittedLines
+from mobox.parsers.emitted.short import plain_text
 
-__all__ = ["EmittedLines"]
+__all__ = ["EmittedLines", "plain_text"]

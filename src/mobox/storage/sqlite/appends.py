@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from itertools import repeat
 
@@ -14,6 +13,7 @@ from mobox.errors import Fenced, RunActive, RunNotFound
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.log import Position, RawLine, Run, RunId, Status, keep_raw, status_after
 from mobox.storage.runs import after_events, in_next_leg
+from mobox.storage.sqlite.packing import boundary, pack
 from mobox.storage.sqlite.rows import Row, encode_events, find_run, insert_many, save_run
 from mobox.storage.sqlite.transaction import LAST_ID, Transaction
 
@@ -116,8 +116,10 @@ UPDATE run SET
     raw_bytes = json_extract(j.value, '$[3]')
 FROM json_each(?) AS j WHERE run.n = json_extract(j.value, '$[0]')
 """
+_EVENT = "event (run, last_seq, count, first_id, ts, events)"
 _EVENT_ROW = "(?, ?, ?, ?, ?, CAST(? AS TEXT))"
 _RAW_ROW = "(?, ?, ?, ?, ?)"
+_encode = msgspec.json.Encoder().encode
 _find_decoder = msgspec.json.Decoder(list[_Written])
 
 
@@ -140,7 +142,7 @@ def append_all(
 
 
 def _find(transaction: Transaction, appends: Sequence[Append]) -> dict[RunId, _Written]:
-    names = json.dumps([append.run_id for append in appends])
+    names = _encode([append.run_id for append in appends]).decode()
     ((last_id, found),) = transaction.connection.execute(_FIND, (names,)).fetchall()
     transaction.know_last_id(last_id)
     return {run.id: run for run in _find_decoder.decode(found)}
@@ -155,6 +157,7 @@ class _Bulk:
         self._changed: dict[int, _Written] = {}
         self._events: list[Row] = []
         self._raw: list[Row] = []
+        self._full: list[tuple[int, int]] = []
 
     def append(self, append: Append) -> Outcome:
         run = self._written.get(append.run_id)
@@ -170,18 +173,22 @@ class _Bulk:
             )
             self._raw += raw
         run.tail_seq += len(append.events)
+        if (through := boundary(seqs.start - 1, run.tail_seq)) is not None:
+            self._full.append((run.n, through))
         self._changed[run.n] = run
         return Appended(run.id, Position(run.tail_seq, "running"), entries, append.size)
 
     def write(self) -> None:
         connection = self._transaction.connection
-        insert_many(connection, "event", _EVENT_ROW, self._events)
+        insert_many(connection, _EVENT, _EVENT_ROW, self._events)
         insert_many(connection, "raw", _RAW_ROW, self._raw)
         changed = [
             (run.n, run.tail_seq, run.raw_lines, run.raw_bytes) for run in self._changed.values()
         ]
         if changed:
-            connection.execute(_ADVANCE, (json.dumps(changed),))
+            connection.execute(_ADVANCE, (_encode(changed).decode(),))
+        for run, through in self._full:
+            pack(connection, run, through)
 
 
 def _number(
@@ -189,6 +196,10 @@ def _number(
 ) -> tuple[list[LogEntry], list[Row]]:
     """The entries of a batch, and their rows."""
     first_id = id_ = transaction.take_ids(len(seqs))
+    if len(seqs) == 1:  # as of an agent that thinks
+        [(_, data)], [event] = append.rows, append.events
+        seq = seqs.start
+        return [LogEntry(seq, id_, append.ts, event)], [(run, seq, 1, id_, append.ts, data)]
     rows: list[Row] = []
     last_seq = seqs.start - 1
     for count, data in append.rows:
@@ -233,7 +244,7 @@ def _append_as(
     seqs = range(before.tail_seq + 1, run.tail_seq + 1)
     entries, events = _number(transaction, append, n, seqs)
     raw, (lines, size) = _raw_rows(transaction, append, n, seqs, (run.raw_lines, run.raw_bytes))
-    insert_many(connection, "event", _EVENT_ROW, events)
+    insert_many(connection, _EVENT, _EVENT_ROW, events)
     insert_many(connection, "raw", _RAW_ROW, raw)
     run = replace(run, raw_lines=lines, raw_bytes=size)
     save_run(connection, n, run)

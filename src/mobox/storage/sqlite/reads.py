@@ -89,9 +89,10 @@ WITH
     )
 SELECT
     (SELECT tail_seq FROM found), max(last_seq), json_group_array(count),
-    json_group_array(first_id), json_group_array(ts), CAST(group_concat(events, ',') AS BLOB)
+    json_group_array(ifnull(ids, first_id)), json_group_array(ifnull(times, ts)),
+    CAST(group_concat(events, ',') AS BLOB)
 FROM (
-    SELECT last_seq, count, first_id, ts, events FROM event
+    SELECT last_seq, count, first_id, ts, events, ids, times FROM event
     WHERE {_AHEAD} AND last_seq <= (
         SELECT max(next.seq, min(:after + :limit, ifnull(big.seq, :most))) FROM next, big
     )

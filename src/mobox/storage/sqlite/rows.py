@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain, repeat
-from operator import add
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -25,6 +24,7 @@ __all__ = [
     "entries_of",
     "find_run",
     "insert_many",
+    "numbers_of",
     "run_of",
     "save_run",
 ]
@@ -99,7 +99,7 @@ def _insert(into: str, form: str, size: int) -> str:
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[AnyEvent]]).decode
 _decode_raw = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
-_decode_numbers: Callable[[str], Any] = msgspec.json.decode
+_decode_json: Callable[[str], Any] = msgspec.json.decode
 
 
 def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
@@ -108,18 +108,24 @@ def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
     return [(len(row), _encode(row)) for row in rows]
 
 
-def entries_of(
-    last_seq: int, counts: str, first_ids: str, times: str, data: bytes
-) -> list[LogEntry]:
+def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> list[LogEntry]:
     """The entries of rows that follow each other, told as lists: one decoding for all of them."""
     events = _events_of(b"[%b]" % data)
-    ids, moments = _decode_numbers(first_ids), _decode_numbers(times)
-    if len(ids) < len(events):
-        in_each = _decode_numbers(counts)
-        ids = chain.from_iterable(map(range, ids, map(add, ids, in_each)))
-        moments = chain.from_iterable(map(repeat, moments, in_each))
     seqs = range(last_seq - len(events) + 1, last_seq + 1)
-    return list(map(LogEntry, seqs, ids, moments, events))
+    return list(map(LogEntry, seqs, *numbers_of(counts, ids, times), events))
+
+
+def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int | None]]:
+    """The id and the time of each event: of rows that have the first, or, where packed, all."""
+    numbers, moments = _decode_json(ids), _decode_json(times)
+    in_each: list[int] = _decode_json(counts)
+    for row in reversed([row for row, count in enumerate(in_each) if count > 1]):
+        number, moment, count = numbers[row], moments[row], in_each[row]
+        is_packed = type(number) is str
+        every = _decode_json(f"[{number}]") if is_packed else range(number, number + count)
+        numbers[row : row + 1] = every
+        moments[row : row + 1] = _decode_json(f"[{moment}]") if is_packed else [moment] * count
+    return numbers, moments
 
 
 def _events_of(rows: bytes) -> list[StreamEvent]:

@@ -1,0 +1,52 @@
+"""Rows of a log made one: whoever reads a log later pays for its rows more than for its events.
+
+An agent that is read line by line leaves a row for each event. When a run has passed a multiple of
+`PACKED` events, the rows up to there become one, in the transaction that passed it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from mobox.storage.sqlite.rows import numbers_of
+
+__all__ = ["PACKED", "boundary", "pack"]
+
+PACKED = 256
+"""As many events as a long append puts into a row."""
+_LEAST_ROWS = 16  # fewer are not worth it
+
+_SPAN = "run = ? AND last_seq > ? AND last_seq <= ?"
+_FIND = f"""
+SELECT max(last_seq), json_group_array(count), json_group_array(ifnull(ids, first_id)),
+    json_group_array(ifnull(times, ts)),
+    '[' || group_concat(substr(events, 2, length(events) - 2), ',') || ']'
+FROM (SELECT * FROM event WHERE {_SPAN} ORDER BY last_seq)
+HAVING count(*) >= {_LEAST_ROWS} AND sum(length(events)) <= 512 * sum(count)
+"""
+_DELETE = f"DELETE FROM event WHERE {_SPAN}"
+_ADD = "INSERT INTO event VALUES (?, ?, ?, ?, NULL, ?, ?, ?)"
+
+
+def boundary(before: int, after: int) -> int | None:
+    """The number of the event up to which a log can be packed that has grown by a few."""
+    passed = after - after % PACKED
+    return passed if before < passed and after - before < PACKED else None
+
+
+def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
+    """Make one row of the last ones up to `through`, unless they are few, or big."""
+    span = (run, through - PACKED, through)
+    found = connection.execute(_FIND, span).fetchone()
+    if found is None:
+        return
+    last_seq, *numbers, events = found
+    ids, times = numbers_of(*numbers)
+    connection.execute(_DELETE, span)
+    row = (run, last_seq, len(ids), ids[0], events, _list(ids), _list(times))
+    connection.execute(_ADD, row)
+
+
+def _list(numbers: Sequence[int | None]) -> str:
+    return ",".join("null" if number is None else str(number) for number in numbers)
