@@ -1,51 +1,21 @@
-import type { UIMessage } from "ai";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Conversation } from "@/chat/conversation";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { announce } from "@/state/tabs";
 import {
-  type Asked,
-  agent,
-  chat,
-  ENDS,
-  json,
-  Network,
-  refusal,
-  Stream,
-  says,
-  user,
-} from "@/testing/server";
+  answers,
+  life,
+  open,
+  running,
+  texts,
+  until,
+  waiting,
+  whenIdle,
+} from "@/testing/conversation";
+import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
 
 let network: Network;
-let close: () => void = () => {};
 beforeEach(() => {
   network = new Network();
 });
-afterEach(() => {
-  close();
-  vi.useRealTimers();
-});
-
-function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
-  const conversation = new Conversation("c1", isNew, {
-    agent: () => "demo",
-    onBegun: hooks.onBegun ?? (() => {}),
-    onLife: () => {},
-  });
-  close = conversation.open();
-  return conversation;
-}
-
-const textOf = (message: UIMessage | undefined) =>
-  message?.parts.map((part) => ("text" in part ? part.text : part.type)).join("");
-const texts = ({ chat: { messages } }: Conversation) => messages.map(textOf);
-const life = (conversation: Conversation) => conversation.state.get().life;
-const until = (check: () => void) => vi.waitFor(check, { timeout: 4_000, interval: 10 });
-const whenIdle = (conversation: Conversation) =>
-  until(() => expect(life(conversation)).toBe("idle"));
-
-const answers = (text: string) => () => new Stream().say(...says(text), ...ENDS).end();
-const running = { activeRun: { id: "run_1", status: "running", agent: "demo" } };
-const waiting = { activeRun: { id: "run_1", status: "waiting", agent: "demo" } };
 
 describe("a chat that is opened", () => {
   it("shows its last messages and what is before them", async () => {
@@ -193,148 +163,6 @@ describe("a message that is sent", () => {
   });
 });
 
-describe("a connection that breaks", () => {
-  it("is made again until the message is whole, which is never doubled", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
-    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], running)));
-    let tries = 0;
-    network.on("GET api/chat/c1/stream", () =>
-      tries++ === 0 ? new Stream().say(...says("Hello th")).cut() : answers("Hello there")(),
-    );
-    const conversation = open(true);
-    conversation.send("Hi");
-    await until(() => expect(conversation.state.get().connection).toBe("lost"));
-    expect(life(conversation)).toBe("working");
-    await whenIdle(conversation);
-    expect(texts(conversation)).toEqual(["Hi", "Hello there"]);
-    expect(tries).toBe(2);
-    expect(conversation.state.get()).toMatchObject({ connection: "ok", refused: undefined });
-  });
-
-  it("is tried less and less often, and at once when the network is back", async () => {
-    vi.useFakeTimers();
-    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
-    const conversation = open(true);
-    conversation.send("Hi");
-    await vi.advanceTimersByTimeAsync(10);
-    network.isDown = true;
-    const tries = () => network.to("GET api/chats/c1").length;
-    await vi.advanceTimersByTimeAsync(500);
-    expect(tries()).toBe(1);
-    await vi.advanceTimersByTimeAsync(900);
-    expect(tries()).toBe(1);
-    await vi.advanceTimersByTimeAsync(200);
-    expect(tries()).toBe(2);
-    await vi.advanceTimersByTimeAsync(60_000);
-    const before = tries();
-    expect(before).toBeLessThan(14);
-    network.isDown = false;
-    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hello")])));
-    window.dispatchEvent(new Event("online"));
-    await vi.advanceTimersByTimeAsync(10);
-    expect(tries()).toBe(before + 1);
-    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
-    expect(life(conversation)).toBe("idle");
-  });
-
-  it("shows what was stored where the run has ended meanwhile", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
-    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hello")])));
-    const conversation = open(true);
-    conversation.send("Hi");
-    await whenIdle(conversation);
-    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
-    expect(network.to("GET api/chat/c1/stream")).toEqual([]);
-  });
-});
-
-describe("a run that fails", () => {
-  it("says so in its message, and nothing else complains", async () => {
-    const metadata = { reason: "error", error: "It broke." };
-    network.on("POST api/chat", () =>
-      new Stream()
-        .say(...says("Hel"))
-        .say({ type: "message-metadata", messageMetadata: metadata })
-        .say({ type: "error", errorText: "It broke." })
-        .say({ type: "finish", finishReason: "error" })
-        .end(),
-    );
-    const conversation = open(true);
-    conversation.send("Hi");
-    await whenIdle(conversation);
-    expect(conversation.chat.lastMessage?.metadata).toEqual(metadata);
-    expect(conversation.state.get().refused).toBeUndefined();
-  });
-
-  it("is told beside its message where that does not say it", async () => {
-    network.on("POST api/chat", () =>
-      new Stream()
-        .say(...says("Hel"))
-        .say({ type: "no-such-chunk" })
-        .end(),
-    );
-    const conversation = open(true);
-    conversation.send("Hi");
-    await whenIdle(conversation);
-    expect(conversation.state.get().refused?.message).toMatch(/validation/i);
-  });
-});
-
-describe("stopping", () => {
-  it("ends the run by its name; the stream says how it ended", async () => {
-    const stream = new Stream();
-    network.on("POST api/chat", () => stream.response);
-    network.on("POST api/chat/c1/stop", () => {
-      stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
-      stream.say({ type: "abort", reason: "cancelled" }).end();
-      return json({ runId: "run_1", status: "running" }, 202);
-    });
-    const conversation = open(true);
-    conversation.send("Hi");
-    stream.say(...says("Hel"));
-    await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
-    void conversation.stop();
-    await whenIdle(conversation);
-    expect(network.to("POST api/chat/c1/stop")[0]?.body).toEqual({ runId: "run_1" });
-    expect(texts(conversation)).toEqual(["Hi", "Hel"]);
-    expect(network.to("GET api/chats/c1")).toEqual([]);
-  });
-
-  it("asks the server how the chat stands where the stream does not end", async () => {
-    vi.useFakeTimers();
-    const asked: Asked[] = [];
-    network.on("POST api/chat", (request) => {
-      asked.push(request);
-      return new Stream(request).say(...says("Hel")).response;
-    });
-    network.on("POST api/chat/c1/stop", () => json({ runId: "run_1", status: "running" }, 202));
-    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hel")])));
-    const conversation = open(true);
-    conversation.send("Hi");
-    await vi.advanceTimersByTimeAsync(100);
-    void conversation.stop();
-    await vi.advanceTimersByTimeAsync(4_900);
-    expect(life(conversation)).toBe("working");
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(life(conversation)).toBe("idle");
-    expect(asked[0]?.signal?.aborted).toBe(true);
-  });
-
-  it("gives back what was not sent yet", async () => {
-    network.isDown = true;
-    const conversation = open(true);
-    conversation.send("Hi");
-    await until(() => expect(conversation.state.get().connection).toBe("lost"));
-    await conversation.stop();
-    expect(conversation.state.get()).toMatchObject({
-      life: "idle",
-      connection: "ok",
-      givenBack: { text: "Hi" },
-    });
-    expect(texts(conversation)).toEqual([]);
-  });
-});
-
 describe("a question", () => {
   const asks = (stream: Stream) =>
     stream
@@ -447,4 +275,21 @@ describe("another tab", () => {
     document.dispatchEvent(new Event("visibilitychange"));
     await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
   });
+});
+
+it("looks again where another tab asked something while the last answer was read here", async () => {
+  const stream = new Stream();
+  network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
+  network.on("GET api/chat/c1/stream", () => stream.response);
+  const conversation = open();
+  stream.say(...says("first"));
+  await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
+  announce({ about: "turn", chat: "c1" });
+  const stored = [user("m1", "one"), agent("run_1", "first"), user("m2", "two")];
+  const next = { activeRun: { id: "run_2", status: "running", agent: "demo" } };
+  network.on("GET api/chats/c1", () => json(chat(stored, next)));
+  const second = new Stream().say(...says("second", "run_2"), ...ENDS);
+  network.on("GET api/chat/c1/stream", () => second.end());
+  stream.say(...ENDS).end();
+  await until(() => expect(texts(conversation)).toEqual(["one", "first", "two", "second"]));
 });
