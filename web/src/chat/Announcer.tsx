@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
-import type { ConversationState } from "@/chat/conversation";
 import type { Ending } from "@/chat/history";
+import type { Life } from "@/chat/life";
 import { strings } from "@/strings";
 
 const { says } = strings.chat;
 
 interface AnnouncerProps {
-  life: ConversationState["life"];
+  life: Life;
   ending: Ending | undefined;
 }
 
@@ -26,7 +26,7 @@ export function Announcer({ life, ending }: AnnouncerProps) {
   );
 }
 
-export function wordsFor(life: AnnouncerProps["life"], ending: Ending | undefined): string {
+export function wordsFor(life: Life, ending: Ending | undefined): string {
   if (life !== "idle") return says[life];
   if (ending?.error !== undefined) return says.failed;
   return ending?.reason === "cancelled" ? says.stopped : says.finished;

@@ -1,5 +1,6 @@
 import { ArrowUp, Square } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import type { Life } from "@/chat/life";
 import { useDraft } from "@/state/drafts";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
@@ -9,7 +10,7 @@ const TALLEST = 160;
 interface ComposerProps {
   chat: string;
   agent: string;
-  life: "idle" | "working" | "waiting";
+  life: Life;
   /** The chat is not here yet. */
   disabled?: boolean;
   /** What was not sent: it is the draft again. */

@@ -35,8 +35,11 @@ function Field({ title, onEdit, onSave }: Omit<TitleFieldProps, "editable" | "ed
     const timer = setTimeout(() => field.current?.select(), 0);
     return () => clearTimeout(timer);
   }, []);
+  const isOver = useRef(false);
   const end = (keep: boolean) => {
     const next = text.trim();
+    if (isOver.current) return; // the field also loses the focus when it goes
+    isOver.current = true;
     onEdit(false);
     if (keep && next && next !== title) onSave(next);
   };

@@ -4,6 +4,7 @@ import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun }
 import { type Failure, failureOf } from "@/chat/failure";
 import { asksByTool, endingOf, isAnswered, merge, reachesFurther } from "@/chat/history";
 import { newId } from "@/chat/ids";
+import { type ConversationState, fresh, type Hooks } from "@/chat/life";
 import { pause } from "@/chat/pause";
 import { MoboxTransport } from "@/chat/transport";
 import { Store } from "@/state/store";
@@ -17,35 +18,10 @@ const STOPPING = 5_000;
 const CATCHING_UP = 2_000;
 /** Between two looks at a run whose response ended though it goes on. */
 const BETWEEN = 300;
+/** A connection that held for so long was a good one: if it breaks, that is a new story. */
+const STEADY = 10_000;
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 8_000;
-
-export interface ConversationState {
-  /** Of what is stored: `missing` is a chat that nobody knows (any more). */
-  phase: "loading" | "ready" | "missing" | "unreadable";
-  /** Of the run: `waiting` for the person's answer. */
-  life: "idle" | "working" | "waiting";
-  connection: "ok" | "lost";
-  title?: string;
-  /** Who answered last. */
-  agent?: string;
-  before?: string | null;
-  loadingOlder: boolean;
-  /** A message that is here is read once more: until that has caught up, it is shown as it was. */
-  replaying: boolean;
-  /** What the server said no to, in its words. */
-  refused?: { message: string; again?: () => void };
-  /** What was not sent, for the composer. */
-  givenBack?: { text: string };
-}
-
-interface Hooks {
-  agent: () => string | undefined;
-  /** A turn of this chat was taken by the server. */
-  onBegun: () => void;
-  /** A run of this chat began or is over. */
-  onLife: (life: ConversationState["life"]) => void;
-}
 
 /** Something the person did, until the server has it. */
 interface Unsent {
@@ -72,6 +48,8 @@ export class Conversation {
   #attempt = 0;
   #runId: string | undefined;
   #unsent: Unsent | undefined;
+  /** Something happened elsewhere while a run was read here. */
+  #isStale = false;
 
   constructor(
     readonly id: string,
@@ -79,13 +57,7 @@ export class Conversation {
     hooks: Hooks,
   ) {
     this.#hooks = hooks;
-    this.state = new Store<ConversationState>({
-      phase: isNew ? "ready" : "loading",
-      life: "idle",
-      connection: "ok",
-      loadingOlder: false,
-      replaying: false,
-    });
+    this.state = new Store(fresh(isNew));
     this.chat = new Chat<UIMessage>({
       id,
       generateId: newId,
@@ -238,8 +210,10 @@ export class Conversation {
   async #follow(request: () => Promise<void>): Promise<void> {
     const { signal } = this.#session;
     const turn = ++this.#turn;
+    const since = Date.now();
     await request();
     if (signal.aborted || turn !== this.#turn) return;
+    if (Date.now() - since > STEADY) this.#attempt = 0;
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
     else if (endingOf(this.chat.lastMessage)) this.#rest();
     else await this.#sync();
@@ -321,6 +295,9 @@ export class Conversation {
     this.state.set({ connection: "ok" });
     if (this.state.get().life !== "idle") tell({ about: "end", chat: this.id });
     this.#live("idle");
+    if (!this.#isStale) return;
+    this.#isStale = false;
+    void this.#sync();
   }
 
   #live(life: ConversationState["life"]): void {
@@ -382,8 +359,8 @@ export class Conversation {
   #refresh(anew = false): void {
     const { phase, life, connection } = this.state.get();
     const isNew = phase === "ready" && this.chat.messages.length === 0;
-    if (phase === "ready" && life !== "working" && connection === "ok" && !isNew) {
-      void this.#sync(anew);
-    }
+    if (phase !== "ready" || isNew) return;
+    if (life === "working" || connection === "lost") this.#isStale ||= anew;
+    else void this.#sync(anew);
   }
 }

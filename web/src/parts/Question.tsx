@@ -1,13 +1,13 @@
 import { ExternalLink, MessageCircleQuestionMark, Send } from "lucide-react";
 import { type FormEvent, useMemo, useState } from "react";
-import { Json } from "@/content/Json";
 import { linkTarget } from "@/content/urls";
+import { Answered } from "@/parts/Answered";
 import { Asking, Choice, Row } from "@/parts/Approval";
 import type { RequestBlock } from "@/parts/blocks";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
 import { type Outcome, useSending } from "@/parts/useSending";
-import { fieldsOf, isFields, textOf } from "@/parts/wire";
+import { fieldsOf, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -142,62 +142,5 @@ function Finished({ onAnswer }: { onAnswer: () => Outcome }) {
         {words.finishedLink}
       </Button>
     </Row>
-  );
-}
-
-const OUTCOMES: Record<string, string> = {
-  approved: words.approved,
-  denied: words.denied,
-  cancelled: words.cancelled,
-};
-
-function Answered({ block: { prompt, options, answer } }: { block: RequestBlock }) {
-  const [first, ...others] = formOf({ options }).fields.map((field) => field.label);
-  const title = prompt ?? ((others.length === 0 && first) || words.question);
-  return (
-    <div className="rounded-block border bg-ground px-3 py-2.5 text-block">
-      <p className="flex items-start gap-2">
-        <MessageCircleQuestionMark aria-hidden className="mt-[3px] size-4 shrink-0 text-ink-2" />
-        <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
-      </p>
-      <div className="mt-1 pl-6 text-ink-2">
-        {answer
-          ? (OUTCOMES[answer.decision] ?? <Said value={answer.value} asked={title} />)
-          : words.unanswered}
-      </div>
-    </div>
-  );
-}
-
-function Said({ value, asked }: { value: unknown; asked: string }) {
-  const answers = fieldsOf(value).answers ?? value;
-  if (answers === undefined || answers === null) return words.answered;
-  if (!isFields(answers))
-    return typeof answers === "object" ? (
-      <Json value={answers} />
-    ) : (
-      <Words text={String(answers)} />
-    );
-  const known = answers[asked];
-  if (typeof known === "string") return <Words text={known} />;
-  return (
-    <dl>
-      {Object.entries(answers).map(([question, said]) => (
-        <div key={question} className="flex flex-wrap gap-x-2">
-          <dt>{question}</dt>
-          <dd className="font-medium text-ink">
-            {typeof said === "object" ? JSON.stringify(said) : String(said)}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function Words({ text }: { text: string }) {
-  return (
-    <p className="break-words whitespace-pre-wrap">
-      {words.answeredWith}: <span className="font-medium text-ink">{text}</span>
-    </p>
   );
 }

@@ -81,16 +81,11 @@ function Label({ block: { active, durationMs }, look }: { block: ReasoningBlock;
   );
 }
 
-/** Lines of a log, as they were printed. */
+/** Lines of a log, as they were printed. One element: a log may have thousands of them. */
 function Lines({ text }: { text: string }) {
   return (
-    <div className="space-y-0.5 px-3 pb-3 font-mono text-mono text-ink-2">
-      {text.split("\n").map((line, number) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a log only grows
-        <div key={number} className="min-h-[1lh] whitespace-pre-wrap break-words">
-          {line}
-        </div>
-      ))}
+    <div className="px-3 pb-3 font-mono text-mono leading-[1.7] break-words whitespace-pre-wrap text-ink-2">
+      {text}
     </div>
   );
 }

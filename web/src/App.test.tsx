@@ -1,0 +1,206 @@
+import { configure, render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { App } from "@/App";
+import { agents } from "@/state/agents";
+import { asInBrowser } from "@/testing/browser";
+import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
+
+// The whole page: on a busy machine it takes its time.
+configure({ asyncUtilTimeout: 5_000 });
+vi.setConfig({ testTimeout: 30_000 });
+
+const DEMO = { id: "demo", name: "Demo", description: "Shows things." };
+const WRITER = { id: "writer", name: "Writer", description: "Writes." };
+
+let network: Network;
+let stored: { id: string; title: string; createdAt: number; updatedAt: number }[];
+
+beforeEach(async () => {
+  asInBrowser();
+  const base = document.createElement("base");
+  base.href = "/";
+  document.head.replaceChildren(base);
+  stored = [];
+  network = new Network()
+    .on("GET api/agents", () => json({ agents: [DEMO] }))
+    .on("GET api/chats", ({ query }) => {
+      const found = stored.filter(({ title }) => title.includes(query.get("query") ?? ""));
+      return json({ chats: found, before: null });
+    });
+  await agents.load();
+});
+
+const row = (id: string, title: string) => ({ id, title, createdAt: 1, updatedAt: Date.now() });
+const field = () => screen.getByRole("textbox", { name: "Your message" });
+const sidebar = () => within(screen.getByRole("navigation", { name: "Chats" }));
+const log = async () => within(await screen.findByRole("log"));
+
+async function open(path: string) {
+  history.replaceState(null, "", path);
+  const shown = render(<App />);
+  await waitFor(() => expect(network.to("GET api/chats").length).toBeGreaterThan(0));
+  return shown;
+}
+
+describe("the page", () => {
+  it("sends a first message, shows the answer, and has an address and a title then", async () => {
+    network.on("POST api/chat", ({ body }) => {
+      stored = [row(body.id, "Hi there")];
+      return new Stream().say(...says("Hello"), ...ENDS).end();
+    });
+    await open("/");
+    await userEvent.type(field(), "Hi there{Enter}");
+    expect(await (await log()).findByText("Hello")).toBeTruthy();
+    await waitFor(() => expect(document.title).toBe("Hi there · Mobox"));
+    const [row1] = stored;
+    expect(location.pathname).toBe(`/chat/${row1?.id}`);
+    const link = await sidebar().findByRole("link", { name: /Hi there/ });
+    expect(link.getAttribute("aria-current")).toBe("page");
+  });
+
+  it("does not move to an address that the server does not know", async () => {
+    network.on("POST api/chat", () => refusal(429, "too_many_runs", "Too many runs go on."));
+    await open("/");
+    await userEvent.type(field(), "Hi{Enter}");
+    expect((await screen.findByRole("alert")).textContent).toContain("Too many runs go on.");
+    expect(location.pathname).toBe("/");
+    expect(field()).toHaveProperty("value", "Hi");
+  });
+
+  it("offers commands of the demo agent, and sends what is chosen", async () => {
+    network.on("POST api/chat", () => new Stream().say(...says("All."), ...ENDS).end());
+    await open("/");
+    await userEvent.click(await screen.findByRole("button", { name: "Show every event type" }));
+    await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
+    const body = network.to("POST api/chat")[0]?.body;
+    expect(body).toMatchObject({ agent: "demo", message: { parts: [{ text: "all" }] } });
+  });
+
+  it("shows a chat that was, and says in its log nothing by itself", async () => {
+    stored = [row("c1", "A chat")];
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+    await open("/chat/c1");
+    expect(await screen.findByText("first")).toBeTruthy();
+    expect(screen.getByRole("log").getAttribute("aria-live")).toBe("off");
+    expect(screen.getByRole("heading", { level: 1 }).textContent).toBe("A chat");
+  });
+
+  it("says kindly that a chat is not there, and leads back", async () => {
+    await open("/chat/nope");
+    expect(await screen.findByText("This chat is not here")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Begin a new chat" }));
+    expect(location.pathname).toBe("/");
+    expect(await screen.findByText("What should the agent do?")).toBeTruthy();
+  });
+
+  it("follows the browser's way back", async () => {
+    stored = [row("c1", "A chat")];
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+    await open("/");
+    await userEvent.click(await sidebar().findByRole("link", { name: "A chat" }));
+    expect(await screen.findByText("first")).toBeTruthy();
+    history.back();
+    expect(await screen.findByText("What should the agent do?")).toBeTruthy();
+  });
+});
+
+describe("the sidebar", () => {
+  beforeEach(() => {
+    stored = [row("c1", "Apples"), row("c2", "Pears")];
+  });
+
+  it("finds chats once the person has stopped typing, and says if there are none", async () => {
+    await open("/");
+    await sidebar().findByText("Apples");
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await waitFor(() =>
+      expect(document.activeElement).toBe(screen.getByRole("textbox", { name: "Search chats" })),
+    );
+    await userEvent.keyboard("Pea");
+    await waitFor(() => expect(sidebar().queryByText("Apples")).toBeNull());
+    expect(sidebar().getByText("Pears")).toBeTruthy();
+    await userEvent.keyboard("nuts");
+    expect(await sidebar().findByText("No chat has “Peanuts” in it.")).toBeTruthy();
+    await userEvent.keyboard("{Escape}");
+    expect(await sidebar().findByText("Apples")).toBeTruthy();
+  });
+
+  it("asks before it deletes, and leaves the chat that is gone", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], { title: "Apples" })));
+    network.on("DELETE api/chats/c1", () => {
+      stored = [row("c2", "Pears")];
+      return new Response(null, { status: 204 });
+    });
+    await open("/chat/c1");
+    await userEvent.click(await sidebar().findByRole("button", { name: "More about “Apples”" }));
+    await userEvent.click(await screen.findByRole("menuitem", { name: "Delete" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(network.to("DELETE api/chats/c1")).toHaveLength(0);
+    await userEvent.click(dialog.getByRole("button", { name: "Delete" }));
+    await waitFor(() => expect(location.pathname).toBe("/"));
+    expect(sidebar().queryByText("Apples")).toBeNull();
+  });
+
+  it("renames a chat", async () => {
+    network.on("PATCH api/chats/c2", ({ body }) => {
+      stored = [row("c1", "Apples"), row("c2", body.title)];
+      return json(row("c2", body.title));
+    });
+    await open("/");
+    await userEvent.click(await sidebar().findByRole("button", { name: "More about “Pears”" }));
+    await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
+    const title = await screen.findByRole("textbox", { name: "Title" });
+    await userEvent.clear(title);
+    await userEvent.type(title, "Plums{Enter}");
+    expect(await sidebar().findByText("Plums")).toBeTruthy();
+  });
+});
+
+describe("settings", () => {
+  it("change the colours at once, and are remembered as theme.js reads them", async () => {
+    await open("/");
+    await userEvent.click(screen.getByRole("button", { name: "Settings" }));
+    await userEvent.click(await screen.findByRole("menuitemradio", { name: "Dark" }));
+    expect(document.documentElement.classList.contains("dark")).toBe(true);
+    expect(localStorage.getItem("mobox:theme")).toBe('"dark"');
+  });
+
+  it("say that demo mode is on where there is nobody else", async () => {
+    await open("/");
+    await userEvent.click(screen.getByRole("button", { name: "Settings" }));
+    const demo = await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ });
+    expect(demo.getAttribute("aria-checked")).toBe("true");
+    expect(demo.getAttribute("aria-disabled")).toBe("true");
+  });
+
+  it("send new turns to the demo agent in demo mode, to the chosen one else", async () => {
+    network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
+    network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
+    await agents.load();
+    await open("/");
+    await userEvent.click(screen.getByRole("button", { name: "Settings" }));
+    await userEvent.click(await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ }));
+    await userEvent.keyboard("{Escape}");
+    expect(localStorage.getItem("app-mode")).toContain("demo");
+    expect(screen.getAllByText("Demo").length).toBeGreaterThan(1);
+    await userEvent.type(field(), "one{Enter}");
+    await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
+    await screen.findByRole("button", { name: "Send" });
+    await userEvent.click(screen.getByRole("button", { name: "Agent: Demo" }));
+    await userEvent.click(await screen.findByRole("menuitemradio", { name: /Writer/ }));
+    expect(localStorage.getItem("app-mode")).toContain("live");
+    await userEvent.type(field(), "two{Enter}");
+    await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(2));
+    expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["demo", "writer"]);
+  });
+});
+
+it("lists its keys where somebody asks for them, but not while they write", async () => {
+  await open("/");
+  await userEvent.type(field(), "why?");
+  expect(screen.queryByRole("dialog")).toBeNull();
+  (document.activeElement as HTMLElement).blur();
+  await userEvent.keyboard("?");
+  expect(await screen.findByRole("dialog", { name: "Keyboard shortcuts" })).toBeTruthy();
+});

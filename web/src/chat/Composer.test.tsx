@@ -1,0 +1,113 @@
+import { fireEvent, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import type { ComponentProps } from "react";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { Composer } from "@/chat/Composer";
+import { asInBrowser } from "@/testing/browser";
+
+beforeEach(() => asInBrowser());
+
+type Props = ComponentProps<typeof Composer>;
+
+function show(more: Partial<Props> = {}) {
+  const props: Props = {
+    chat: "c1",
+    agent: "Demo",
+    life: "idle",
+    onSend: vi.fn(),
+    onStop: vi.fn(),
+    onEditLast: vi.fn(),
+    ...more,
+  };
+  const shown = render(<Composer {...props} />);
+  const again = (next: Partial<Props>) => shown.rerender(<Composer {...props} {...next} />);
+  return { ...props, again, ...shown };
+}
+
+const field = () => screen.getByRole<HTMLTextAreaElement>("textbox");
+
+describe("the composer", () => {
+  it("sends by Enter what was written, without the spaces around it, and is empty then", async () => {
+    const { onSend } = show();
+    await userEvent.type(field(), "  Hello {Enter}");
+    expect(onSend).toHaveBeenCalledExactlyOnceWith("Hello");
+    expect(field().value).toBe("");
+  });
+
+  it("begins a new line by Shift and Enter", async () => {
+    const { onSend } = show();
+    await userEvent.type(field(), "one{Shift>}{Enter}{/Shift}two");
+    expect(field().value).toBe("one\ntwo");
+    expect(onSend).not.toHaveBeenCalled();
+  });
+
+  it("leaves Enter to whoever writes with an input method", () => {
+    const { onSend } = show();
+    fireEvent.change(field(), { target: { value: "にほ" } });
+    fireEvent.keyDown(field(), { key: "Enter", isComposing: true });
+    fireEvent.keyDown(field(), { key: "Enter", keyCode: 229 });
+    expect(onSend).not.toHaveBeenCalled();
+    fireEvent.keyDown(field(), { key: "Enter" });
+    expect(onSend).toHaveBeenCalledOnce();
+  });
+
+  it("sends nothing where nothing was written", async () => {
+    const { onSend } = show();
+    await userEvent.type(field(), "   {Enter}");
+    expect(onSend).not.toHaveBeenCalled();
+    expect(screen.getByRole("button", { name: "Send" })).toHaveProperty("disabled", true);
+  });
+
+  it.each([
+    "working",
+    "waiting",
+  ] as const)("has Stop in the place of Send while %s", async (life) => {
+    const { onSend, onStop } = show({ life });
+    await userEvent.type(field(), "next{Enter}");
+    expect(onSend).not.toHaveBeenCalled();
+    expect(field().value).toBe("next");
+    expect(screen.queryByRole("button", { name: "Send" })).toBeNull();
+    await userEvent.click(screen.getByRole("button", { name: "Stop" }));
+    expect(onStop).toHaveBeenCalledOnce();
+  });
+
+  it("edits the last message by the arrow up, only where it is empty", async () => {
+    const { onEditLast } = show();
+    await userEvent.type(field(), "{ArrowUp}");
+    expect(onEditLast).toHaveBeenCalledOnce();
+    await userEvent.type(field(), "text{ArrowUp}");
+    expect(onEditLast).toHaveBeenCalledOnce();
+  });
+
+  it("keeps what was not sent for its chat, and for no other", async () => {
+    const { unmount } = show();
+    await userEvent.type(field(), "half a thought");
+    unmount();
+    show({ chat: "c2" }).unmount();
+    show();
+    expect(field().value).toBe("half a thought");
+  });
+
+  it("takes the draft of a new chat along when that gets its name", async () => {
+    const { again } = show({ chat: "new" });
+    await userEvent.type(field(), "more to come");
+    again({ chat: "c1" });
+    expect(field().value).toBe("more to come");
+    expect(sessionStorage.length).toBe(1);
+  });
+
+  it("has the text again that was not sent, and loses it when that is sent after all", () => {
+    const { again } = show();
+    again({ givenBack: { text: "not sent" } });
+    expect(field().value).toBe("not sent");
+    again({ givenBack: undefined });
+    expect(field().value).toBe("");
+  });
+
+  it("does not overwrite what was written meanwhile", async () => {
+    const { again } = show();
+    await userEvent.type(field(), "something else");
+    again({ givenBack: { text: "not sent" } });
+    expect(field().value).toBe("something else");
+  });
+});

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { answers, life, open, running, texts, until, whenIdle } from "@/testing/conversation";
+import { type Asked, agent, chat, json, Network, Stream, says, user } from "@/testing/server";
+
+let network: Network;
+beforeEach(() => {
+  network = new Network();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a connection that breaks", () => {
+  it("is made again until the message is whole, which is never doubled", async () => {
+    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], running)));
+    let tries = 0;
+    network.on("GET api/chat/c1/stream", () =>
+      tries++ === 0 ? new Stream().say(...says("Hello th")).cut() : answers("Hello there")(),
+    );
+    const conversation = open(true);
+    conversation.send("Hi");
+    await until(() => expect(conversation.state.get().connection).toBe("lost"));
+    expect(life(conversation)).toBe("working");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["Hi", "Hello there"]);
+    expect(tries).toBe(2);
+    expect(conversation.state.get()).toMatchObject({ connection: "ok", refused: undefined });
+  });
+
+  it("is tried less and less often, and at once when the network is back", async () => {
+    vi.useFakeTimers();
+    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
+    const conversation = open(true);
+    conversation.send("Hi");
+    await vi.advanceTimersByTimeAsync(10);
+    network.isDown = true;
+    const tries = () => network.to("GET api/chats/c1").length;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(tries()).toBe(1);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(tries()).toBe(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(tries()).toBe(2);
+    await vi.advanceTimersByTimeAsync(60_000);
+    const before = tries();
+    expect(before).toBeLessThan(14);
+    network.isDown = false;
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hello")])));
+    window.dispatchEvent(new Event("online"));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(tries()).toBe(before + 1);
+    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
+    expect(life(conversation)).toBe("idle");
+  });
+
+  it("shows what was stored where the run has ended meanwhile", async () => {
+    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hello")])));
+    const conversation = open(true);
+    conversation.send("Hi");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
+    expect(network.to("GET api/chat/c1/stream")).toEqual([]);
+  });
+});
+
+describe("a run that fails", () => {
+  it("says so in its message, and nothing else complains", async () => {
+    const metadata = { reason: "error", error: "It broke." };
+    network.on("POST api/chat", () =>
+      new Stream()
+        .say(...says("Hel"))
+        .say({ type: "message-metadata", messageMetadata: metadata })
+        .say({ type: "error", errorText: "It broke." })
+        .say({ type: "finish", finishReason: "error" })
+        .end(),
+    );
+    const conversation = open(true);
+    conversation.send("Hi");
+    await whenIdle(conversation);
+    expect(conversation.chat.lastMessage?.metadata).toEqual(metadata);
+    expect(conversation.state.get().refused).toBeUndefined();
+  });
+
+  it("is told beside its message where that does not say it", async () => {
+    network.on("POST api/chat", () =>
+      new Stream()
+        .say(...says("Hel"))
+        .say({ type: "no-such-chunk" })
+        .end(),
+    );
+    const conversation = open(true);
+    conversation.send("Hi");
+    await whenIdle(conversation);
+    expect(conversation.state.get().refused?.message).toMatch(/validation/i);
+  });
+});
+
+describe("stopping", () => {
+  it("ends the run by its name; the stream says how it ended", async () => {
+    const stream = new Stream();
+    network.on("POST api/chat", () => stream.response);
+    network.on("POST api/chat/c1/stop", () => {
+      stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
+      stream.say({ type: "abort", reason: "cancelled" }).end();
+      return json({ runId: "run_1", status: "running" }, 202);
+    });
+    const conversation = open(true);
+    conversation.send("Hi");
+    stream.say(...says("Hel"));
+    await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
+    void conversation.stop();
+    await whenIdle(conversation);
+    expect(network.to("POST api/chat/c1/stop")[0]?.body).toEqual({ runId: "run_1" });
+    expect(texts(conversation)).toEqual(["Hi", "Hel"]);
+    expect(network.to("GET api/chats/c1")).toEqual([]);
+  });
+
+  it("asks the server how the chat stands where the stream does not end", async () => {
+    vi.useFakeTimers();
+    const asked: Asked[] = [];
+    network.on("POST api/chat", (request) => {
+      asked.push(request);
+      return new Stream(request).say(...says("Hel")).response;
+    });
+    network.on("POST api/chat/c1/stop", () => json({ runId: "run_1", status: "running" }, 202));
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hel")])));
+    const conversation = open(true);
+    conversation.send("Hi");
+    await vi.advanceTimersByTimeAsync(100);
+    void conversation.stop();
+    await vi.advanceTimersByTimeAsync(4_900);
+    expect(life(conversation)).toBe("working");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(life(conversation)).toBe("idle");
+    expect(asked[0]?.signal?.aborted).toBe(true);
+  });
+
+  it("gives back what was not sent yet", async () => {
+    network.isDown = true;
+    const conversation = open(true);
+    conversation.send("Hi");
+    await until(() => expect(conversation.state.get().connection).toBe("lost"));
+    await conversation.stop();
+    expect(conversation.state.get()).toMatchObject({
+      life: "idle",
+      connection: "ok",
+      givenBack: { text: "Hi" },
+    });
+    expect(texts(conversation)).toEqual([]);
+  });
+});

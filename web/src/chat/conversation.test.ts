@@ -1,0 +1,295 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { announce } from "@/state/tabs";
+import {
+  answers,
+  life,
+  open,
+  running,
+  texts,
+  until,
+  waiting,
+  whenIdle,
+} from "@/testing/conversation";
+import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
+
+let network: Network;
+beforeEach(() => {
+  network = new Network();
+});
+
+describe("a chat that is opened", () => {
+  it("shows its last messages and what is before them", async () => {
+    network.on("GET api/chats/c1", () =>
+      json(chat([user("m3", "three"), agent("r3", "third")], { before: "p1" })),
+    );
+    network.on("GET api/chats/c1/messages", () =>
+      json({ messages: [user("m1", "one"), agent("r1", "first")], before: null, activeRun: null }),
+    );
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("ready"));
+    expect(texts(conversation)).toEqual(["three", "third"]);
+    expect(network.asked[0]?.query.get("limit")).toBe("30");
+    await conversation.loadOlder();
+    expect(texts(conversation)).toEqual(["one", "first", "three", "third"]);
+    expect(network.to("GET api/chats/c1/messages")[0]?.query.get("before")).toBe("p1");
+    expect(conversation.state.get().before).toBeNull();
+  });
+
+  it("goes on reading the message that is being written", async () => {
+    const stream = new Stream();
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
+    network.on("GET api/chat/c1/stream", () => stream.response);
+    const conversation = open();
+    stream.say(...says("Hel"));
+    await until(() => expect(texts(conversation)).toEqual(["one", "Hel"]));
+    expect(life(conversation)).toBe("working");
+    stream.say({ type: "text-delta", id: "t", delta: "lo" }, ...ENDS).end();
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["one", "Hello"]);
+  });
+
+  it("is missing where nobody knows it", async () => {
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("missing"));
+  });
+
+  it("tells in the server's words why it cannot be read, and can be tried again", async () => {
+    network.on("GET api/chats/c1", () => refusal(503, "storage_unavailable", "no storage now"));
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("unreadable"));
+    expect(conversation.state.get().refused?.message).toBe("no storage now");
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
+    conversation.reload();
+    await until(() => expect(texts(conversation)).toEqual(["one"]));
+  });
+
+  it("waits for the server where it cannot be reached", async () => {
+    network.isDown = true;
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
+    const conversation = open();
+    await until(() => expect(conversation.state.get().connection).toBe("lost"));
+    network.isDown = false;
+    window.dispatchEvent(new Event("online"));
+    await until(() => expect(texts(conversation)).toEqual(["one"]));
+    expect(conversation.state.get().connection).toBe("ok");
+  });
+});
+
+describe("a message that is sent", () => {
+  it("is answered, and the chat has an address as soon as the server took it", async () => {
+    const onBegun = vi.fn();
+    network.on("POST api/chat", answers("Hello"));
+    const conversation = open(true, { onBegun });
+    conversation.send("Hi");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
+    expect(onBegun).toHaveBeenCalledOnce();
+    expect(network.asked.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST api/chat"]);
+  });
+
+  it("is given back with the server's words where it was refused, and can be sent again", async () => {
+    network.on("POST api/chat", () => refusal(429, "too_many_runs", "try again in 5 s"));
+    const conversation = open(true);
+    conversation.send("Hi");
+    await whenIdle(conversation);
+    const { refused, givenBack } = conversation.state.get();
+    expect(refused?.message).toBe("try again in 5 s");
+    expect(givenBack).toEqual({ text: "Hi" });
+    expect(texts(conversation)).toEqual([]);
+    network.on("POST api/chat", answers("Hello"));
+    refused?.again?.();
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
+    expect(conversation.state.get()).toMatchObject({ refused: undefined, givenBack: undefined });
+    const [first, second] = network.to("POST api/chat");
+    expect(second?.body.message.id).toBe(first?.body.message.id);
+  });
+
+  it("is sent by the same key again where nobody knows whether it arrived", async () => {
+    network.isDown = true;
+    network.on("POST api/chat", answers("Hello"));
+    const conversation = open(true);
+    conversation.send("Hi");
+    await until(() => expect(conversation.state.get().connection).toBe("lost"));
+    expect(texts(conversation)).toEqual(["Hi"]);
+    network.isDown = false;
+    window.dispatchEvent(new Event("online"));
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["Hi", "Hello"]);
+    const [first, second] = network.to("POST api/chat");
+    expect(second?.body).toEqual(first?.body);
+    expect(first?.headers.get("idempotency-key")).toBeTruthy();
+    expect(second?.headers.get("idempotency-key")).toBe(first?.headers.get("idempotency-key"));
+  });
+
+  it("is given back where the chat is answering already, and that is shown", async () => {
+    network.on("POST api/chat", () => refusal(409, "run_active", "a run goes on"));
+    network.on("GET api/chats/c1", () => json(chat([user("m9", "asked elsewhere")], running)));
+    network.on("GET api/chat/c1/stream", answers("answered elsewhere"));
+    const conversation = open(true);
+    conversation.send("Hi");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["asked elsewhere", "answered elsewhere"]);
+    expect(conversation.state.get().givenBack).toEqual({ text: "Hi" });
+  });
+
+  it("can be put in other words: what follows goes, and comes back if that is refused", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+    network.on("POST api/chat", () => refusal(429, "too_many_runs", "later"));
+    const conversation = open();
+    await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
+    conversation.edit("m1", "uno");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["one", "first"]);
+    network.on("POST api/chat", answers("primo"));
+    conversation.edit("m1", "uno");
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["uno", "primo"]);
+    expect(network.to("POST api/chat").at(-1)?.body.messageId).toBe("m1");
+  });
+
+  it("can be answered anew", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+    network.on("POST api/chat", answers("second"));
+    const conversation = open();
+    await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
+    conversation.regenerate();
+    await whenIdle(conversation);
+    expect(texts(conversation)).toEqual(["one", "second"]);
+    expect(network.to("POST api/chat")[0]?.body).toMatchObject({
+      trigger: "regenerate-message",
+      messageId: "r1",
+    });
+  });
+});
+
+describe("a question", () => {
+  const asks = (stream: Stream) =>
+    stream
+      .say({ type: "start", messageId: "run_1" })
+      .say({
+        type: "tool-input-available",
+        toolName: "rm",
+        toolCallId: "k",
+        dynamic: true,
+        input: {},
+      })
+      .say({ type: "tool-approval-request", approvalId: "a1", toolCallId: "k" })
+      .say({ type: "finish", finishReason: "tool-calls" })
+      .end();
+
+  it("is answered by the message with the answer in it, and the run goes on", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
+    network.on("GET api/chat/c1/stream", () => asks(new Stream()));
+    network.on("POST api/chat", () =>
+      new Stream()
+        .say({ type: "start", messageId: "run_1" })
+        .say({ type: "tool-output-available", toolCallId: "k", output: "gone", dynamic: true })
+        .say(...ENDS.slice(1))
+        .end(),
+    );
+    const conversation = open();
+    await until(() => expect(life(conversation)).toBe("waiting"));
+    await until(() => expect(conversation.chat.status).toBe("ready"));
+    await conversation.decide("a1", true);
+    await whenIdle(conversation);
+    const body = network.to("POST api/chat")[0]?.body;
+    expect(body).toMatchObject({ messageId: "run_1", message: { id: "run_1" } });
+    expect(body.message.parts.at(-1)).toMatchObject({
+      state: "approval-responded",
+      approval: { id: "a1", approved: true },
+    });
+    expect(conversation.chat.lastMessage?.parts.at(-1)).toMatchObject({
+      state: "output-available",
+    });
+  });
+
+  it("without a call is answered by its own route, and the stream says what follows", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
+    network.on("GET api/chat/c1/stream", () =>
+      new Stream()
+        .say({ type: "start", messageId: "run_1" })
+        .say({ type: "data-input", id: "q1", data: { prompt: "Which?" } })
+        .say({ type: "finish", finishReason: "other" })
+        .end(),
+    );
+    network.on("POST api/chat/c1/answer", () => {
+      network.on("GET api/chat/c1/stream", answers("Good choice"));
+      return json({ runId: "run_1", status: "running" }, 202);
+    });
+    const conversation = open();
+    await until(() => expect(life(conversation)).toBe("waiting"));
+    await until(() => expect(conversation.chat.status).toBe("ready"));
+    await conversation.answer("q1", "this one");
+    await whenIdle(conversation);
+    expect(network.to("POST api/chat/c1/answer")[0]?.body).toEqual({
+      requestId: "q1",
+      decision: "answered",
+      value: "this one",
+    });
+    expect(texts(conversation)).toEqual(["Hi", "Good choice"]);
+  });
+
+  it("still stands where its answer did not arrive", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
+    network.on("GET api/chat/c1/stream", () => asks(new Stream()));
+    const conversation = open();
+    await until(() => expect(life(conversation)).toBe("waiting"));
+    await until(() => expect(conversation.chat.status).toBe("ready"));
+    network.isDown = true;
+    await expect(conversation.answer("q1", "x")).rejects.toThrow();
+    expect(life(conversation)).toBe("waiting");
+  });
+});
+
+describe("another tab", () => {
+  it("that asked something is followed", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+    const conversation = open();
+    await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
+    const before = conversation.chat.messages[0];
+    const messages = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
+    network.on("GET api/chats/c1", () => json(chat(messages, running)));
+    network.on("GET api/chat/c1/stream", answers("second"));
+    announce({ about: "turn", chat: "c1" });
+    await until(() => expect(texts(conversation)).toEqual(["one", "first", "two", "second"]));
+    expect(conversation.chat.messages[0]).toBe(before);
+  });
+
+  it("that renamed or deleted the chat is believed; what it says of others is not ours", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("ready"));
+    announce({ about: "deleted", chat: "c2" });
+    announce({ about: "title", chat: "c1", title: "Better" });
+    expect(conversation.state.get()).toMatchObject({ phase: "ready", title: "Better" });
+    announce({ about: "deleted", chat: "c1" });
+    expect(conversation.state.get().phase).toBe("missing");
+  });
+
+  it("on another device is noticed when this page is looked at again", async () => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
+    const conversation = open();
+    await until(() => expect(conversation.state.get().phase).toBe("ready"));
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+    document.dispatchEvent(new Event("visibilitychange"));
+    await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
+  });
+});
+
+it("looks again where another tab asked something while the last answer was read here", async () => {
+  const stream = new Stream();
+  network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
+  network.on("GET api/chat/c1/stream", () => stream.response);
+  const conversation = open();
+  stream.say(...says("first"));
+  await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
+  announce({ about: "turn", chat: "c1" });
+  const stored = [user("m1", "one"), agent("run_1", "first"), user("m2", "two")];
+  const next = { activeRun: { id: "run_2", status: "running", agent: "demo" } };
+  network.on("GET api/chats/c1", () => json(chat(stored, next)));
+  const second = new Stream().say(...says("second", "run_2"), ...ENDS);
+  network.on("GET api/chat/c1/stream", () => second.end());
+  stream.say(...ENDS).end();
+  await until(() => expect(texts(conversation)).toEqual(["one", "first", "two", "second"]));
+});

@@ -1,0 +1,59 @@
+import type { UIMessage } from "ai";
+import { describe, expect, it } from "vitest";
+import { endingOf, isAnswered, merge } from "@/chat/history";
+import { agent, chat, user } from "@/testing/server";
+
+describe("history", () => {
+  it("keeps pages that were loaded before, and objects that are the same", () => {
+    const mine = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
+    const merged = merge(mine, chat([agent("r1", "first"), user("m2", "two"), agent("r2", "new")]));
+    expect(merged.map(({ id }) => id)).toEqual(["m1", "r1", "m2", "r2"]);
+    expect(merged[1]).toBe(mine[1]);
+  });
+
+  it("takes what the server says where it differs", () => {
+    const merged = merge([user("m1", "one"), agent("r1", "cut")], chat([user("m1", "else")]));
+    expect(merged).toEqual([user("m1", "else")]);
+  });
+
+  it("keeps the message of the run that goes on at its end", () => {
+    const live = { ...agent("r1", "half"), metadata: undefined } as UIMessage;
+    const view = chat([user("m1", "one")], {
+      activeRun: { id: "r1", status: "running", agent: "demo" },
+    });
+    expect(merge([user("m1", "one"), live], view).at(-1)).toBe(live);
+  });
+
+  it("knows a message whose run is over by its reason", () => {
+    expect(endingOf(agent("r1", "done"))?.reason).toBe("stop");
+    expect(endingOf({ ...agent("r1", "half"), metadata: undefined })).toBeUndefined();
+    expect(endingOf(undefined)).toBeUndefined();
+  });
+});
+
+describe("answers", () => {
+  const asking = (...states: string[]): UIMessage => ({
+    id: "r1",
+    role: "assistant",
+    parts: states.map(
+      (state, index) =>
+        ({
+          type: "dynamic-tool",
+          toolName: "delete",
+          toolCallId: `${index}`,
+          state,
+          input: {},
+          approval: { id: `a${index}` },
+        }) as never,
+    ),
+  });
+
+  it.each([
+    [["approval-responded"], true],
+    [["approval-responded", "approval-requested"], false],
+    [["approval-responded", "input-available"], true],
+    [["output-available"], false],
+  ])("of %j are complete: %s", (states, complete) => {
+    expect(isAnswered(asking(...states))).toBe(complete);
+  });
+});

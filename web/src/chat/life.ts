@@ -1,0 +1,37 @@
+/** Of a run: `waiting` is for the person's answer. */
+export type Life = "idle" | "working" | "waiting";
+
+export interface ConversationState {
+  /** Of what is stored: `missing` is a chat that nobody knows (any more). */
+  phase: "loading" | "ready" | "missing" | "unreadable";
+  /** Of the run: `waiting` for the person's answer. */
+  life: Life;
+  connection: "ok" | "lost";
+  title?: string;
+  /** Who answered last. */
+  agent?: string;
+  before?: string | null;
+  loadingOlder: boolean;
+  /** A message that is here is read once more: until that has caught up, it is shown as it was. */
+  replaying: boolean;
+  /** What the server said no to, in its words. */
+  refused?: { message: string; again?: () => void };
+  /** What was not sent, for the composer. */
+  givenBack?: { text: string };
+}
+
+export interface Hooks {
+  agent: () => string | undefined;
+  /** A turn of this chat was taken by the server. */
+  onBegun: () => void;
+  /** A run of this chat began or is over. */
+  onLife: (life: Life) => void;
+}
+
+export const fresh = (isNew: boolean): ConversationState => ({
+  phase: isNew ? "ready" : "loading",
+  life: "idle",
+  connection: "ok",
+  loadingOlder: false,
+  replaying: false,
+});

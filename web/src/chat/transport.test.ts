@@ -1,0 +1,142 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { MoboxTransport } from "@/chat/transport";
+import { Broken, cutAfter } from "@/chat/whole";
+import { agent, type Chunk, ENDS, Network, Stream, says, user } from "@/testing/server";
+
+let network: Network;
+beforeEach(() => {
+  network = new Network();
+});
+afterEach(() => {
+  document.head.replaceChildren();
+  vi.useRealTimers();
+});
+
+const transport = (agentId?: string, onAccepted = (_: string | undefined) => {}) =>
+  new MoboxTransport({ agent: () => agentId, onAccepted });
+
+async function post(messages: UIMessage[], more: object = {}, agentId?: string) {
+  network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
+  const stream = await transport(agentId).sendMessages({
+    chatId: "c1",
+    messages,
+    trigger: "submit-message",
+    messageId: undefined,
+    abortSignal: undefined,
+    ...more,
+  });
+  await read(stream);
+  return network.asked[0];
+}
+
+async function read(stream: ReadableStream<UIMessageChunk>): Promise<UIMessageChunk[]> {
+  const chunks: UIMessageChunk[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+describe("what is sent", () => {
+  const before = [user("m1", "one"), agent("run_1", "first"), user("m2", "two")];
+
+  it("is the last message alone, with what is done with it", async () => {
+    const asked = await post(before);
+    expect(asked?.body).toEqual({ id: "c1", trigger: "submit-message", message: before[2] });
+    expect(asked?.query.get("profile")).toBe("v7");
+  });
+
+  it("names the message that an edit takes the place of", async () => {
+    const asked = await post(before, { messageId: "m2" });
+    expect(asked?.body).toMatchObject({ messageId: "m2", message: { id: "m2" } });
+  });
+
+  it("tells a regeneration from a message that is sent twice", async () => {
+    const asked = await post(before, { trigger: "regenerate-message", messageId: "run_2" });
+    expect(asked?.body).toMatchObject({ trigger: "regenerate-message", messageId: "run_2" });
+    expect(asked?.body.message.id).toBe("m2");
+  });
+
+  it("is the message with the answers where an earlier one is continued", async () => {
+    const asked = await post(before, { messageId: "run_1" });
+    expect(asked?.body.message).toEqual(before[1]);
+  });
+
+  it("names the agent that was chosen, and no other", async () => {
+    expect((await post(before, {}, "writer"))?.body.agent).toBe("writer");
+    network.asked.length = 0;
+    expect((await post(before))?.body).not.toHaveProperty("agent");
+  });
+
+  it("goes to where the page is, below whatever path", async () => {
+    const base = document.createElement("base");
+    base.href = "http://localhost:3000/below/here/";
+    document.head.append(base);
+    network.on("POST below/here/api/chat", () => new Stream().say(...ENDS).end());
+    network.on("GET below/here/api/chat/a%2Fb/stream", () => new Response(null, { status: 204 }));
+    await transport().sendMessages({
+      chatId: "c1",
+      messages: before,
+      trigger: "submit-message",
+      messageId: undefined,
+      abortSignal: undefined,
+    });
+    expect(await transport().reconnectToStream({ chatId: "a/b" })).toBeNull();
+    expect(network.asked.map(({ path }) => path)).toEqual([
+      "below/here/api/chat",
+      "below/here/api/chat/a%2Fb/stream",
+    ]);
+  });
+
+  it("is known to be taken as soon as the server says so, with the run's name", async () => {
+    const runs: (string | undefined)[] = [];
+    network.on("POST api/chat", () => new Stream(undefined, "run_9").say(...ENDS).end());
+    await transport(undefined, (run) => runs.push(run)).sendMessages({
+      chatId: "c1",
+      messages: before,
+      trigger: "submit-message",
+      messageId: undefined,
+      abortSignal: undefined,
+    });
+    expect(runs).toEqual(["run_9"]);
+  });
+});
+
+describe("a response", () => {
+  const reading = async (...chunks: Chunk[]) => {
+    network.on("GET api/chat/c1/stream", () => new Stream().say(...chunks).cut());
+    const stream = await transport().reconnectToStream({ chatId: "c1" });
+    return read(stream as ReadableStream<UIMessageChunk>);
+  };
+
+  it("that stops before its end is broken, as a lost connection is to the SDK", async () => {
+    const broken = await reading(...says("Hi")).catch((error: unknown) => error);
+    expect(broken).toBeInstanceOf(TypeError);
+    expect((broken as Error).message).toContain("network");
+  });
+
+  it.each([
+    ["finish", { type: "finish", finishReason: "stop" }],
+    ["abort", { type: "abort", reason: "cancelled" }],
+    ["error", { type: "error", errorText: "no" }],
+  ])("that says %s is whole", async (_, last) => {
+    expect((await reading(...says("Hi"), last)).at(-1)).toMatchObject(last);
+  });
+
+  it("that falls silent for longer than heartbeats take is broken", async () => {
+    vi.useFakeTimers();
+    let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const bytes = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        out = controller;
+      },
+    });
+    const reader = cutAfter(30_000, bytes).getReader();
+    const first = reader.read();
+    await vi.advanceTimersByTimeAsync(29_000);
+    out?.enqueue(new TextEncoder().encode(":\n\n"));
+    expect((await first).done).toBe(false);
+    const second = reader.read().catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await second).toBeInstanceOf(Broken);
+  });
+});

@@ -1,0 +1,44 @@
+import { fireEvent, render, screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { FileItem } from "@/parts/blocks";
+import { bytes, Files } from "@/parts/Files";
+
+const PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw=";
+const show = (...files: FileItem[]) => render(<Files block={{ kind: "files", key: "f", files }} />);
+
+test("a picture that is here is shown, and grows at a click", () => {
+  show({ name: "house.gif", mediaType: "image/gif", url: PIXEL });
+  expect(screen.getByRole("img", { name: "house.gif" }).getAttribute("src")).toBe(PIXEL);
+  fireEvent.click(screen.getByRole("button", { name: "Enlarge house.gif" }));
+  expect(screen.getByRole("dialog", { name: "house.gif" })).toBeTruthy();
+});
+
+test("a picture of another host is a link, and is not loaded", () => {
+  show({ name: "cat.png", mediaType: "image/png", url: "https://elsewhere.example/cat.png" });
+  expect(screen.queryByRole("img")).toBeNull();
+  const link = screen.getByRole("link");
+  expect(link.getAttribute("target")).toBe("_blank");
+  expect(link.getAttribute("rel")).toContain("noreferrer");
+});
+
+test("other files are saved under their name, and tell their type and size", () => {
+  show({ name: "a.html", mediaType: "text/html", url: "data:text/html,<b>hi", size: 1234 });
+  expect(screen.getByRole("link").getAttribute("download")).toBe("a.html");
+  expect(screen.getByRole("link").textContent).toContain("text/html · 1.2 kB");
+});
+
+test.each(["javascript:alert(1)", "vbscript:x", undefined])("nothing leads to %j", (url) => {
+  show({ name: "x", mediaType: "application/pdf", ...(url && { url }) });
+  expect(screen.queryByRole("link")).toBeNull();
+  expect(screen.getByText("x")).toBeTruthy();
+});
+
+test.each([
+  [0, "0 B"],
+  [999, "999 B"],
+  [1000, "1.0 kB"],
+  [123_456, "123 kB"],
+  [5_600_000_000_000, "5600 GB"],
+])("%d bytes are %s", (size, text) => {
+  expect(bytes(size)).toBe(text);
+});

@@ -1,0 +1,150 @@
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import type { UIMessage } from "ai";
+import axe from "axe-core";
+import { describe, expect, test, vi } from "vitest";
+import { ErrorBlock } from "@/parts/ErrorBlock";
+import { demo } from "@/parts/fixtures/messages";
+import { Parts } from "@/parts/Parts";
+import { Usage } from "@/parts/Usage";
+import { keepOpen } from "@/state/folds";
+
+const message = (parts: unknown[], metadata?: unknown): UIMessage => ({
+  id: "m1",
+  role: "assistant",
+  parts: parts as UIMessage["parts"],
+  metadata,
+});
+
+describe("an answer that is being written", () => {
+  test("is a spinner with a name while it is empty", () => {
+    render(<Parts message={message([])} live />);
+    expect(screen.getByRole("progressbar", { name: "Working…" })).toBeTruthy();
+  });
+
+  test("has no spinner besides what shows by itself that it goes on", () => {
+    const text = { type: "text", text: "Hel", state: "streaming" };
+    const { rerender } = render(<Parts message={message([text])} live />);
+    expect(screen.queryByRole("progressbar")).toBeNull();
+    rerender(<Parts message={message([{ ...text, state: "done" }])} live />);
+    expect(screen.getByRole("progressbar")).toBeTruthy();
+    rerender(<Parts message={message([{ ...text, state: "done" }])} live={false} />);
+    expect(screen.queryByRole("progressbar")).toBeNull();
+  });
+});
+
+test("a delta makes only the last block anew, though the client copies them all", () => {
+  const url = "https://example.org/report.pdf";
+  const at = (text: string) =>
+    message([
+      { type: "file", url, mediaType: "application/pdf" },
+      { type: "text", text, state: "streaming" },
+    ]);
+  const { rerender } = render(<Parts message={at("a")} live />);
+  const href = vi.spyOn(URL.prototype, "href", "get"); // asked for whenever a row of files is made
+  rerender(<Parts message={at("a b")} live />);
+  expect(screen.getByText("a b")).toBeTruthy();
+  expect(href).not.toHaveBeenCalled();
+  cleanup();
+  render(<Parts message={at("a")} live />);
+  expect(href).toHaveBeenCalled();
+});
+
+test("a plan is a progress bar and a list that tells how each step stands", () => {
+  const items = [
+    { content: "Look", status: "completed" },
+    { content: "Weigh", activeForm: "Weighing", status: "in_progress" },
+    { content: "Write", status: "pending" },
+  ];
+  render(<Parts message={message([{ type: "data-todos", id: "todos", data: { items } }])} live />);
+  const bar = screen.getByRole("progressbar", { name: "3 steps" });
+  expect([
+    bar.ariaValueNow ?? bar.getAttribute("aria-valuenow"),
+    bar.getAttribute("aria-valuemax"),
+  ]).toEqual(["1", "3"]);
+  const lines = within(screen.getByRole("list")).getAllByRole("listitem");
+  expect(lines.map((line) => line.textContent)).toEqual([
+    "Done: Look",
+    "In progress: Weighing",
+    "To do: Write",
+  ]);
+  expect(screen.getByText("Look").className).toContain("line-through");
+});
+
+test("a subagent's doings are behind its name, and open while it works", () => {
+  const at = (status: string) =>
+    message([
+      { type: "data-subagent", id: "a", data: { agent: "researcher", task: "Look", status } },
+      {
+        type: "reasoning",
+        text: "It is tall.",
+        state: "done",
+        providerMetadata: { mobox: { variant: "thinking", scope: ["a"], id: "r" } },
+      },
+    ]);
+  const { unmount } = render(<Parts message={at("running")} live />);
+  expect(screen.getByRole("button", { name: "Thought" })).toBeTruthy();
+  unmount();
+  render(<Parts message={at("ok")} live={false} />);
+  expect(screen.queryByRole("button", { name: "Thought" })).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: /researcher/ }));
+  expect(screen.getByRole("button", { name: "Thought" })).toBeTruthy();
+});
+
+test("sources have the elements that the marks of the text lead to", () => {
+  render(<Parts message={demo.cite} live={false} />);
+  const list = screen.getAllByRole("list").find((each) => each.tagName === "OL") as HTMLElement;
+  const items = within(list).getAllByRole("listitem");
+  expect(items.map((item) => item.id)).toEqual(["source-run_cite-1", "source-run_cite-2"]);
+  expect(items[0]?.textContent).toContain("example.org");
+});
+
+test("a stored failure and a live one look the same, and offer another try", () => {
+  const onRetry = vi.fn();
+  const stored = render(<Parts message={demo.error} live={false} onRetry={onRetry} />);
+  const alert = screen.getByRole("alert").outerHTML;
+  fireEvent.click(screen.getByRole("button", { name: "Retry" }));
+  expect(onRetry).toHaveBeenCalledOnce();
+  stored.unmount();
+  render(<ErrorBlock text="This is what a failure looks like." onRetry={onRetry} />);
+  expect(screen.getByRole("alert").outerHTML).toBe(alert);
+});
+
+test("a request that failed is called so", () => {
+  render(<ErrorBlock network text="offline" />);
+  expect(screen.getByRole("alert").textContent).toBe("Request Failedoffline");
+});
+
+test("the use of a message is one line, with the rest behind it", () => {
+  const usage = { inputTokens: 1840, outputTokens: 412, costUsd: 0.0117, cachedInputTokens: 1024 };
+  render(<Usage message={message([], { usage, durationMs: 7400 })} />);
+  const line = screen.getByTitle("1,024 read from cache");
+  expect(line.firstChild?.textContent).toBe("1,840 in · 412 out · $0.0117 · 7.4s");
+});
+
+test("while a run goes on its use so far is told, and nothing where nothing is known", () => {
+  const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
+  const { rerender, container } = render(<Usage message={message([part])} />);
+  expect(container.textContent).toBe("3 in · 12 out");
+  rerender(<Usage message={message([])} />);
+  expect(container.textContent).toBe("");
+});
+
+// "all" is the others one after the other.
+test.each(Object.entries(demo).filter(([name]) => name !== "all"))(
+  "the demo's answer to %j is accessible with all its blocks open",
+  async (_name, told) => {
+    keepOpen.set(true);
+    const { container } = render(
+      <main>
+        <Parts message={told} live={false} onRetry={() => {}} />
+      </main>,
+    );
+    for (const button of screen.queryAllByRole("button", { expanded: false }))
+      if (!button.hasAttribute("aria-haspopup")) fireEvent.click(button);
+    // jsdom knows no colours and no layout: contrast and sizes are checked in a real browser.
+    const rules = { "color-contrast": { enabled: false } };
+    const { violations } = await axe.run(container, { rules });
+    expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+  },
+  60_000,
+);

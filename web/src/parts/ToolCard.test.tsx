@@ -1,0 +1,75 @@
+import { fireEvent, render, screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { CallState, ToolBlock } from "@/parts/blocks";
+import { firstArgument, ToolCard } from "@/parts/ToolCard";
+import { ToolGroup } from "@/parts/ToolGroup";
+import { strings } from "@/strings";
+
+const tool = (more: Partial<ToolBlock> = {}): ToolBlock => ({
+  kind: "tool",
+  key: `m1/tool:${more.callId ?? "a"}`,
+  callId: "a",
+  name: "get_weather",
+  state: "done",
+  input: { city: "Zürich", days: 3 },
+  output: { high: 24 },
+  ...more,
+});
+const head = () => screen.getByRole("button", { expanded: false });
+
+test.each(Object.entries(strings.parts.callStates))("a call that is %s says %j", (state, word) => {
+  render(<ToolCard block={tool({ state: state as CallState })} />);
+  expect(head().textContent).toContain(word);
+});
+
+test("a card is closed, and tells its name and what it is about", () => {
+  render(<ToolCard block={tool()} />);
+  expect(head().textContent).toContain("get_weather");
+  expect(head().textContent).toContain("Zürich");
+  expect(screen.queryByText("Parameters")).toBeNull();
+});
+
+test("an open card has the parameters as far as they came, and then the result", () => {
+  const { rerender } = render(
+    <ToolCard block={tool({ state: "preparing", input: { city: "Zü" }, output: undefined })} />,
+  );
+  fireEvent.click(head());
+  expect(screen.getByLabelText("Parameters").textContent).toContain('"Zü"');
+  expect(screen.queryByText("Result")).toBeNull();
+  rerender(<ToolCard block={tool()} />);
+  expect(screen.getByLabelText("Parameters").textContent).toContain('"Zürich"');
+  expect(screen.getByLabelText("Result").textContent).toContain("24");
+});
+
+test("why a call failed is seen without opening it, and once when it is open", () => {
+  render(<ToolCard block={tool({ state: "failed", error: "No such city", output: undefined })} />);
+  expect(screen.getByText("No such city")).toBeTruthy();
+  fireEvent.click(head());
+  expect(screen.getAllByText("No such city")).toHaveLength(1);
+});
+
+test("what a person decided stays with the call", () => {
+  const decision = { id: "x", approved: false, reason: "Not today" };
+  render(<ToolCard block={tool({ state: "denied", decision })} />);
+  expect(screen.getByText("You denied this. Reason: Not today")).toBeTruthy();
+});
+
+test("many calls are one row that says how many, and which of them failed", () => {
+  const tools = ["a", "b", "c", "d"].map((callId) => tool({ callId }));
+  tools.push(tool({ callId: "e", name: "read", state: "failed", error: "No such file" }));
+  render(<ToolGroup block={{ kind: "tools", key: "g", tools }} />);
+  expect(head().textContent).toBe("Used 5 tools1 failed");
+  expect(screen.getByText("No such file", { exact: false }).textContent).toBe("read: No such file");
+  fireEvent.click(head());
+  expect(screen.getAllByRole("button", { expanded: false })).toHaveLength(5);
+});
+
+test.each([
+  [{ command: "ls\n  -l" }, "ls -l"],
+  [{ items: [1, 2] }, "[1,2]"],
+  ['{"half', '{"half'],
+  [{}, ""],
+  [undefined, ""],
+])("the first argument of %j is %j", (input, text) => {
+  expect(firstArgument(input)).toBe(text);
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { answerOf, type Draft, formOf, isComplete } from "@/parts/form";
+
+const said = (chosen: number[], text = "") => ({ chosen, text });
+const answer = (request: object, draft: Draft) => answerOf(formOf(request), draft);
+
+describe("what an agent is told", () => {
+  test("of options, the one that was chosen", () => {
+    expect(answer({ options: ["oak", "pine"] }, { value: said([1]) })).toBe("pine");
+    const options = [{ label: "Yes, all", value: "all" }, { label: "No" }];
+    expect(answer({ options }, { value: said([0]) })).toBe("all");
+    expect(answer({ options }, { value: said([1]) })).toBe("No");
+  });
+
+  test("of several questions, an answer to each by its words", () => {
+    const options = {
+      questions: [
+        { question: "Which color?", options: [{ label: "Red" }, { label: "Blue" }] },
+        { question: "Which sizes?", multiSelect: true, options: [{ label: "S" }, { label: "M" }] },
+      ],
+    };
+    const draft = { "Which color?": said([], "green"), "Which sizes?": said([0, 1], "XL") };
+    expect(answer({ options }, draft)).toEqual({
+      answers: { "Which color?": "green", "Which sizes?": "S, M, XL" },
+    });
+  });
+
+  test("of a schema, an object of the right types without what was left out", () => {
+    const schema = {
+      type: "object",
+      required: ["to"],
+      properties: {
+        to: { type: "string" },
+        days: { type: "integer" },
+        window: { type: "boolean" },
+        class: { enum: ["first", "second"] },
+      },
+    };
+    const draft = { to: said([], " Rome "), days: said([], "3"), window: said([1]) };
+    expect(answer({ schema }, draft)).toEqual({ to: "Rome", days: 3, window: false });
+  });
+
+  test("of a schema that is no object, its value", () => {
+    expect(answer({ schema: { type: "boolean" } }, { value: said([0]) })).toBe(true);
+    expect(answer({ schema: { type: "number" } }, { value: said([], "1.5") })).toBe(1.5);
+  });
+
+  test("of nothing in particular, the words", () => {
+    expect(answer({}, { value: said([], "Ada") })).toBe("Ada");
+  });
+});
+
+test("nothing can be sent before all is said that must be", () => {
+  const form = formOf({ schema: { properties: { a: {}, b: {} }, required: ["a"] } });
+  expect(isComplete(form, {})).toBe(false);
+  expect(isComplete(form, { a: said([], "  ") })).toBe(false);
+  expect(isComplete(form, { a: said([], "x") })).toBe(true);
+});
+
+test.each([
+  null,
+  5,
+  "x",
+  [null],
+  { questions: "no" },
+  { properties: 3 },
+])("options and schemas like %j ask for words", (odd) => {
+  expect(formOf({ options: odd, schema: odd }).fields).toMatchObject([{ kind: "text" }]);
+});

@@ -1,0 +1,62 @@
+import type { UIMessage } from "ai";
+import { describe, expect, test } from "vitest";
+import type { Block, ToolBlock } from "@/parts/blocks";
+import { demo, recordings, statesOf } from "@/parts/fixtures/messages";
+import { view } from "@/parts/view";
+
+const every = (blocks: Block[]): Block[] =>
+  blocks.flatMap((block) => [block, ...(block.kind === "subagent" ? every(block.blocks) : [])]);
+
+describe.each(recordings)("the recording %s", (_name, chunks) => {
+  const wordsIn = (blocks: Block[]) =>
+    every(blocks).flatMap((block) =>
+      block.kind === "text" || block.kind === "reasoning" ? [block.text] : [],
+    );
+
+  test("has blocks with names of their own after every chunk", async () => {
+    const states = await statesOf(chunks);
+    expect(states.length).toBeGreaterThan(0);
+    for (const state of states) {
+      const keys = every(view(state, true)).map((block) => block.key);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  test("loses no text, thought or call that was not taken back", async () => {
+    const last = (await statesOf(chunks)).at(-1) as UIMessage;
+    const blocks = view(last, false);
+    const retracted = last.parts.flatMap((part) =>
+      part.type === "data-retract" ? (part.data as { ids: string[] }).ids : [],
+    );
+    const words = wordsIn(blocks).join("\n");
+    for (const part of last.parts) {
+      if (part.type !== "text" && part.type !== "reasoning") continue;
+      const id = (part.providerMetadata?.mobox as { id?: string } | undefined)?.id;
+      if (!retracted.includes(id ?? "")) expect(words).toContain(part.text.trim());
+    }
+    const calls = every(blocks).flatMap((block) =>
+      block.kind === "tools" ? block.tools : [block],
+    );
+    const shown = calls.filter((block): block is ToolBlock => block.kind === "tool");
+    for (const part of last.parts) {
+      if (part.type !== "dynamic-tool") continue;
+      const display = (part.callProviderMetadata?.mobox as { display?: string } | undefined)
+        ?.display;
+      if (display === undefined)
+        expect(shown.map((call) => call.callId)).toContain(part.toolCallId);
+    }
+  });
+
+  test("leaves nothing running once nobody writes it", async () => {
+    const last = (await statesOf(chunks)).at(-1) as UIMessage;
+    for (const block of every(view(last, false))) {
+      if ("active" in block) expect(block.active).toBe(false);
+      if (block.kind === "tool" || block.kind === "subagent")
+        expect(["preparing", "running"]).not.toContain(block.state);
+    }
+  });
+});
+
+test.each(Object.entries(demo))("the demo's answer to %j has blocks", (_name, told) => {
+  expect(view(told, false).length).toBeGreaterThan(1);
+});

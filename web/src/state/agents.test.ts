@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { isOnlyDemo, mode, nextAgent } from "@/state/agents";
+
+const known = ["coder", "demo", "writer"].map((id) => ({ id, name: id, description: "" }));
+const next = (more: object) => nextAgent({ agents: known, mode: "live", ...more })?.id;
+
+it("asks whom the person chose, else who answered last, else whom they chose before", () => {
+  expect(next({ picked: "writer", last: "coder", preferred: "demo" })).toBe("writer");
+  expect(next({ last: "coder", preferred: "demo" })).toBe("coder");
+  expect(next({ preferred: "writer" })).toBe("writer");
+  expect(next({})).toBe("coder");
+});
+
+it("passes over agents that are gone", () => {
+  expect(next({ picked: "gone", last: "away", preferred: "writer" })).toBe("writer");
+  expect(nextAgent({ agents: [], mode: "live" })).toBeUndefined();
+});
+
+it("asks the demo agent in demo mode, whoever else was chosen", () => {
+  expect(next({ mode: "demo", picked: "writer" })).toBe("demo");
+});
+
+it("knows when there is nobody but the demo agent", () => {
+  expect(isOnlyDemo(known)).toBe(false);
+  expect(isOnlyDemo(known.slice(1, 2))).toBe(true);
+});
+
+it("reads the mode as others write it", () => {
+  localStorage.setItem("app-mode", "demo");
+  expect(mode.get()).toBe("demo");
+  mode.set("live");
+  expect(localStorage.getItem("app-mode")).toContain("live");
+});

@@ -1,0 +1,28 @@
+import { afterEach, expect, it } from "vitest";
+import { hrefOf, routeOf } from "@/state/route";
+
+afterEach(() => document.head.replaceChildren());
+
+it.each([
+  ["/", "/", { page: "new" }],
+  ["/chat/abc", "/", { page: "chat", id: "abc" }],
+  ["/chat/a%2Fb%20c", "/", { page: "chat", id: "a/b c" }],
+  ["/below/", "/below/", { page: "new" }],
+  ["/below/chat/abc", "/below/", { page: "chat", id: "abc" }],
+  ["/elsewhere", "/", { page: "unknown" }],
+  ["/chat/", "/", { page: "unknown" }],
+  ["/chat/%E0%A4%A", "/", { page: "unknown" }],
+])("reads %s below %s", (path, base, route) => {
+  expect(routeOf(path, base)).toEqual(route);
+});
+
+it("writes addresses that it reads as the same", () => {
+  const base = document.createElement("base");
+  base.href = "/below/";
+  document.head.append(base);
+  for (const id of ["abc", "a/b", "ü?#%"]) {
+    const href = hrefOf({ page: "chat", id });
+    expect(routeOf(href, "/below/")).toEqual({ page: "chat", id });
+  }
+  expect(hrefOf({ page: "new" })).toBe("/below/");
+});

@@ -1,0 +1,27 @@
+import type { UIMessage } from "ai";
+import { expect, onTestFinished, vi } from "vitest";
+import { Conversation } from "@/chat/conversation";
+import { ENDS, Stream, says } from "@/testing/server";
+
+/** A chat as the page opens it, until the test is over. */
+export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
+  const conversation = new Conversation("c1", isNew, {
+    agent: () => "demo",
+    onBegun: hooks.onBegun ?? (() => {}),
+    onLife: () => {},
+  });
+  onTestFinished(conversation.open());
+  return conversation;
+}
+
+const textOf = (message: UIMessage) =>
+  message.parts.map((part) => ("text" in part ? part.text : part.type)).join("");
+export const texts = ({ chat: { messages } }: Conversation) => messages.map(textOf);
+export const life = (conversation: Conversation) => conversation.state.get().life;
+export const until = (check: () => void) => vi.waitFor(check, { timeout: 4_000, interval: 10 });
+export const whenIdle = (conversation: Conversation) =>
+  until(() => expect(life(conversation)).toBe("idle"));
+
+export const answers = (text: string) => () => new Stream().say(...says(text), ...ENDS).end();
+export const running = { activeRun: { id: "run_1", status: "running", agent: "demo" } };
+export const waiting = { activeRun: { id: "run_1", status: "waiting", agent: "demo" } };

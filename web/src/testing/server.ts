@@ -1,0 +1,141 @@
+import type { UIMessage } from "ai";
+import { onTestFinished, vi } from "vitest";
+
+/** What the page asked. */
+export interface Asked {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was posted
+  body: any;
+  signal: AbortSignal | null;
+}
+type Handler = (asked: Asked) => Response | Promise<Response>;
+
+/**
+ * The network's other end, by the routes of the server that are told: bodies are real streams, read
+ * by the real client. What has no route is 404, as there.
+ */
+export class Network {
+  readonly asked: Asked[] = [];
+  #routes = new Map<string, Handler>();
+  isDown = false;
+
+  constructor() {
+    vi.stubGlobal("fetch", this.#fetch);
+    onTestFinished(() => {
+      vi.unstubAllGlobals();
+    });
+  }
+
+  /** `route` is a method and a path, such as `GET api/chats`; a later one takes its place. */
+  on(route: string, handler: Handler): this {
+    this.#routes.set(route, handler);
+    return this;
+  }
+
+  to(route: string): Asked[] {
+    return this.asked.filter(({ method, path }) => `${method} ${path}` === route);
+  }
+
+  #fetch = async (input: string, init: RequestInit = {}): Promise<Response> => {
+    const url = new URL(input);
+    const asked: Asked = {
+      method: init.method ?? "GET",
+      path: url.pathname.replace(/^\//, ""),
+      query: url.searchParams,
+      headers: new Headers(init.headers),
+      body: typeof init.body === "string" ? JSON.parse(init.body) : undefined,
+      signal: init.signal ?? null,
+    };
+    this.asked.push(asked);
+    if (this.isDown) throw new TypeError("fetch failed");
+    const handler = this.#routes.get(`${asked.method} ${asked.path}`);
+    return handler ? handler(asked) : refusal(404, "not_found", "there is no such thing");
+  };
+}
+
+export const json = (value: unknown, status = 200) => Response.json(value, { status });
+
+export const refusal = (status: number, code: string, message: string) =>
+  json({ error: { code, message } }, status);
+
+export type Chunk = { type: string } & Record<string, unknown>;
+
+/** A response that is written while it is read. */
+export class Stream {
+  readonly response: Response;
+  #out!: ReadableStreamDefaultController<Uint8Array>;
+
+  constructor(asked?: Asked, run = "run_1") {
+    const body = new ReadableStream<Uint8Array>({
+      start: (out) => {
+        this.#out = out;
+      },
+    });
+    asked?.signal?.addEventListener("abort", () =>
+      this.#out.error(new DOMException("left", "AbortError")),
+    );
+    this.response = new Response(body, {
+      headers: { "content-type": "text/event-stream", "x-mobox-run": run },
+    });
+  }
+
+  say(...chunks: Chunk[]): this {
+    for (const chunk of chunks) this.#write(`data: ${JSON.stringify(chunk)}\n\n`);
+    return this;
+  }
+
+  /** As the server ends a response. */
+  end(): Response {
+    this.#write("data: [DONE]\n\n");
+    this.#out.close();
+    return this.response;
+  }
+
+  /** As a connection ends that nobody meant to end. */
+  cut(): Response {
+    this.#out.close();
+    return this.response;
+  }
+
+  #write(text: string): void {
+    this.#out.enqueue(new TextEncoder().encode(text));
+  }
+}
+
+/** The chunks of a message with a text in it. */
+export const says = (text: string, run = "run_1"): Chunk[] => [
+  { type: "start", messageId: run },
+  { type: "text-start", id: "t" },
+  { type: "text-delta", id: "t", delta: text },
+];
+export const ENDS: Chunk[] = [
+  { type: "text-end", id: "t" },
+  { type: "finish", finishReason: "stop", messageMetadata: { reason: "stop" } },
+];
+
+export const user = (id: string, text: string): UIMessage => ({
+  id,
+  role: "user",
+  parts: [{ type: "text", text }],
+});
+export const agent = (id: string, text: string): UIMessage => ({
+  id,
+  role: "assistant",
+  metadata: { reason: "stop" },
+  parts: [{ type: "text", text, state: "done" }],
+});
+
+/** A chat as the server tells it. */
+export const chat = (messages: UIMessage[], more: object = {}) => ({
+  id: "c1",
+  title: "A chat",
+  createdAt: 1,
+  updatedAt: 2,
+  agent: "demo",
+  messages,
+  activeRun: null,
+  ...more,
+});
