@@ -196,7 +196,7 @@ async def _answer(storage: Storage, chat_id: str, turn: int, *, is_last: bool) -
     scribe = await Scribe.take_up(storage, begun.run)
     scribe.listen()
     for kind, told in _said(turn, is_last):
-        await scribe.read(json.dumps({"type": kind, **told}).encode() + b"\n")
+        await scribe.read(json.dumps({"type": kind, "data": told}).encode() + b"\n")
     await scribe.finish_reading()
     await scribe.end(None)
 
