@@ -62,7 +62,7 @@ def found(call_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
 
 def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
     """The file that a block of content is; `None` where it is none that we can name."""
-    kind = block.get("type")
+    kind = str(block.get("type"))
     if kind not in _TYPES:
         return None
     source = _object(block.get("source"))

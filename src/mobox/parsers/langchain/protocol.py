@@ -91,30 +91,24 @@ class Protocol:
     # Messages
 
     def _in_messages(self, params: lines.MessagesParams, space: Space) -> Events:
-        event, about = (
-            params.data if isinstance(params.data, tuple) else (params.data, wire.MessageMetadata())
-        )
-        return self.read_event(event, about, space)
+        event, metadata = params.data if isinstance(params.data, tuple) else (params.data, {})
+        return self.read_event(event, metadata, space)
 
-    def read_event(
-        self, event: lines.Event, about: wire.MessageMetadata, space: Space = ()
-    ) -> Events:
+    def read_event(self, event: lines.Event, metadata: Object, space: Space = ()) -> Events:
         """What an event of a message means."""
-        key = (space, about.run_id)
+        key = (space, convert(metadata, lines.Speaker).run_id)
         if isinstance(event, lines.MessageStart):
-            begun = self._message_start(event, about, key)
-            model = about.model or (event.metadata.model if event.metadata is not None else None)
-            return self._run.start(begun, replace(about, model=model))
+            return self._message_start(event, convert(metadata, wire.MessageMetadata), key)
+        begun: Events = []
         if key not in self._messages:  # the stream was joined in the middle
+            about = convert(metadata, wire.MessageMetadata)
             begun = self._message_start(lines.MessageStart(), about, key)
-        else:
-            begun = []
         message = self._messages[key]
         if message is None:
             return []
-        told = [*begun, *self.EVENTS[type(event)](self, message, event)]
+        told = self.EVENTS[type(event)](self, message, event)
         self._extend(event, key, message)
-        return self._run.start(self._run.watch(told), about)
+        return [*begun, *self._run.start(self._run.watch(told))]
 
     def _extend(self, event: lines.Event, key: Key, message: Message) -> None:
         if not isinstance(event, lines.BlockStart | lines.BlockMore):
@@ -145,10 +139,10 @@ class Protocol:
         name = event.id or (f"lc_run--{about.run_id}" if about.run_id else None)
         message, begun = self._run.begin(name, self._graph.scope(space), vendor, model)
         self._messages[key] = message
-        return [*left, *entered, *begun]
+        return self._run.start([*left, *entered, *begun], replace(about, model=model))
 
     def _block_start(self, message: Message, event: lines.BlockStart) -> Events:
-        content, kind = event.content, event.content.get("type")
+        content, kind = event.content, str(event.content.get("type"))
         if kind in _SPOKEN:
             said = content.get(kind)
             return message.speak(_SPOKEN[kind], event.index, said if isinstance(said, str) else "")

@@ -5,10 +5,12 @@ See: langchain_protocol. On a bare chat model only the inner events come, withou
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct, field
 
 from mobox.events import JSON
-from mobox.parsers.langchain.wire import Index, MessageMetadata, Object, Usage
+from mobox.parsers.langchain.wire import Index, Object, Usage
 
 Namespace = list[str]
 
@@ -88,8 +90,8 @@ class Line(Struct, tag_field="method", gc=False):
     """One event of a run."""
 
 
-class MessagesParams(Struct):
-    data: tuple[AnyEvent, MessageMetadata] | AnyEvent
+class MessagesParams(Struct, gc=False):
+    data: tuple[AnyEvent, Object] | AnyEvent
     namespace: Namespace = []
 
 
@@ -177,6 +179,30 @@ class InputParams(Struct):
 
 class Input(Line, tag="input.requested"):
     params: InputParams
+
+
+class Speaker(Struct, gc=False):
+    """Whose message it is."""
+
+    run_id: str | None = None
+
+
+class Said(Struct, gc=False):
+    event: Literal["content-block-delta"]  # alone, a tagged Struct does not ask for its tag
+    index: Index
+    delta: AnyDelta
+
+
+class SpokenParams(Struct, gc=False):
+    data: tuple[Said, Speaker]
+    namespace: Namespace = []
+
+
+class Spoken(Struct, gc=False):
+    """What most lines are: more of a block."""
+
+    method: Literal["messages"]
+    params: SpokenParams
 
 
 AnyLine = Messages | Tools | Lifecycle | Values | Updates | Custom | Tasks | Checkpoints | Input
