@@ -24,6 +24,7 @@ from mobox.events import (
     Result,
     Start,
     StreamEvent,
+    SubagentEnd,
     Thinking,
     ThinkingEnd,
     ToolResult,
@@ -79,6 +80,8 @@ class Run:
 
     def start(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
+        if any(isinstance(event, SubagentEnd) for event in events):
+            events = [told for event in events for told in self._with_last_words(event)]
         for event in events:
             if event.type not in LETS_WAIT:
                 self._halted = isinstance(event, Paused)
@@ -95,6 +98,14 @@ class Run:
             session_id=about.thread_id,
         )
         return [start, *events]
+
+    def _with_last_words(self, event: StreamEvent) -> Events:
+        """An agent that has ended says no more; not all streams tell the ends of messages."""
+        if not isinstance(event, SubagentEnd):
+            return [event]
+        within = (*event.scope, event.id)
+        left = [m for m in self._messages.values() if m.scope[: len(within)] == within]
+        return [*(end for message in left for end in self.end(message)), event]
 
     def watch(self, events: Events) -> Events:
         """Remember the calls, and tell the thoughts that are told by calling a tool."""
@@ -310,10 +321,12 @@ class Run:
             return [] if self.ended is None else [self.ended]
         if not self.is_graph:
             return self._end_of_message()
+        told = [message for message in self._messages.values() if message.stop_reason is not None]
+        ends = [event for message in told for event in self.end(message)]
         done = self._at_rest()
         if done is None:
-            return []
-        return [Result(text=self._answer), done] if self._answer else [done]
+            return ends
+        return [*ends, Result(text=self._answer), done] if self._answer else [*ends, done]
 
     def _end_of_message(self) -> Events:
         last = self._last
