@@ -221,6 +221,7 @@ class Callbacks:
             ]
             last = list(messages_in(output.get("messages") or []))[-1:]
             answer = text_of(last[0]) if last and last[0].kind in ("ai", "chunk") else None
+            answer = answer if last else self._run.answer
         return [*state, *self._run.finish(answer)]
 
     def _custom(self, line: Line) -> Events:

@@ -103,13 +103,13 @@ class Interrupts:
 
 def _actions(value: JSON) -> list[Object]:
     """The calls to be approved; in JavaScript's spelling too, and in that of old agents."""
+    requests: JSON = None
     if isinstance(value, list):  # one request a call
         requests = [each.get("action_request") for each in value if isinstance(each, dict)]
     elif isinstance(value, dict):
-        requests = value.get("action_requests") or value.get("actionRequests") or []
-    else:
-        requests = []
-    return [each for each in requests if isinstance(each, dict)] if requests else []
+        requests = value.get("action_requests") or value.get("actionRequests")
+    listed = requests if isinstance(requests, list) else []
+    return [each for each in listed if isinstance(each, dict)]
 
 
 def _decisions(value: Any, name: JSON) -> JSON:

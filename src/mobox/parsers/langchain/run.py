@@ -66,6 +66,8 @@ class Run:
         """The last that was told is an error."""
         self.ended: Done | None = None
         """What the framework itself said of the end."""
+        self.answer: str | None = None
+        """The last one in the graph's own state."""
         self._framework = framework
         self._prefix = prefix
         self._started = False
@@ -74,7 +76,6 @@ class Run:
         self._messages: dict[str, Message] = {}  # those that are being told, by the id they have
         self._known: set[str] = set()  # messages that were told, or are of the past
         self._last: Message | None = None  # of the root
-        self._answer: str | None = None  # the last one in the graph's own state
         self._thoughts: set[str] = set()  # calls whose thought was told
         self._halted = False  # the last that was told is that the run waits
 
@@ -280,7 +281,7 @@ class Run:
     def _note_answer(self, messages: JSON, scope: Scope) -> None:
         last = list(_messages(messages))[-1:]
         if not scope and last:
-            self._answer = text_of(last[0]) if last[0].kind in ("ai", "chunk") else None
+            self.answer = text_of(last[0]) if last[0].kind in ("ai", "chunk") else None
 
     def custom(self, name: str | None, value: JSON, scope: Scope) -> Events:
         """What an application says."""
@@ -326,7 +327,7 @@ class Run:
         done = self._at_rest()
         if done is None:
             return ends
-        return [*ends, Result(text=self._answer), done] if self._answer else [*ends, done]
+        return [*ends, Result(text=self.answer), done] if self.answer else [*ends, done]
 
     def _end_of_message(self) -> Events:
         last = self._last
