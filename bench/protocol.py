@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from bench import workload
 
-__all__ = ["by_line", "by_read", "lines"]
+__all__ = ["by_line", "lines"]
 
 Event = dict[str, Any]
 
@@ -234,9 +234,3 @@ def by_line(lines: Iterable[bytes]) -> Iterable[bytes]:
     """Each line decoded and encoded."""
     decode, encode = _decoder.decode, _encoder.encode
     return [encode(decode(line)) for line in lines]
-
-
-def by_read(reads: Iterable[bytes]) -> Iterable[bytes]:
-    """Each read decoded and encoded in one go."""
-    decode_lines, encode_lines = _decoder.decode_lines, _encoder.encode_lines
-    return [encode_lines(decode_lines(read)) for read in reads]

@@ -148,7 +148,7 @@ class Calls:
             return []
         events = self.run(call_id, name or UNKNOWN_TOOL, None, scope)
         call = self._calls[call_id]
-        call.answered = True
+        call.answered, call.input = True, None  # which may be a whole file
         result = ToolResult(
             id=call_id, scope=call.scope, output=output, status=status, structured=structured
         )

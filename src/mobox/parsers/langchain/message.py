@@ -220,6 +220,7 @@ class Message:
             provider = {self.vendor: {"signature": signature}} if signature else None
             return ThinkingEnd(id=block.id, scope=self.scope, provider=provider)
         text = "".join(block.parts)
+        block.parts.clear()
         value = _value(text) if text else {}
         invalid = text if value is None else None
         return ToolUseEnd(id=block.id, scope=self.scope, input=value, invalid=invalid)
