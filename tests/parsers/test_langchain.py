@@ -207,6 +207,18 @@ def test_an_approval_is_asked_once_and_the_run_waits(name: str) -> None:
     assert tree.end == "waits"
 
 
+@pytest.mark.parametrize(
+    "path",
+    [*RECORDINGS.glob("langchain/*"), *RECORDINGS.glob("deepagents/*")],
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+def test_only_the_recorders_own_words_are_not_understood(path: Path) -> None:
+    log, _ = replayed(f"{path.parent.name}/{path.stem}")
+    assert {name for raw in of(Raw, log) for name in raw.raw} <= {
+        *("_sum", "_after", "_content_blocks", "_tool_calls", "_usage", "_response_metadata"),
+    }
+
+
 def test_a_bare_model_tells_the_same_in_both_of_its_streams() -> None:
     protocol, pieces = (replayed(f"langchain/{name}_everything") for name in ("protocol", "chunks"))
     for log, tree in (protocol, pieces):
