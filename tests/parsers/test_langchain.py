@@ -18,6 +18,7 @@ from mobox.events import (
     Paused,
     Raw,
     Result,
+    Retract,
     Source,
     Start,
     State,
@@ -407,6 +408,49 @@ def test_an_error_within_a_message_ends_it_and_the_run() -> None:
     )
     assert of(Error, log) == [Error(message="Overloaded", code="overloaded_error")]
     assert log[-1] == Done(reason="error")
+
+
+def in_node(kind: str, run: str, **data: Any) -> Line:
+    metadata = {"run_id": run, "langgraph_checkpoint_ns": "model:1", "langgraph_step": 1}
+    return event("messages", [{"event": kind, **data}, metadata])
+
+
+@pytest.mark.parametrize("error", [[], [in_node("error", "r1", message="Overloaded")]])
+def test_a_message_that_broke_off_is_taken_back_when_its_node_tries_again(error: Any) -> None:
+    text = {"type": "text", "text": "So"}
+    log = recorded(
+        in_node("message-start", "r1", id="m1"),
+        in_node("content-block-start", "r1", index=0, content=text),
+        *error,
+        in_node("message-start", "r2", id="m2"),
+        in_node("content-block-start", "r2", index=0, content=text),
+        in_node("message-finish", "r2", metadata={"stop_reason": "end_turn"}),
+    )
+    assert of(Retract, log) == [Retract(blocks=("m1:0",), reason="retry")]
+    assert log[-1] == Done(reason="stop", native="end_turn")
+
+
+def test_nodes_beside_each_other_take_nothing_back() -> None:
+    def piece(name: str, content: str, **fields: Any) -> list[Any]:
+        metadata = {"langgraph_checkpoint_ns": f"node:{name}", "langgraph_step": 1}
+        return ["messages", [chunk(name, content, **fields), metadata]]
+
+    log = recorded(
+        piece("a", "one "),
+        piece("b", "two "),
+        piece("a", "three", chunk_position="last"),
+        piece("b", "four", chunk_position="last"),
+    )
+    assert tree_of(log).turns == {(): [[["text", "one three"]], [["text", "two four"]]]}
+    assert of(Retract, log) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("GraphRecursionError", "max_turns"), ("CancelledError", "interrupted")]
+)
+def test_some_exceptions_are_ends_of_their_own(name: str, reason: DoneReason) -> None:
+    log = recorded(begin(), ending(), {"_exception": name, "str": "over"})
+    assert log[-1] == Done(reason=reason, native=name)
 
 
 def test_what_was_raised_ends_the_run() -> None:

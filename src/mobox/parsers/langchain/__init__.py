@@ -20,6 +20,7 @@ from mobox.parsers.langchain.graph import Graph
 from mobox.parsers.langchain.parts import as_part
 from mobox.parsers.langchain.protocol import NO_STRETCH, Protocol
 from mobox.parsers.langchain.protocol_wire import Spoken
+from mobox.parsers.langchain.reasons import raised_end
 from mobox.parsers.langchain.run import Run
 from mobox.parsers.raised import is_raised
 
@@ -69,6 +70,7 @@ class LangChainParser(EventParser):
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True
+            self._run.ended = raised_end(raw.get("_exception"))
         return events
 
     def feed_line(self, line: bytes) -> Events:

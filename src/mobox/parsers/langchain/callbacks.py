@@ -118,7 +118,7 @@ class Callbacks:
         return events
 
     def _note(self, run_id: str, message_id: str | None) -> None:
-        message = self._run.find(message_id)
+        message = self._run.messages.find(message_id)
         if message is not None:
             self._models[run_id] = message
 

@@ -83,7 +83,7 @@ class Message:
         self.node: str | None = None
         """And the node."""
         self._blocks: dict[Key, Block] = {}
-        self._names: set[str] = set()
+        self._names: dict[str, None] = {}  # an ordered set
         self._open: Block | None = None  # the one that was begun last
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
@@ -91,6 +91,16 @@ class Message:
     def begin(self, number: int) -> StepStart:
         """Tell that it begins."""
         return StepStart(id=self.id, scope=self.scope, kind="turn", number=number)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The ids of its blocks, in order."""
+        return tuple(self._names)
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether it has neither ended nor told why it would, nor what it took."""
+        return not (self.ended or self.stop_reason or self._usage)
 
     # Blocks
 
@@ -180,7 +190,7 @@ class Message:
         if before is not None and not before.ended:
             events.append(self._end(before))
         name = name or self._name(index)
-        self._names.add(name)
+        self._names[name] = None
         block = self._open = self._blocks[kind, index] = Block(name, kind)
         return block, events
 

@@ -136,7 +136,8 @@ class Protocol:
         model = metadata.model or about.model
         vendor = metadata.provider or about.vendor
         name = event.id or (f"lc_run--{about.run_id}" if about.run_id else None)
-        message, begun = self._run.begin(name, self._graph.scope(space), vendor, model)
+        scope, node = self._graph.scope(space), about.checkpoint_ns
+        message, begun = self._run.begin(name, scope, vendor, model, node)
         self._messages[key] = message
         return self._run.start([*left, *entered, *begun], replace(about, model=model))
 
@@ -172,7 +173,7 @@ class Protocol:
         return [*used, *self._run.end(message)]
 
     def _message_error(self, message: Message, event: lines.MessageError) -> Events:
-        ends = self._run.end(message, "error")
+        ends = self._run.messages.fail(message)
         return [*ends, Error(scope=message.scope, message=event.message, code=event.code)]
 
     # Tools

@@ -6,7 +6,7 @@ from typing import Final
 
 from mobox.events import JSON, Done, DoneReason
 
-__all__ = ["handed_over", "reason_of", "stop_reason"]
+__all__ = ["handed_over", "raised_end", "reason_of", "stop_reason"]
 
 _REASONS: Final[dict[str, DoneReason]] = {
     "tool_use": "tool",
@@ -25,6 +25,13 @@ _REASONS: Final[dict[str, DoneReason]] = {
 }
 """By the word in lower case; an unknown one is the provider's own for stopping."""
 
+_RAISED: Final[dict[str, DoneReason]] = {
+    "CancelledError": "interrupted",
+    "KeyboardInterrupt": "interrupted",
+    "GraphRecursionError": "max_turns",
+}
+"""Exceptions that are no failure; the others are."""
+
 _NAMES: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "finishReason")
 
 
@@ -34,6 +41,12 @@ def stop_reason(metadata: JSON) -> str | None:
         return None
     words = (metadata.get(name) for name in _NAMES)
     return next((word for word in words if isinstance(word, str)), None)
+
+
+def raised_end(name: JSON) -> Done | None:
+    """The end of a run that raised an exception of that class, if it has one of its own."""
+    reason = _RAISED.get(name) if isinstance(name, str) else None
+    return None if reason is None else Done(reason=reason, native=name)
 
 
 def reason_of(native: str | None) -> Done:

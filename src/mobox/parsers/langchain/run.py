@@ -9,8 +9,6 @@ Rule 3: a graph has no last word. It ends well where it is at rest: no message i
 
 from __future__ import annotations
 
-from collections import Counter
-
 from msgspec import convert
 from msgspec.structs import replace
 
@@ -37,6 +35,7 @@ from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.content import read_content
 from mobox.parsers.langchain.interrupts import Interrupts
 from mobox.parsers.langchain.message import Message
+from mobox.parsers.langchain.messages import Messages
 from mobox.parsers.langchain.objects import Told, messages_in
 from mobox.parsers.langchain.reasons import handed_over, reason_of, stop_reason
 from mobox.parsers.langchain.states import States
@@ -48,8 +47,6 @@ Object = dict[str, JSON]
 Scope = tuple[str, ...]
 Space = tuple[str, ...]
 
-_OUR_NAMES = ("run-", "lc_run-")
-"""How the names begin that LangChain gives to messages."""
 _WATCHED = {ToolUseStart, ToolUseEnd}
 
 
@@ -57,6 +54,7 @@ class Run:
     """What was told of a run so far."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
+        self.messages = Messages(prefix)
         self.calls = Calls(later=bool(prefix))
         self.interrupts = Interrupts(prefix, self.calls)
         self.states = States()
@@ -69,13 +67,7 @@ class Run:
         self.answer: str | None = None
         """The last one in the graph's own state."""
         self._framework = framework
-        self._prefix = prefix
         self._started = False
-        self._count: Counter[str] = Counter()
-        self._turns: Counter[Scope] = Counter()
-        self._messages: dict[str, Message] = {}  # those that are being told, by the id they have
-        self._known: set[str] = set()  # messages that were told, or are of the past
-        self._last: Message | None = None  # of the root
         self._thoughts: set[str] = set()  # calls whose thought was told
         self._halted = False  # the last that was told is that the run waits
 
@@ -105,7 +97,7 @@ class Run:
         if not isinstance(event, SubagentEnd):
             return [event]
         within = (*event.scope, event.id)
-        left = [m for m in self._messages.values() if m.scope[: len(within)] == within]
+        left = [m for m in self.messages.told if m.scope[: len(within)] == within]
         return [*(end for message in left for end in self.end(message)), event]
 
     def watch(self, events: Events) -> Events:
@@ -139,66 +131,41 @@ class Run:
     # Messages
 
     def begin(
-        self, name: str | None, scope: Scope, vendor: str | None = None, model: str | None = None
+        self,
+        name: str | None,
+        scope: Scope,
+        vendor: str | None = None,
+        model: str | None = None,
+        node: str | None = None,
     ) -> tuple[Message, Events]:
-        """A message begins."""
+        """A message begins: the run goes on."""
         self.interrupts.waiting.clear()
-        message = Message(self._name(name), scope, vendor, model)
-        self._messages[name or ""] = message
-        self._turns[scope] += 1
-        if not scope:
-            self._last = message
-        return message, [message.begin(self._turns[scope])]
-
-    def find(self, name: str | None) -> Message | None:
-        """The message of that id, while it is told."""
-        return self._messages.get(name or "")
-
-    def is_known(self, name: str | None) -> bool:
-        """Whether a message was told, or is being told."""
-        return name in self._known or name in self._messages
+        message, begun = self.messages.begin(name, scope, vendor, model, node)
+        return message, self.watch(begun)
 
     def end(self, message: Message, status: Outcome = "ok") -> Events:
         """A message is over."""
-        for name in [name for name, each in self._messages.items() if each is message]:
-            del self._messages[name]
-            self._known |= {name, message.id} - {""}
-        return self.watch(message.end(status))
-
-    def _name(self, name: str | None) -> str:
-        if name and not self.is_known(name):
-            return name
-        self._count[name or "message"] += 1
-        number = self._count[name or "message"]
-        return f"{name}~{number + 1}" if name else f"{self._prefix}message_{number}"
+        return self.watch(self.messages.end(message, status))
 
     def piece(self, told: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
         """A piece of a message, which may begin with it, and end."""
-        message, events = self.find(told.id) or self._alias(told.id, scope, about), []
-        if message is None and told.id in self._known:
+        message = self.messages.find(told.id) or self.messages.alias(
+            told.id, scope, about.checkpoint_ns
+        )
+        events: Events = []
+        if message is None and self.messages.is_known(told.id):
             return []  # a state told it whole
         if message is None:
-            events = self.rest(scope, about.langgraph_step)
+            events = self.watch(self.messages.rest(scope, about.langgraph_step))
             metadata = told.response_metadata or {}
             vendor = about.vendor or _text(metadata, "model_provider")
             model = about.model or _text(metadata, "model_name")
-            message, begun = self.begin(told.id, scope, vendor, model)
-            message.step, message.node = about.langgraph_step, about.checkpoint_ns
+            message, begun = self.begin(told.id, scope, vendor, model, about.checkpoint_ns)
+            message.step = about.langgraph_step
             events += begun
         events += self.add(message, told)
         is_last = told.chunk_position == "last"
         return [*events, *self.end(message)] if is_last else events
-
-    def _alias(self, name: str | None, scope: Scope, about: wire.MessageMetadata) -> Message | None:
-        """The message that a provider's own name comes up for, after LangChain has named it."""
-        if not name or name.startswith(_OUR_NAMES) or name in self._known:
-            return None
-        for known, message in self._messages.items():
-            same_place = (message.scope, message.node) == (scope, about.checkpoint_ns)
-            if same_place and known.startswith(_OUR_NAMES):
-                self._messages[name] = message
-                return message
-        return None
 
     def add(self, message: Message, told: wire.AiMessage) -> Events:
         """A piece of a message."""
@@ -214,12 +181,12 @@ class Run:
         """A whole message, of the state or of a node's update; nothing, where it was told."""
         if message.kind == "tool":
             result = convert(message.fields, wire.ToolMessage)
-            self._known |= {result.id or ""} - {""}
+            self.messages.know(result.id)
             return self.calls.answer(result, scope)
-        if message.kind == "other" or (message.id is not None and message.id in self._known):
+        if message.kind == "other" or self.messages.is_over(message.id):
             return []
         told = convert(message.fields, wire.AiMessage)
-        begun = self.find(told.id)
+        begun = self.messages.find(told.id)
         if begun is not None:  # streamed: this is its end
             begun.stop_reason = stop_reason(told.response_metadata) or begun.stop_reason
             used = begun.use(told.usage_metadata, whole=True)
@@ -238,22 +205,13 @@ class Run:
 
     def remember(self, message: Told, scope: Scope) -> None:
         """A message of the past."""
-        if message.id is not None and message.id not in self._messages:
-            self._known.add(message.id)
+        if self.messages.find(message.id) is None:
+            self.messages.know(message.id)
         if message.kind == "tool":
             self.calls.forget(convert(message.fields, wire.ToolMessage).tool_call_id)
         elif message.kind != "other":
             for call in convert(message.fields, wire.AiMessage).tool_calls or ():
                 self.calls.remember(call, scope)
-
-    def rest(self, scope: Scope, step: int | None) -> Events:
-        """Another message of an agent begins: end those that nobody ended, of an earlier step."""
-        left = [
-            message
-            for message in self._messages.values()
-            if message.scope == scope and (step is None or message.step != step)
-        ]
-        return [event for message in left for event in self.end(message)]
 
     # State, plan, requests
 
@@ -306,7 +264,7 @@ class Run:
         """The framework's own end, with its output."""
         if self.interrupts.waiting:
             return []
-        last = self._last
+        last = self.messages.last
         if self.is_graph or last is None:
             self.ended = self._at_rest() or Done(reason="stop")
         else:
@@ -322,7 +280,7 @@ class Run:
             return [] if self.ended is None else [self.ended]
         if not self.is_graph:
             return self._end_of_message()
-        told = [message for message in self._messages.values() if message.stop_reason is not None]
+        told = [message for message in self.messages.told if message.stop_reason is not None]
         ends = [event for message in told for event in self.end(message)]
         done = self._at_rest()
         if done is None:
@@ -330,18 +288,18 @@ class Run:
         return [*ends, Result(text=self.answer), done] if self.answer else [*ends, done]
 
     def _end_of_message(self) -> Events:
-        last = self._last
+        last = self.messages.last
         if last is None or (last.stop_reason is None and not last.ended):
             return []
         return [*self._end_all(), handed_over(last.stop_reason, bool(last.calls))]
 
     def _end_all(self) -> Events:
-        return [event for each in list(self._messages.values()) for event in self.end(each)]
+        return [event for message in self.messages.told for event in self.end(message)]
 
     def _at_rest(self) -> Done | None:
-        if self._messages or any(call.told for call in self.calls.unanswered):
+        if self.messages.told or any(call.told for call in self.calls.unanswered):
             return None
-        done = reason_of(self._last.stop_reason if self._last is not None else None)
+        done = reason_of(self.messages.last.stop_reason if self.messages.last is not None else None)
         return replace(done, reason="stop") if done.reason == "tool" else done
 
 
