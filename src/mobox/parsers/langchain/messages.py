@@ -1,0 +1,117 @@
+"""The messages of a run: which are being told, which were, and which are told again.
+
+Rule 1: a message that broke off, and after which its node tells another, is being sent again.
+Rule 2: not all streams tell the end of a message. One that is still told when its agent tells
+        another, in a later step of the graph, is over; those of one step may take turns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from mobox.events import Outcome, Retract, StreamEvent
+from mobox.parsers.langchain.message import Message
+
+__all__ = ["Messages"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+
+_OUR_NAMES: Final = ("run-", "lc_run-")
+"""How the names begin that LangChain gives to messages."""
+
+
+class Messages:
+    """The messages of one run."""
+
+    def __init__(self, prefix: str) -> None:
+        self.last: Message | None = None
+        """Of the root."""
+        self._prefix = prefix
+        self._count: Counter[str] = Counter()
+        self._turns: Counter[Scope] = Counter()
+        self._told: dict[str, Message] = {}  # those that are being told, by each of their names
+        self._over: set[str] = set()  # the names of those that were told, or are of the past
+        self._broken: dict[tuple[Scope, str], tuple[str, ...]] = {}  # what an error left, by node
+
+    @property
+    def told(self) -> list[Message]:
+        """Those that are being told."""
+        return list(dict.fromkeys(self._told.values()))
+
+    def find(self, name: str | None) -> Message | None:
+        """The message of that name, while it is told."""
+        return self._told.get(name or "")
+
+    def is_over(self, name: str | None) -> bool:
+        """Whether a message was told, or is of the past."""
+        return name in self._over
+
+    def is_known(self, name: str | None) -> bool:
+        """Whether a message was told, or is being told."""
+        return name in self._over or name in self._told
+
+    def know(self, name: str | None) -> None:
+        """A message of that name was told, by somebody."""
+        self._over |= {name or ""} - {""}
+
+    def begin(
+        self,
+        name: str | None,
+        scope: Scope,
+        vendor: str | None,
+        model: str | None,
+        node: str | None,
+    ) -> tuple[Message, Events]:
+        """A message begins; one that broke off in the same node is being sent again with it."""
+        before = self._retract(scope, node) if node is not None else []
+        message = Message(self._name(name), scope, vendor, model)
+        message.node = node
+        self._told[name or ""] = message
+        self._turns[scope] += 1
+        if not scope:
+            self.last = message
+        return message, [*before, message.begin(self._turns[scope])]
+
+    def _name(self, name: str | None) -> str:
+        if name and not self.is_known(name):
+            return name
+        self._count[name or "message"] += 1
+        number = self._count[name or "message"]
+        return f"{name}~{number + 1}" if name else f"{self._prefix}message_{number}"
+
+    def alias(self, name: str | None, scope: Scope, node: str | None) -> Message | None:
+        """The message that a provider's own name comes up for, after LangChain has named it."""
+        if not name or name.startswith(_OUR_NAMES) or name in self._over:
+            return None
+        for known, message in self._told.items():
+            if (message.scope, message.node) == (scope, node) and known.startswith(_OUR_NAMES):
+                self._told[name] = message
+                return message
+        return None
+
+    def end(self, message: Message, status: Outcome = "ok") -> Events:
+        """A message is over."""
+        for name in [name for name, each in self._told.items() if each is message]:
+            del self._told[name]
+            self._over |= {name, message.id} - {""}
+        return message.end(status)
+
+    def fail(self, message: Message) -> Events:
+        """A message breaks off with an error; its node may try again."""
+        if message.node is not None:
+            self._broken[message.scope, message.node] = message.told
+        return self.end(message, "error")
+
+    def rest(self, scope: Scope, step: int | None) -> Events:
+        """Another message of an agent begins: end those that nobody ended, of an earlier step."""
+        left = [m for m in self.told if m.scope == scope and (step is None or m.step != step)]
+        return [event for message in left for event in self.end(message)]
+
+    def _retract(self, scope: Scope, node: str) -> Events:
+        left = [m for m in self.told if (m.scope, m.node) == (scope, node) and m.broke_off]
+        blocks = self._broken.pop((scope, node), ())
+        blocks += tuple(name for message in left for name in message.told)
+        ends = [event for message in left for event in self.end(message, "interrupted")]
+        return [*ends, Retract(scope=scope, blocks=blocks, reason="retry")] if blocks else ends
