@@ -854,6 +854,18 @@ def test_an_approval_that_was_answered_is_told_only_where_the_answer_can_be(
     assert [c for c in chunks_of(documents) if c["type"].startswith("tool-approval-")] == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"), [("Not mine", {"reason": "Not mine"}), ({"a": 1}, {})]
+)
+def test_what_a_person_wrote_beside_a_decision_is_told_with_it(
+    said: Any, expected: dict[str, str]
+) -> None:
+    answer = InputResponse(id="ask", decision="denied", value=said)
+    log = numbered(log_of([CALL, ENDED, OF_CALL, answer, Done(reason="stop")]))
+    told = [c for c in chunks_of(response_to(log, "v7")) if c["type"] == ANSWER["type"]]
+    assert told == [{**ANSWER, "approved": False, **expected}]
+
+
 REQUESTS: list[tuple[str, list[StreamEvent]]] = [
     ("a question", [replace(APPROVAL, kind="question")]),
     ("a question about a call", [CALL, ENDED, replace(OF_CALL, kind="question")]),

@@ -14,6 +14,7 @@ import hashlib
 import html
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -112,9 +113,7 @@ class Website:
         if page is None:
             told = _NOT_BUILT.format(base=html.escape(base))
             return Response(told, 503, {"cache-control": "no-store"}, media_type="text/html")
-        tag = f'<base href="{html.escape(base)}"'.encode()
-        body = _BASE.sub(lambda _: tag, page.plain.body, count=1)
-        response = _file(_PAGE, body).for_request(request)
+        response = _mounted(page.plain.body, base).for_request(request)
         response.headers.update(_PAGE_HEADERS)
         return response
 
@@ -179,3 +178,10 @@ def _accepts_gzip(header: str) -> bool:
 def _has(request: Request, etag: str) -> bool:
     told = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
     return "*" in told or etag in (each.removeprefix("W/") for each in told)
+
+
+@lru_cache(maxsize=8)
+def _mounted(page: bytes, base: str) -> _File:
+    """The page where it is mounted, compressed once for each such place."""
+    tag = f'<base href="{html.escape(base)}"'.encode()
+    return _file(_PAGE, _BASE.sub(lambda _: tag, page, count=1))

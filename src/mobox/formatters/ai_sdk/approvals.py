@@ -15,12 +15,17 @@ from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.profiles import Profile
 from mobox.formatters.ai_sdk.tools import Tools
 
-__all__ = ["APPROVED", "Approvals"]
+__all__ = ["APPROVED", "Approvals", "said_with"]
 
 Chunks = list[bytes]
 
 APPROVED: Final = {"approved": True, "denied": False}
 """What a decision says of the call; others say nothing: a request taken back denies nothing."""
+
+
+def said_with(response: InputResponse) -> str | None:
+    """What a person wrote beside their yes or no."""
+    return response.value if isinstance(response.value, str) else None
 
 
 class _Asked(NamedTuple):
@@ -55,7 +60,12 @@ class Approvals:
             return []
         if not approved:
             self._tools.deny(asked.event.tool_call_id)
-        answer = chunk("tool-approval-response", approvalId=event.id, approved=approved)
+        answer = chunk(
+            "tool-approval-response",
+            approvalId=event.id,
+            approved=approved,
+            reason=said_with(event),
+        )
         return [self._request(asked.event), answer]
 
     def open(self) -> Chunks:

@@ -14,7 +14,7 @@ import msgspec
 from mobox.errors import UnknownProfile
 from mobox.events import JSON, ToolResult
 from mobox.formatters.ai_sdk import data_parts
-from mobox.formatters.ai_sdk.approvals import APPROVED
+from mobox.formatters.ai_sdk.approvals import APPROVED, said_with
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import harmless, known
 from mobox.formatters.ai_sdk.endings import error_of, message_metadata
@@ -289,8 +289,12 @@ def _reasoning(
 
 def _approval(part: RequestPart) -> UIPart:
     assert part.response is not None  # only answers are told
-    why = {} if part.request.prompt is None else {"requestReason": part.request.prompt}
-    return {"id": part.request.id, "approved": APPROVED[part.response.decision], **why}
+    words = {"requestReason": part.request.prompt, "reason": said_with(part.response)}
+    return {
+        "id": part.request.id,
+        "approved": APPROVED[part.response.decision],
+        **known(words),
+    }
 
 
 def _at_rest(chunk: bytes) -> UIPart:
