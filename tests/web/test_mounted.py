@@ -1,0 +1,71 @@
+"""The page in somebody else's app: below a path, it finds its server and its chats."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from server.live_server import clean_environment
+from web.watching import Watched
+
+APP = """
+import asyncio, socket, sys
+from pathlib import Path
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+from mobox.server import Settings
+from mobox.server.app import create_app, open_services
+
+async def main():
+    async with open_services(Settings(data=Path(sys.argv[1]))) as services:
+        async def theirs(request):
+            return PlainTextResponse("somebody else's page")
+        mounted = Mount("/tools/mobox chats", create_app(services))
+        app = Starlette(routes=[Route("/", theirs), mounted])
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            print(f"http://127.0.0.1:{listener.getsockname()[1]}/tools/mobox%20chats/", flush=True)
+            config = uvicorn.Config(app, lifespan="off", log_level="error")
+            await uvicorn.Server(config).serve(sockets=[listener])
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[str]:
+    """The address of the page in an app that has other pages, too."""
+    argv = [sys.executable, "-c", APP, str(tmp_path)]
+    fast = clean_environment(MOBOX_DEMO_SPEED="0")
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=fast) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def test_a_chat_below_a_path(mounted: str, watched: Watched) -> None:
+    page = watched(mounted)[0].new_page()
+    page.goto(mounted)
+    composer = page.get_by_role("textbox", name="Your message")
+    composer.fill("text It works down here.")
+    composer.press("Enter")
+    answer = page.get_by_role("article", name="Agent")
+    expect(answer).to_contain_text("It works down here.")
+    expect(page).to_have_url(re.compile(re.escape(f"{mounted}chat/")))
+    page.reload()
+    expect(answer).to_contain_text("It works down here.")
+    page.get_by_role("link", name="New chat").or_(
+        page.get_by_role("button", name="New chat")
+    ).first.click()
+    expect(page).to_have_url(mounted)
+    page.go_back()
+    expect(answer).to_contain_text("It works down here.")
