@@ -85,7 +85,7 @@ class OpenAIParser(EventParser):
         if not isinstance(raw, dict):
             raise NotUnderstood
         kind = raw.get("type")
-        if type(raw.get("data")) is dict and kind in _SIMPLIFIED:
+        if isinstance(kind, str) and kind in _SIMPLIFIED and type(raw.get("data")) is dict:
             return self._simplified(kind, raw)
         if self._agents.knows(raw):
             return self._read_agents(raw)
@@ -111,7 +111,7 @@ class OpenAIParser(EventParser):
     def _read_chat(self, raw: dict[str, JSON]) -> Events:
         events = self._chat.read(raw)
         self._stretch = self._chat.stretch
-        return [*self._start(self._chat.model), *events]
+        return [*self._start(self._chat.model), *events] if events else []
 
     def _read_response(self, raw: dict[str, JSON]) -> Events:
         events = self._responses.read(raw)

@@ -63,12 +63,12 @@ class Agents:
         self._agents: dict[str, tuple[str, Scope]] = {}  # calls that are agents: name and scope
         self._streams = False  # raw events have come
         self._done: Done | None = None
-        self._record: wire.RunResult | None = None
+        self._over = False  # the run has told what it leaves
         self._paused = False
 
     def knows(self, raw: Object) -> bool:
         """Whether a line is one of the SDK, or of a callback of it."""
-        return raw.get("type") in self.LINES or "__result__" in raw or _is_nested(raw)
+        return _kind(raw) in self.LINES or "__result__" in raw or _is_nested(raw)
 
     def read(self, raw: Object) -> Events:
         """What one line means."""
@@ -78,7 +78,7 @@ class Agents:
             return self._result(convert(raw, wire.RunResult))
         if _is_nested(raw):
             return self._nested(raw)
-        return self.LINES[str(raw["type"])](self, raw, ())
+        return self.LINES[_kind(raw)](self, raw, ())
 
     def raised(self, name: str) -> None:
         """An exception left the iterator: that is how the run ended."""
@@ -101,8 +101,10 @@ class Agents:
         done = self._done or self._responses[()].done
         if done is None:
             return []
-        # The SDK has run the tools: it never ends by handing one over, but where one stops it.
-        return [Done(reason="stop", native=done.native) if done.reason == "tool" else done]
+        if done.reason != "tool":
+            return [done]
+        # The SDK runs the tools itself: a call that is left has no result because all broke off.
+        return [Done(reason="stop", native=done.native)] if self._over else []
 
     # Lines
 
@@ -124,13 +126,13 @@ class Agents:
     def _nested(self, raw: Object) -> Events:
         call, agent = self._call_of(raw), _name(raw.get("agent"))
         scope = (*self._scope_of(call), call)
-        before = self._spawn(call, agent)
+        before = self._spawn(call, agent, raw["tool_call"])
         event = raw["event"]
-        if not isinstance(event, dict) or event.get("type") not in self.LINES:
+        if not isinstance(event, dict) or _kind(event) not in self.LINES:
             if before:
                 return before
             raise NotUnderstood("an event without its data")
-        return [*before, *self.LINES[str(event["type"])](self, event, scope)]
+        return [*before, *self.LINES[_kind(event)](self, event, scope)]
 
     def _call_of(self, raw: Object) -> str:
         """The call that an inner agent answers, by its id or by its tool's name."""
@@ -164,17 +166,18 @@ class Agents:
     def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
         told = self._told_before(item, scope)
         agent = _agent_of(item.tool_origin)
-        call = (item.raw_item or {}).get("call_id")
+        raw = item.raw_item or {}
+        call = raw.get("call_id")
         if agent is None or not isinstance(call, str):
             return told
-        return [*told, *self._spawn(call, agent)]
+        return [*told, *self._spawn(call, agent, raw)]
 
-    def _spawn(self, call: str, agent: str | None) -> Events:
+    def _spawn(self, call: str, agent: str | None, raw: JSON) -> Events:
         if call in self._agents:
             return []
         scope = self._scope_of(call)
         self._agents[call] = (agent or "agent", scope)
-        return [SubagentStart(id=call, scope=scope, agent=agent or "agent")]
+        return [SubagentStart(id=call, scope=scope, agent=agent or "agent", task=_task(raw))]
 
     def _tool_output(self, item: wire.RunItem, scope: Scope) -> Events:
         raw = _object(item.raw_item, "raw_item")
@@ -201,11 +204,13 @@ class Agents:
     # The end
 
     def _result(self, record: wire.RunResult) -> Events:
+        self._over = True
         events: Events = []
         if record.usage:
             events.append(use_of(record.usage, per="run"))
         text = record.final_output if isinstance(record.final_output, str) else None
-        events.append(Result(text=text, num_turns=record.current_turn))
+        failed = self._done is not None and self._done.reason == "error"
+        events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
         for asked in record.interruptions or ():
             events += self._ask(asked)
         waiting = tuple(self._responses[()].items.asked)
@@ -245,6 +250,11 @@ class Agents:
     }
 
 
+def _kind(raw: Object) -> str:
+    kind = raw.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
 def _is_nested(raw: Object) -> bool:
     return "event" in raw and "tool_call" in raw and "agent" in raw
 
@@ -269,6 +279,14 @@ def _agent_of(origin: JSON) -> str | None:
     # A recording has the words of its `repr`.
     _, named, rest = str(origin).partition("agent_name='")
     return rest.partition("'")[0] if named else None
+
+
+def _task(call: JSON) -> str | None:
+    """What an agent that is a tool is asked, if the call says it in the usual way."""
+    arguments = call.get("arguments") if isinstance(call, dict) else None
+    given = input_of("", arguments).input
+    told = given.get("input") if isinstance(given, dict) else None
+    return told if isinstance(told, str) else None
 
 
 def _outcome(output: JSON) -> Outcome:

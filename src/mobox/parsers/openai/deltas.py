@@ -67,9 +67,8 @@ class Deltas:
             raise NotUnderstood(f"part of type {part.type}")
         field, kind = _FIELDS[part.type]
         whole = part.refusal if field == "refusal" else part.text
-        return self.items.parts.end(
-            self.items.find(event, kind), (field, event.content_index or 0), whole
-        )
+        item, place = self.items.find(event, kind), (field, event.content_index or 0)
+        return self.items.parts.end_whole(item, place, whole, part.annotations or [])
 
     def _summary_added(self, event: wire.Event) -> Events:
         said = convert(event.part or {}, wire.Part).text

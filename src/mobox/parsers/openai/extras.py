@@ -54,7 +54,7 @@ class Extras:
 
     def part(self, part: dict[str, JSON], block: str | None) -> Events:
         """A part of content that is neither words nor thoughts."""
-        if part.get("type") in _REFERENCES:
+        if str(part.get("type")) in _REFERENCES:
             source = page_of(block, (), part)
             location = {k: v for k, v in part.items() if k not in ("title", "url")}
             return [source or Source(id=block, location=location)]

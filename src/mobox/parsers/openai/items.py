@@ -83,12 +83,12 @@ class Items:
         """The item that an event is about; one of `kind` that nobody told of, else."""
         index = event.output_index
         if index is None:
-            found = [i for i, item in self._items.items() if item.raw.get("id") == event.item_id]
+            found = [i for i, item in self._items.items() if item.told_id == event.item_id]
             index = found[0] if found else len(self._items)
         item = self._items.get(index)
         if item is None or item.kind != kind:
             name = self._names.unique(event.item_id, "item")
-            item = self._items[index] = Item(name, kind, {"id": event.item_id})
+            item = self._items[index] = Item(name, kind, event.item_id)
         return item
 
     def leave(self, *, interrupted: bool) -> Events:
@@ -107,7 +107,7 @@ class Items:
     def add(self, index: int | None, raw: Object) -> Events:
         """An item is added."""
         told = convert(raw, wire.Item)
-        item = Item(self._names.unique(told.id, "item"), told.type, raw)
+        item = Item(self._names.unique(told.id, "item"), told.type, told.id, raw)
         self._items[len(self._items) if index is None else index] = item
         if told.type in TOOLS:
             return self._begin_call(item, told)
@@ -196,6 +196,8 @@ class Items:
             return [*before, *self._end_call(item, raw)]
         if told.type in OUTPUTS:
             return [*before, *self._output(told, raw)]
+        if told.type not in self.ENDINGS:
+            raise NotUnderstood(f"item of type {told.type}")
         return [*before, *self.ENDINGS[told.type](self, item, told, raw)]
 
     def _end_call(self, item: Item, raw: Object) -> Events:

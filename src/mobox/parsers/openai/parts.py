@@ -57,12 +57,26 @@ class Part:
 class Item:
     """One item of the response that is being streamed."""
 
-    __slots__ = ("call", "id", "kind", "parts", "phase", "raw", "runs", "silent", "streamed")
+    __slots__ = (
+        "call",
+        "id",
+        "kind",
+        "parts",
+        "phase",
+        "raw",
+        "runs",
+        "silent",
+        "streamed",
+        "told_id",
+    )
 
-    def __init__(self, name: str, kind: str, raw: Object) -> None:
+    def __init__(
+        self, name: str, kind: str, told_id: str | None, raw: Object | None = None
+    ) -> None:
         self.id = name
         self.kind = kind
-        self.raw = raw  # as it was when it was added
+        self.told_id = told_id
+        self.raw = raw or {}  # as it was when it was added; nothing, if nobody told of it
         self.phase: str | None = None
         self.parts: dict[Place, Part] = {}
         self.call = name
@@ -119,8 +133,10 @@ class Parts:
         said = part is not None and part.said
         events = self.say(item, place, whole) if whole and not said else []
         part = item.parts.get(place)
-        if part is None or part.opening is Thinking:
+        if part is None:
             return events
+        if part.opening is Thinking:  # of an item that nobody told of, no end will be told
+            return events if item.raw else events + self.end_thoughts(item)
         part.ended = True
         return [*events, TextEnd(id=part.id, scope=self._scope)]
 
@@ -161,12 +177,13 @@ class Parts:
             part = convert(each, wire.Part)
             field = "refusal" if part.type == "refusal" else "text"
             whole = part.refusal if field == "refusal" else part.text
-            events += self._end_whole(item, (field, number), whole, part.annotations or [])
+            events += self.end_whole(item, (field, number), whole, part.annotations or [])
         return events + self.leave(item, interrupted=False)
 
-    def _end_whole(
+    def end_whole(
         self, item: Item, place: Place, whole: str | None, annotations: list[Object]
     ) -> Events:
+        """A part of a message is complete, with all that it cites."""
         before = self.say(item, place, whole) if whole and place not in item.parts else []
         told = item.parts.get(place)
         new = annotations[told.cited if told is not None else 0 :]
