@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from bench import floor, workload
+from bench import floor, openai, workload
 from bench.figures import Figure, Samples
 from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
@@ -31,6 +31,7 @@ __all__ = [
     "convert",
     "explain",
     "measure",
+    "of_openai",
     "text_of",
     "versions",
     "without_peers",
@@ -58,6 +59,8 @@ FIGURES = (
     Figure("line/floor", "Mobox, 1 line per read ÷ floor", panel=_FLOOR),
     Figure("read/floor", "Mobox, 64 lines per read ÷ floor", at_most=2, panel=_FLOOR),
     Figure("read/floor-read", "Mobox, 64 lines per read ÷ floor of 64 lines at once"),
+    Figure("chat/chat-floor", "OpenAI chat, 64 lines per read ÷ its floor", at_most=3),
+    Figure("responses/responses-floor", "Responses, 64 lines per read ÷ its floor", at_most=3),
     Figure("flat/line/10000", "10,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/line/100000", "100,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/read/10000", "10,000 deltas, 64 lines per read", at_most=1.2, panel=_FLAT),
@@ -73,9 +76,9 @@ FIGURES = (
 )
 
 
-def convert(reads: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def convert(reads: Iterable[bytes], framework: str = "claude") -> Iterator[tuple[bytes, bytes]]:
     """What the log and the client get for each read: `mobox convert`, with a log beside it."""
-    recorder = Recorder("claude")
+    recorder = Recorder(framework)
     tell = in_batches(get_formatter("ai-sdk", "msg_1"))
     for data in reads:
         entries = recorder.read(data)
@@ -112,7 +115,7 @@ def measure(rounds: int) -> Samples:
     reference, *others = without_peers(lines)
     with ExitStack() as stack:
         peers = list(_peers(lines, stack))
-        costs = pair(reference, [*others, *peers, *_long_blocks()], rounds)
+        costs = pair(reference, [*others, *peers, *_long_blocks(), *of_openai()], rounds)
     return _ratios(costs) | _times(costs) | _sizes(lines)
 
 
@@ -150,8 +153,19 @@ def _mobox(name: str, lines: Sequence[bytes], mode: str) -> Case:
     return Case(name, len(lines), in_process(partial(_drain, reads)))
 
 
-def _drain(reads: Sequence[bytes]) -> None:
-    deque(convert(reads), maxlen=0)
+def of_openai() -> Iterator[Case]:
+    """OpenAI's streams, and their floors."""
+    for name, workload_of in openai.WORKLOADS.items():
+        lines = workload_of()
+        reads = workload.reads(lines, MODES["read"])
+        yield Case(name, len(lines), in_process(partial(_drain, reads, "openai")))
+        stripped = [line.rstrip() for line in lines]
+        floor_of = partial(openai.FLOORS[name], stripped)
+        yield Case(f"{name}-floor", len(lines), in_process(floor_of))
+
+
+def _drain(reads: Sequence[bytes], framework: str = "claude") -> None:
+    deque(convert(reads, framework), maxlen=0)
 
 
 def _long_blocks() -> Iterator[Case]:
