@@ -180,7 +180,7 @@ class Items:
         for name in run:
             said = delta.get(name)
             run[name] += said if isinstance(said, str) else ""
-        return self.add_output(item, {"output": [item.runs[n] for n in sorted(item.runs)]})
+        return self.add_output(item, {"output": [dict(item.runs[n]) for n in sorted(item.runs)]})
 
     # An item is done
 
