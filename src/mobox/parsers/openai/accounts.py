@@ -78,7 +78,8 @@ def use_of(usage: dict[str, JSON], **about: Any) -> Usage:
         field: next((flat[name] for name in names if flat.get(name) is not None), None)
         for field, names in _COUNTS.items()
     }
-    rest = {name: value for name, value in usage.items() if name not in _NAMED | _GROUPS}
+    known = _NAMED | _GROUPS | {"_class"}
+    rest = {name: value for name, value in usage.items() if name not in known}
     told = {name: count for name, count in counts.items() if count is not None}
     provider = {VENDOR: rest} if any(v is not None for v in rest.values()) else None
     used = convert({"type": "usage", **told, **about, "provider": provider}, Usage)
