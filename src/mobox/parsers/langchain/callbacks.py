@@ -167,14 +167,10 @@ class Callbacks:
     # Retrievers, which are a model's tools in all but their name
 
     def _retriever_start(self, line: Line) -> Events:
-        about = {"id": line.run_id, "scope": self._scope(line)}
-        given = line.data.get("input")
-        return self._run.watch(
-            [
-                ToolUseStart(name=line.name or "retriever", kind="search", **about),  # type: ignore[arg-type]
-                ToolUseEnd(input={} if given is None else given, **about),  # type: ignore[arg-type]
-            ]
-        )
+        name, scope, given = line.run_id, self._scope(line), line.data.get("input")
+        start = ToolUseStart(id=name, scope=scope, name=line.name or "retriever", kind="search")
+        end = ToolUseEnd(id=name, scope=scope, input={} if given is None else given)
+        return self._run.watch([start, end])
 
     def _retriever_end(self, line: Line) -> Events:
         documents = line.data.get("output")

@@ -81,12 +81,11 @@ class Protocol:
         self._graph = graph
         self._messages: dict[Key, Message | None] = {}  # `None` for what the model hears
 
-    def read(self, line: lines.Line) -> Events:
-        """What one line means."""
+    def read(self, line: Any) -> Events:
+        """What one line means, one of those in LINES."""
         self._run.is_graph = True
         self.stretch = NO_STRETCH
-        space = tuple(line.params.namespace)  # type: ignore[attr-defined]
-        return self.LINES[type(line)](self, line.params, space)  # type: ignore[attr-defined]
+        return self.LINES[type(line)](self, line.params, tuple(line.params.namespace))
 
     # Messages
 
@@ -153,12 +152,12 @@ class Protocol:
         return _other(message, event.index, content)
 
     def _block_more(self, message: Message, event: lines.BlockMore) -> Events:
-        delta = event.delta
+        delta: Any = event.delta
         kind = _KINDS.get(type(delta))
         if kind == "tool":
-            return message.argue(event.index, delta.said)  # type: ignore[union-attr]
+            return message.argue(event.index, delta.said)
         if kind is not None:
-            return message.speak(kind, event.index, delta.said)  # type: ignore[union-attr]
+            return message.speak(kind, event.index, delta.said)
         if isinstance(delta, lines.BlockDelta):
             return _other(message, event.index, delta.fields)
         return []  # data, which the end of its block has whole
