@@ -22,7 +22,6 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-
 from mobox.capture.sdk import SdkObjects
 
 OBJECTS = SdkObjects()
@@ -58,7 +57,11 @@ def answer(text: str) -> list[Event]:
         {"type": "response.content_part.added", **about, "part": {**part, "text": ""}},
         *({"type": "response.output_text.delta", **about, "delta": piece} for piece in pieces),
         {"type": "response.content_part.done", **about, "part": part},
-        {"type": "response.output_item.done", "output_index": 0, "item": {**item, "content": [part]}},
+        {
+            "type": "response.output_item.done",
+            "output_index": 0,
+            "item": {**item, "content": [part]},
+        },
     ]
 
 
