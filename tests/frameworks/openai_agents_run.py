@@ -1,7 +1,7 @@
 """Runs the real Agents SDK against a scripted endpoint, and prints what it gives: a line an object.
 
-In a venv of its own: `python openai_agents_run.py nested | ask | approve`. `ask` and `approve` are the
-two legs of one run; the second goes on from the state that the first line of its input is.
+In a venv of its own: `python openai_agents_run.py nested`, or `ask` and `approve`: two legs of one
+run, of which the second goes on from the state that the first line of its input is.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any
 
 from agents import (
     Agent,
+    AgentsException,
     OpenAIProvider,
     RunConfig,
     Runner,
@@ -132,7 +133,7 @@ async def follow(result: RunResultStreaming) -> None:
     try:
         async for event in result.stream_events():
             await tell(event)
-    except Exception as error:
+    except AgentsException as error:
         await tell(error)
     await tell(
         {
