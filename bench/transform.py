@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from bench import floor, protocol, workload
+from bench import floor, openai, protocol, workload
 from bench.figures import Figure, Samples
 from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
@@ -31,6 +31,7 @@ __all__ = [
     "convert",
     "explain",
     "measure",
+    "of_openai",
     "text_of",
     "versions",
     "without_peers",
@@ -64,6 +65,8 @@ FIGURES = (
         at_most=4,
         panel=_FLOOR,
     ),
+    Figure("chat/chat-floor", "OpenAI chat, 64 lines per read ÷ its floor", at_most=3),
+    Figure("responses/responses-floor", "Responses, 64 lines per read ÷ its floor", at_most=3),
     Figure("flat/line/10000", "10,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/line/100000", "100,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/read/10000", "10,000 deltas, 64 lines per read", at_most=1.2, panel=_FLAT),
@@ -121,7 +124,7 @@ def measure(rounds: int) -> Samples:
     reference, *others = without_peers(lines)
     with ExitStack() as stack:
         peers = list(_peers(lines, stack))
-        costs = pair(reference, [*others, *peers, *_long_blocks()], rounds)
+        costs = pair(reference, [*others, *peers, *_long_blocks(), *of_openai()], rounds)
     return _ratios(costs) | _times(costs) | _sizes(lines)
 
 
@@ -167,6 +170,17 @@ def _protocol() -> Iterator[Case]:
         reads = workload.reads(lines, size)
         yield Case(f"v3-{mode}", len(lines), in_process(partial(_drain, reads, "langchain")))
     yield Case("v3-floor", len(lines), in_process(partial(protocol.by_line, stripped)))
+
+
+def of_openai() -> Iterator[Case]:
+    """OpenAI's streams, and their floors."""
+    for name, workload_of in openai.WORKLOADS.items():
+        lines = workload_of()
+        reads = workload.reads(lines, MODES["read"])
+        yield Case(name, len(lines), in_process(partial(_drain, reads, "openai")))
+        stripped = [line.rstrip() for line in lines]
+        floor_of = partial(openai.FLOORS[name], stripped)
+        yield Case(f"{name}-floor", len(lines), in_process(floor_of))
 
 
 def _drain(reads: Sequence[bytes], framework: str = "claude") -> None:

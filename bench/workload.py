@@ -13,7 +13,7 @@ from itertools import cycle, islice, pairwise
 from random import Random
 from typing import Any
 
-__all__ = ["EVENTS", "SHA256", "lines", "one_block", "reads"]
+__all__ = ["EVENTS", "INPUT_PIECES", "SHA256", "fragment", "lines", "one_block", "reads"]
 
 Event = dict[str, Any]
 
@@ -45,7 +45,7 @@ def lines() -> tuple[bytes, ...]:
 def one_block(deltas: int) -> tuple[bytes, ...]:
     """A run that says everything in one text block, to see whether a long block costs more."""
     random = Random(7)
-    fragments = cycle([_fragment(random) for _ in range(1_000)])
+    fragments = cycle([fragment(random) for _ in range(1_000)])
     said = [_delta(0, "text_delta", text=text) for text in islice(fragments, deltas)]
     block = _block(0, {"type": "text", "text": ""}, said)
     run = [_message_start(0), *block, *_message_end(TURNS - 1)]
@@ -62,7 +62,8 @@ def _encode(event: Event) -> bytes:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _fragment(random: Random, length: int = FRAGMENT) -> str:
+def fragment(random: Random, length: int = FRAGMENT) -> str:
+    """About so many characters of text."""
     text = ""
     while len(text) < length - 3:
         text += random.choice(WORDS) + " "
@@ -101,7 +102,7 @@ def _delta(index: int, kind: str, **content: object) -> Event:
 
 def _thoughts(turn: int, random: Random) -> Iterator[Event]:
     for _ in range(_share(THINKING, turn)):
-        yield _delta(0, "thinking_delta", thinking=_fragment(random))
+        yield _delta(0, "thinking_delta", thinking=fragment(random))
     yield _delta(0, "signature_delta", signature="EqQBCgIYAhIM" + 80 * "x")
 
 
@@ -109,7 +110,7 @@ def _answer(turn: int, random: Random) -> Iterator[Event]:
     count = _share(TEXT, turn)
     cited = (count // 3, 2 * count // 3)
     for number in range(count):
-        yield _delta(1, "text_delta", text=_fragment(random))
+        yield _delta(1, "text_delta", text=fragment(random))
         if number in cited:
             yield _delta(1, "citations_delta", citation=_citation(turn, number, random))
 
@@ -117,7 +118,7 @@ def _answer(turn: int, random: Random) -> Iterator[Event]:
 def _citation(turn: int, number: int, random: Random) -> Event:
     return {
         "type": "web_search_result_location",
-        "cited_text": _fragment(random, 60),
+        "cited_text": fragment(random, 60),
         "url": f"https://example.org/{turn}/{number}",
         "title": f"Source {turn}-{number}",
         "encrypted_index": "Eo8BCioIAhgBIiQ3",
@@ -127,10 +128,10 @@ def _citation(turn: int, number: int, random: Random) -> Event:
 def _tool_input(turn: int, random: Random) -> Iterator[Event]:
     arguments = {
         "path": f"/workspace/src/module_{turn}.py",
-        "query": _fragment(random, 120),
+        "query": fragment(random, 120),
         "limit": turn,
         "flags": ["a", "b", {"deep": True}],
-        "body": _fragment(random, 260),
+        "body": fragment(random, 260),
     }
     text = json.dumps(arguments, ensure_ascii=False)
     cuts = [round(piece * (len(text) / INPUT_PIECES)) for piece in range(INPUT_PIECES + 1)]

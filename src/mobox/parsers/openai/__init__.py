@@ -1,0 +1,155 @@
+"""OpenAI: chat completions and their dialects, Responses, the Agents SDK, and simplified lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import msgspec
+
+from mobox import json_text
+from mobox.errors import NotJson, NotUnderstood
+from mobox.events import JSON, Paused, Raw, Start, StreamEvent
+from mobox.json_text import SHORT
+from mobox.parsers import EventParser
+from mobox.parsers.openai.agents import Agents
+from mobox.parsers.openai.chat import Chat
+from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.responses import Responses
+from mobox.parsers.openai.stretches import Stretch
+from mobox.parsers.raised import is_raised
+
+__all__ = ["OpenAIParser"]
+
+Events = list[StreamEvent]
+
+_SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
+"""The simplified lines that have names of their own here."""
+_TOLD_BEFORE = "told before"
+"""Why an exception is RAW whose error the API has told."""
+
+
+class OpenAIParser(EventParser):
+    """One run of an agent that speaks OpenAI's formats."""
+
+    framework = "openai"
+
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(prefix)
+        names = Names(prefix)
+        self._chat = Chat(names)
+        self._responses = Responses(names)
+        self._agents = Agents(self.framework, names, self._responses)
+        self._started = False
+        self._stretch: Stretch | None = None  # what the next line is if it says more of the same
+
+    def more(self, line: bytes) -> StreamEvent | None:
+        stretch = self._stretch
+        if stretch is None or not (len(line) <= SHORT or json_text.is_shallow(line)):
+            return None
+        try:
+            return stretch(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
+        """Take what one read brought. Most lines are more of the same block: a short way is theirs.
+
+        It does what the long way would do, which for such a line ends in a delta of that block.
+        """
+        events: Events = []
+        stretch = self._stretch
+        for line in lines:
+            if not isinstance(line, bytes):
+                events.append(line)
+                continue
+            if stretch is not None and (len(line) <= SHORT or json_text.is_shallow(line)):
+                try:
+                    event = stretch(line)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    event = None  # the long way tells what it is
+                if event is not None:
+                    events.append(event)
+                    continue
+            events += self.feed_line(line)
+            stretch = self._stretch
+        return events
+
+    def feed(self, raw: JSON) -> Events:
+        if type(raw) is dict and is_raised(raw):
+            return self._raised(raw, super().feed(raw))
+        return super().feed(raw)
+
+    def read(self, raw: JSON) -> Events:
+        self._stretch = None
+        if not isinstance(raw, dict):
+            raise NotUnderstood
+        kind = raw.get("type")
+        if isinstance(kind, str) and kind in _SIMPLIFIED and type(raw.get("data")) is dict:
+            return self._simplified(kind, raw)
+        if self._agents.knows(raw):
+            return self._read_agents(raw)
+        if isinstance(kind, str) and self._responses.knows(kind):
+            return self._read_response(raw)
+        if isinstance(raw.get("choices"), list):
+            return self._read_chat(raw)
+        if raw.keys() <= {"error", "user_id"} and raw.get("error") is not None:
+            return self._chat.fail(raw["error"])
+        raise NotUnderstood
+
+    def close(self) -> Events:
+        if self._agents.begun:
+            return self._agents.close()
+        if self._responses.items.asked:
+            return []
+        ends = self._chat.close()
+        done = self._chat.done or self._responses.done
+        return ends if done is None else [*ends, done]
+
+    # The forms
+
+    def _read_chat(self, raw: dict[str, JSON]) -> Events:
+        events = self._chat.read(raw)
+        self._stretch = self._chat.stretch
+        return [*self._start(self._chat.model), *events] if events else []
+
+    def _read_response(self, raw: dict[str, JSON]) -> Events:
+        events = self._responses.read(raw)
+        self._stretch = self._responses.stretch(raw, wrapped=False)
+        asked = tuple(self._responses.items.asked)
+        if asked and raw["type"] == "response.completed":
+            events.append(Paused(request_ids=asked))
+        return [*self._start(self._responses.model), *events]
+
+    def _read_agents(self, raw: dict[str, JSON]) -> Events:
+        self._started = True  # the SDK tells who speaks
+        events = self._agents.read(raw)
+        if raw.get("type") == "raw_response_event":
+            self._stretch = self._responses.stretch(raw["data"], wrapped=True)
+        return events
+
+    def _start(self, model: str | None) -> Events:
+        if self._started:
+            return []
+        self._started = True
+        return [Start(framework=self.framework, model=model)]
+
+    def _raised(self, raw: dict[str, JSON], told: Events) -> Events:
+        """An exception left the SDK: what was being said is over."""
+        self._stretch = None
+        name = raw.get("__exception__", raw.get("_exception"))
+        known = self._agents.begun and self._agents.has_failed
+        self._chat.break_off()
+        if self._agents.begun and isinstance(name, str):
+            self._agents.raised(name)
+        elif not self._agents.begun:
+            self._responses.break_off()
+        return [Raw(raw=raw, source=_TOLD_BEFORE)] if known else told
+
+    def _simplified(self, kind: str, raw: dict[str, JSON]) -> Events:
+        """A simplified line under OpenAI's name for it, with its arguments as JSON text."""
+        data = dict(raw["data"])
+        if isinstance(arguments := data.get("arguments"), str):
+            with suppress(NotJson):  # then they are what they are
+                data["arguments"] = json_text.decode(arguments.encode())
+        return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})

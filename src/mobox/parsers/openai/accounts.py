@@ -1,0 +1,134 @@
+"""What OpenAI and those who speak like it tell besides the message: tokens, errors, reasons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import convert
+
+from mobox.events import JSON, Done, DoneReason, Error, Usage
+from mobox.parsers.openai import wire
+
+__all__ = ["VENDOR", "done_of", "error_of", "use_of"]
+
+VENDOR = "openai"
+"""The key of `provider` under which this vendor's state is kept."""
+
+_REASONS: dict[str, DoneReason] = {
+    "stop": "stop",
+    "completed": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "tool",
+    "function_call": "tool",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "error": "error",
+    "network_error": "error",
+    "failed": "error",
+    "cancelled": "cancelled",
+    "MaxTurnsExceeded": "max_turns",
+    "ModelRefusalError": "refusal",
+    "InputGuardrailTripwireTriggered": "content_filter",
+    "OutputGuardrailTripwireTriggered": "content_filter",
+    "ToolInputGuardrailTripwireTriggered": "content_filter",
+    "ToolOutputGuardrailTripwireTriggered": "content_filter",
+}
+"""Why a model or a run stopped, in the words of all who speak like OpenAI; else for its own
+reason."""
+
+_RETRYABLE = {
+    *("rate_limit_exceeded", "server_error", "internal_error", "overloaded_error", "timeout"),
+    *("408", "429", "500", "502", "503", "504", "529"),
+}
+_COUNTS = {
+    "input": ("prompt_tokens", "input_tokens"),
+    "output": ("completion_tokens", "output_tokens"),
+    "total": ("total_tokens",),
+    "cache_read": (
+        "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cached_tokens",
+    ),
+    "cache_write": (
+        "prompt_tokens_details.cache_write_tokens",
+        "input_tokens_details.cache_write_tokens",
+    ),
+    "reasoning": (
+        "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
+        "reasoning_tokens",
+    ),
+    "cost_usd": ("cost",),
+}
+"""The fields of USAGE, and the names under which they come."""
+
+_NAMED = {name for names in _COUNTS.values() for name in names}
+_GROUPS = {name.partition(".")[0] for name in _NAMED if "." in name}
+
+
+def use_of(usage: dict[str, JSON], **about: Any) -> Usage:
+    """The tokens of one call, or of a whole run."""
+    flat = dict(_flat(usage))
+    counts = {
+        field: next((flat[name] for name in names if flat.get(name) is not None), None)
+        for field, names in _COUNTS.items()
+    }
+    known = _NAMED | _GROUPS | {"_class"}
+    rest = {name: value for name, value in usage.items() if name not in known}
+    told = {name: count for name, count in counts.items() if count is not None}
+    provider = {VENDOR: rest} if any(v is not None for v in rest.values()) else None
+    used = convert({"type": "usage", **told, **about, "provider": provider}, Usage)
+    return msgspec.structs.replace(used, output=used.output + _thought_beside(used))
+
+
+def _thought_beside(used: Usage) -> int:
+    """Most count reasoning as output. Some count it beside, which only their total tells."""
+    thought = used.reasoning or 0
+    beside = used.total == used.input + used.output + thought
+    return thought if beside else 0
+
+
+def _flat(usage: dict[str, JSON]) -> list[tuple[str, JSON]]:
+    flat: list[tuple[str, JSON]] = []
+    for name, value in usage.items():
+        if name in _GROUPS:
+            # A state that was stored wraps its details in a list of one.
+            value = value[0] if isinstance(value, list) and value else value
+            group = value if isinstance(value, dict) else {}
+            flat += [(f"{name}.{inner}", within) for inner, within in group.items()]
+        else:
+            flat.append((name, value))
+    return flat
+
+
+def error_of(problem: JSON, scope: tuple[str, ...] = ()) -> Error:
+    """What a provider says went wrong, as text or as an object."""
+    if isinstance(problem, dict):
+        told = convert(problem, wire.Problem)
+        code = told.code if told.code is not None else told.type
+        name = str(code) if isinstance(code, str | int) else None
+        message = told.message or name or "The provider reported an error."
+    else:
+        name, message = None, problem if isinstance(problem, str) and problem else "Error"
+    return Error(
+        scope=scope,
+        message=message,
+        code=name,
+        retryable=name in _RETRYABLE if name is not None else None,
+        provider={VENDOR: {"error": problem}} if isinstance(problem, dict) else None,
+    )
+
+
+def done_of(native: str, *, called: bool = False, refused: bool = False) -> Done:
+    """How a run ended. A model that hands over calls or refuses may still say that it stopped."""
+    reason = _REASONS.get(native, "stop")
+    if reason == "stop" and called:
+        reason = "tool"
+    elif reason == "stop" and refused:
+        reason = "refusal"
+    return Done(reason=reason, native=native)

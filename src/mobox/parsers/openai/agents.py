@@ -1,0 +1,301 @@
+"""The Agents SDK: what `Runner.run_streamed().stream_events()` gives, and what the run leaves.
+
+Rule 1: words, thoughts and inputs are told by the raw events; run items tell them again, later.
+        Only results, hand-offs and answers come in run items alone.
+Rule 2: a response ends a turn, never the run. How that ended is told by the exception that left the
+        iterator, or by the record that an agent prints when it is over: `{"__result__": true,
+        "final_output", "current_turn", "interruptions", "usage", "state"}`.
+Rule 3: that a person is asked is told by the record alone; from `state` a later run goes on.
+Rule 4: an agent that is a tool tells its events to a callback; what that is given (event, agent,
+        tool_call) is a line of its own, and the call is its scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    Done,
+    Outcome,
+    Paused,
+    Result,
+    Start,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    ToolResult,
+    ToolUseStart,
+)
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.accounts import done_of, use_of
+from mobox.parsers.openai.chat_calls import input_of
+from mobox.parsers.openai.findings import without_images
+from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.responses import Responses
+
+__all__ = ["Agents"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+Object = dict[str, JSON]
+
+_OUTCOMES: tuple[tuple[str, Outcome], ...] = (
+    ("Tool execution was not approved.", "denied"),
+    ("An error occurred while running the tool.", "error"),
+)
+"""What the SDK says to the model in place of an output: nothing else tells these apart."""
+
+
+class Agents:
+    """One run of the SDK."""
+
+    def __init__(self, framework: str, names: Names, root: Responses) -> None:
+        self.begun = False
+        """A line of the SDK was read."""
+        self._framework = framework
+        self._names = names
+        self._responses: dict[Scope, Responses] = {(): root}
+        self._agents: dict[str, tuple[str, Scope]] = {}  # calls that are agents: name and scope
+        self._streams = False  # raw events have come
+        self._done: Done | None = None
+        self._over = False  # the run has told what it leaves
+        self._paused = False
+
+    def knows(self, raw: Object) -> bool:
+        """Whether a line is one of the SDK, or of a callback of it."""
+        return _kind(raw) in self.LINES or "__result__" in raw or _is_nested(raw)
+
+    def read(self, raw: Object) -> Events:
+        """What one line means."""
+        self.begun = True
+        self._responses[()].items.hands_off = True
+        if "__result__" in raw:
+            return self._result(convert(raw, wire.RunResult))
+        if _is_nested(raw):
+            return self._nested(raw)
+        return self.LINES[_kind(raw)](self, raw, ())
+
+    def raised(self, name: str) -> None:
+        """An exception left the iterator: that is how the run ended."""
+        self._done = done_of(name)
+        if self._done.reason == "stop":  # any other exception
+            told = self._responses[()].done
+            cut = told is not None and told.reason in ("length", "content_filter")
+            self._done = told if cut else Done(reason="error", native=name)
+
+    @property
+    def has_failed(self) -> bool:
+        """The API has told the error which the SDK is about to raise."""
+        return self._responses[()].failed
+
+    def close(self) -> Events:
+        """The run ended: it waits, or tells how it ended."""
+        asked = tuple(self._responses[()].items.asked)
+        if asked and self._done is None:
+            return [] if self._paused else [Paused(request_ids=asked)]
+        done = self._done or self._responses[()].done
+        if done is None:
+            return []
+        if done.reason != "tool":
+            return [done]
+        # The SDK runs the tools itself: a call that is left has no result because all broke off.
+        return [Done(reason="stop", native=done.native)] if self._over else []
+
+    # Lines
+
+    def _raw_response(self, raw: Object, scope: Scope) -> Events:
+        self._streams = True
+        return self._of(scope).read(_object(raw.get("data"), "data"))
+
+    def _agent_updated(self, raw: Object, scope: Scope) -> Events:
+        if scope:
+            return []  # that it was spawned is told already
+        return [Start(framework=self._framework, agent=_name(raw.get("new_agent")))]
+
+    def _run_item(self, raw: Object, scope: Scope) -> Events:
+        item = convert(_object(raw.get("item"), "item"), wire.RunItem)
+        if item.type not in self.ITEMS:
+            raise NotUnderstood(f"item of type {item.type}")
+        return self.ITEMS[item.type](self, item, scope)
+
+    def _nested(self, raw: Object) -> Events:
+        call, agent = self._call_of(raw), _name(raw.get("agent"))
+        scope = (*self._scope_of(call), call)
+        before = self._spawn(call, agent, raw["tool_call"])
+        event = raw["event"]
+        if not isinstance(event, dict) or _kind(event) not in self.LINES:
+            if before:
+                return before
+            raise NotUnderstood("an event without its data")
+        return [*before, *self.LINES[_kind(event)](self, event, scope)]
+
+    def _call_of(self, raw: Object) -> str:
+        """The call that an inner agent answers, by its id or by its tool's name."""
+        told = raw.get("tool_call")
+        name = told.get("call_id") if isinstance(told, dict) else None
+        if isinstance(name, str):
+            return name
+        named = told.get("name") if isinstance(told, dict) else told
+        for responses in self._responses.values():
+            for call, tool in responses.items.calls.items():
+                if tool == named:
+                    return call
+        raise NotUnderstood("no such call")
+
+    def _scope_of(self, call: str) -> Scope:
+        return next((s for s, r in self._responses.items() if call in r.items.calls), ())
+
+    def _of(self, scope: Scope) -> Responses:
+        if scope not in self._responses:
+            self._responses[scope] = Responses(self._names, scope, hands_off=True)
+        return self._responses[scope]
+
+    # Run items
+
+    def _told_before(self, item: wire.RunItem, scope: Scope) -> Events:
+        """An item of a response: news only where nothing is streamed."""
+        if self._streams:
+            return []
+        return self._of(scope).whole(_object(item.raw_item, "raw_item"))
+
+    def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
+        told = self._told_before(item, scope)
+        agent = _agent_of(item.tool_origin)
+        raw = item.raw_item or {}
+        call = raw.get("call_id")
+        if agent is None or not isinstance(call, str):
+            return told
+        return [*told, *self._spawn(call, agent, raw)]
+
+    def _spawn(self, call: str, agent: str | None, raw: JSON) -> Events:
+        if call in self._agents:
+            return []
+        scope = self._scope_of(call)
+        self._agents[call] = (agent or "agent", scope)
+        return [SubagentStart(id=call, scope=scope, agent=agent or "agent", task=_task(raw))]
+
+    def _tool_output(self, item: wire.RunItem, scope: Scope) -> Events:
+        raw = _object(item.raw_item, "raw_item")
+        name = raw.get("call_id") or raw.get("id")
+        if not isinstance(name, str):
+            raise NotUnderstood("an output of no call")
+        self._of(scope).items.calls.pop(name, None)
+        self._of(scope).items.asked.pop(name, None)
+        told = raw.get("output") if item.output is None else item.output
+        output, files = without_images(name, scope, told)
+        result = ToolResult(id=name, scope=scope, output=output, status=_outcome(told))
+        return [*self._returned(name, result.status), result, *files]
+
+    def _returned(self, call: str, status: Outcome) -> Events:
+        """A call has its result: if it was an agent, that has ended."""
+        if call not in self._agents:
+            return []
+        agent, scope = self._agents.pop(call)
+        return [SubagentEnd(id=call, scope=scope, agent=agent, status=status)]
+
+    def _approval_response(self, item: wire.RunItem, scope: Scope) -> Events:
+        return self._of(scope).items.answer(_object(item.raw_item, "raw_item"))
+
+    # The end
+
+    def _result(self, record: wire.RunResult) -> Events:
+        self._over = True
+        events: Events = []
+        if record.usage:
+            events.append(use_of(record.usage, per="run"))
+        text = record.final_output if isinstance(record.final_output, str) else None
+        failed = self._done is not None and self._done.reason == "error"
+        events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
+        for asked in record.interruptions or ():
+            events += self._ask(asked)
+        waiting = tuple(self._responses[()].items.asked)
+        if waiting and record.interruptions:
+            self._paused = True
+            events.append(Paused(request_ids=waiting, resume=record.state))
+        return events
+
+    def _ask(self, asked: wire.Interruption) -> Events:
+        raw = asked.raw or asked.raw_item or {}
+        name = asked.call_id or raw.get("call_id") or raw.get("id")
+        if not isinstance(name, str):
+            raise NotUnderstood("a request about no call")
+        items = self._responses[()].items
+        known = name in items.calls or name in items.asked or bool(self._names.prefix)
+        call = [] if known else _whole_call(name, asked, raw)
+        return [*call, *items.ask(name)]
+
+    LINES: ClassVar[dict[str, Callable[[Agents, Object, Scope], Events]]] = {
+        "raw_response_event": _raw_response,
+        "agent_updated_stream_event": _agent_updated,
+        "run_item_stream_event": _run_item,
+    }
+    ITEMS: ClassVar[dict[str, Callable[[Agents, wire.RunItem, Scope], Events]]] = {
+        "message_output_item": _told_before,
+        "reasoning_item": _told_before,
+        "tool_call_item": _tool_call,
+        "handoff_call_item": _told_before,
+        "mcp_list_tools_item": _told_before,
+        "mcp_approval_request_item": _told_before,
+        "tool_search_call_item": _told_before,
+        "tool_search_output_item": _told_before,
+        "compaction_item": _told_before,
+        "tool_call_output_item": _tool_output,
+        "handoff_output_item": _tool_output,
+        "mcp_approval_response_item": _approval_response,
+    }
+
+
+def _kind(raw: Object) -> str:
+    kind = raw.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_nested(raw: Object) -> bool:
+    return "event" in raw and "tool_call" in raw and "agent" in raw
+
+
+def _object(value: JSON, name: str) -> Object:
+    if not isinstance(value, dict):
+        raise NotUnderstood(f"no {name}")
+    return value
+
+
+def _name(agent: JSON) -> str | None:
+    """An agent's name, by itself or with all that is known of it."""
+    told = agent.get("name") if isinstance(agent, dict) else agent
+    return told if isinstance(told, str) else None
+
+
+def _agent_of(origin: JSON) -> str | None:
+    """The agent that a tool is, from where the SDK says the tool comes from."""
+    if isinstance(origin, dict):
+        told = origin.get("agent_name")
+        return told if isinstance(told, str) else None
+    # A recording has the words of its `repr`.
+    _, named, rest = str(origin).partition("agent_name='")
+    return rest.partition("'")[0] if named else None
+
+
+def _task(call: JSON) -> str | None:
+    """What an agent that is a tool is asked, if the call says it in the usual way."""
+    arguments = call.get("arguments") if isinstance(call, dict) else None
+    given = input_of("", arguments).input
+    told = given.get("input") if isinstance(given, dict) else None
+    return told if isinstance(told, str) else None
+
+
+def _outcome(output: JSON) -> Outcome:
+    said = output if isinstance(output, str) else ""
+    return next((outcome for words, outcome in _OUTCOMES if said.startswith(words)), "ok")
+
+
+def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
+    told = asked.tool_name or asked.name or raw.get("name")
+    tool = told if isinstance(told, str) else "unknown"
+    arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
+    return [ToolUseStart(id=name, name=tool), input_of(name, arguments)]

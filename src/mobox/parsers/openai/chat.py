@@ -1,0 +1,326 @@
+"""Chat completions: chunks of a message, from OpenAI and from all who speak like it.
+
+Rule 1: nothing but the next block or the finish reason ends a block.
+Rule 2: choice 0 is the message; the others are kept as RAW.
+Rule 3: a call is known by its index, its id and name come once; some providers leave out the index,
+        others give each call index 0 and an id of its own.
+Rule 4: a message ends with its finish reason. Its usage comes later, and some providers give every
+        chunk another id: only words after the end begin another message.
+Rule 5: an answer that broke off with an error and begins again is sent again (RETRACT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    Done,
+    Raw,
+    Retract,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    Usage,
+)
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.accounts import VENDOR, done_of, error_of, use_of
+from mobox.parsers.openai.chat_calls import ChatCalls
+from mobox.parsers.openai.extras import Extras
+from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.stretches import Stretch, of_words
+
+__all__ = ["Chat"]
+
+Events = list[StreamEvent]
+
+_SILENT = {"role", "channel", "reasoning_details"}
+
+
+class Chat:
+    """The messages of one run, one after the other."""
+
+    def __init__(self, names: Names) -> None:
+        self.stretch: Stretch | None = None
+        """What the next line is if it says more of the block that the last one was about."""
+        self._names = names
+        self._message: str | None = None
+        self._chunk_id: str | None = None
+        self._model: str | None = None
+        self._count = 0
+        self._open: tuple[type[StreamEvent], str] | None = None
+        self._blocks: list[str] = []
+        self._calls = ChatCalls(self._names)
+        self._extras = Extras(self._names)
+        self._finish: str | None = None
+        self._refused = False
+        self._broken = False
+        self._noted = False
+        self._thought: list[dict[str, JSON]] = []  # the details that say more than their words
+        self._ending: dict[str, JSON] = {}
+
+    @property
+    def done(self) -> Done | None:
+        """How the last message ended; `None` while it has not."""
+        if self._broken:
+            return Done(reason="error", native=self._finish)
+        if self._finish is None:
+            return None
+        return done_of(self._finish, called=self._calls.any, refused=self._refused)
+
+    @property
+    def model(self) -> str | None:
+        """Who answers."""
+        return self._model
+
+    def read(self, raw: dict[str, JSON]) -> Events:
+        """What one chunk means."""
+        self.stretch = None
+        chunk = convert(raw, wire.Chunk)
+        self._model = chunk.model or self._model
+        events: Events = []
+        for choice in chunk.choices:
+            if choice.index:
+                events += self._other(raw, choice.index)
+            else:
+                events += self._choice(chunk, choice)
+        if chunk.prompt_filter_results is not None:
+            self._ending["prompt_filter_results"] = chunk.prompt_filter_results
+        events += self._extras.pages(chunk, self._block_for_sources())
+        events += self._use(chunk)
+        if chunk.error is not None:
+            events += self.fail(chunk.error)
+        return events
+
+    def fail(self, problem: JSON) -> Events:
+        """The provider reports an error in place of a chunk, or within one."""
+        self.break_off()
+        return [error_of(problem)]
+
+    def break_off(self) -> None:
+        """Nothing more comes of this message; what comes next is sent again."""
+        self.stretch = None
+        self._broken = True
+
+    def close(self) -> Events:
+        """The stream ended: tell what was held back."""
+        return self._calls.begin_held()
+
+    # The message
+
+    def _other(self, raw: dict[str, JSON], index: int) -> Events:
+        kept: Events = [Raw(raw=raw, source=f"choice {index}")]
+        if self._noted:
+            return kept
+        self._noted = True
+        message = "The model gave several answers; the first is shown"
+        return [Status(message=message, kind="notice"), *kept]
+
+    def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
+        told = choice.delta if choice.delta is not None else choice.message
+        delta = convert(told or {}, wire.Delta)
+        says = [(field, value) for field, _ in self.TELLERS if (value := getattr(delta, field))]
+        if not says and (unknown := _unknown(told or {})):
+            raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
+        events = self._begin(chunk.id) if self._begins(chunk, delta, bool(says)) else []
+        tellers = dict(self.TELLERS)
+        for field, value in says:
+            events += tellers[field](self, value, delta)
+        if choice.finish_reason is not None and self._finish is None:
+            self._finish = choice.finish_reason
+            events += self._end()
+        return events
+
+    def _begins(self, chunk: wire.Chunk, delta: wire.Delta, says: bool) -> bool:
+        if self._message is None:
+            return True
+        if self._broken:
+            return says
+        is_next = chunk.id != self._chunk_id and delta.role is not None
+        return self._finish is not None and (says or is_next)
+
+    def _begin(self, chunk_id: str | None) -> Events:
+        before = self._leave()
+        if self._broken and self._blocks:
+            before.append(Retract(blocks=tuple(self._blocks), reason="retry"))
+        self._count += 1
+        self._chunk_id = chunk_id
+        self._message = self._names.unique(chunk_id or "", "message")
+        self._blocks, self._finish, self._refused, self._broken = [], None, False, False
+        self._calls.begin(self._message)
+        step = StepStart(id=self._message, kind="turn", number=self._count)
+        return [*before, step]
+
+    def _leave(self) -> Events:
+        """A message that another follows before its finish reason."""
+        if self._message is None or self._finish is not None:
+            return []
+        ends = [*self._turn(None, interrupted=True), *self._calls.end()]
+        return [*ends, StepEnd(id=self._message, status="interrupted")]
+
+    def _end(self) -> Events:
+        provider = {VENDOR: self._ending} if self._ending else None
+        end = StepEnd(id=self._message, reason=self._finish, provider=provider)
+        self._ending, self.stretch = {}, None
+        ends = [*self._extras.end_audio(self._message), *self._turn(None), *self._calls.end()]
+        return [*ends, end]
+
+    # Blocks
+
+    def _turn(self, to: type[StreamEvent] | None, interrupted: bool = False) -> Events:
+        """End the block that is open unless it is one of `to`."""
+        if self._open is None or self._open[0] is to:
+            return []
+        kind, name = self._open
+        self._open = None
+        if kind is Text:
+            return [TextEnd(id=name, interrupted=interrupted)]
+        details, self._thought = self._thought, []
+        provider = {VENDOR: {"reasoning_details": details}} if details else None
+        return [ThinkingEnd(id=name, provider=provider)]
+
+    def _block(self, opening: Any, **about: Any) -> Events:
+        """Begin a block of this kind, unless one is open."""
+        events = self._turn(opening)
+        if self._open is None:
+            name = f"{self._message}:{len(self._blocks)}"
+            self._open = (opening, name)
+            self._blocks.append(name)
+            events.append(opening(id=name, **about))
+        return events
+
+    def _name(self) -> str:
+        assert self._open is not None  # whoever asks has opened one
+        return self._open[1]
+
+    def _say(self, text: str) -> Events:
+        return [*self._block(Text), TextDelta(id=self._name(), delta=text)]
+
+    def _think(self, text: str) -> Events:
+        return [*self._block(Thinking), ThinkingDelta(id=self._name(), delta=text)]
+
+    def _content(self, content: str | list[Any], _delta: wire.Delta) -> Events:
+        if isinstance(content, str):
+            events = self._say(content)
+            self.stretch = of_words("content", self._name())
+            return events
+        return [event for part in content for event in self._part(part)]
+
+    def _part(self, part: str | dict[str, JSON]) -> Events:
+        """One of the parts that some providers make content of."""
+        if isinstance(part, str):
+            return self._say(part) if part else []
+        told = part.get("text")
+        if part.get("type") in ("text", "output_text") and isinstance(told, str):
+            return self._say(told) if told else []
+        if part.get("type") == "thinking":
+            return [e for text in _texts(part.get("thinking")) for e in self._think(text)]
+        return self._extras.part(part, self._block_for_sources())
+
+    def _refusal(self, text: str, _delta: wire.Delta) -> Events:
+        self._refused = True
+        return [*self._block(Text, kind="refusal"), TextDelta(id=self._name(), delta=text)]
+
+    def _reasoning_content(self, text: str, _delta: wire.Delta) -> Events:
+        return self._reason("reasoning_content", text)
+
+    def _reasoning(self, text: JSON, delta: wire.Delta) -> Events:
+        if delta.reasoning_content:  # the same once more
+            return []
+        if not isinstance(text, str):
+            raise NotUnderstood("reasoning that is no text")
+        return self._reason("reasoning", text)
+
+    def _reason(self, field: str, text: str) -> Events:
+        events = self._think(text)
+        self.stretch = of_words(field, self._name())
+        return events
+
+    def _details(self, details: list[dict[str, JSON]], delta: wire.Delta) -> Events:
+        """What a thought is made of; its words, unless they have come already."""
+        said = delta.reasoning_content or delta.reasoning
+        texts = [] if said else [detail.get("text", detail.get("summary")) for detail in details]
+        events = [e for text in texts if text and isinstance(text, str) for e in self._think(text)]
+        more = [d for d in details if d.get("signature") or d.get("data")]
+        if more:
+            events += self._block(Thinking)
+            self._thought += more
+        self.stretch = None
+        return events
+
+    # The rest
+
+    def _tool_calls(self, pieces: list[wire.CallPiece], _delta: wire.Delta) -> Events:
+        events = [*self._turn(None)]
+        for piece in pieces:
+            events += self._calls.add(piece)
+        self.stretch = self._calls.stretch
+        self._blocks += [e.id for e in events if e.type == "tool_use_start" and e.id]
+        return events
+
+    def _function_call(self, function: wire.Function, _delta: wire.Delta) -> Events:
+        return self._tool_calls([wire.CallPiece(index=0, function=function)], _delta)
+
+    def _annotations(self, annotations: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
+        return self._extras.annotations(annotations, self._block_for_sources())
+
+    def _images(self, images: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
+        return self._extras.images(images, self._message)
+
+    def _audio(self, audio: dict[str, JSON], _delta: wire.Delta) -> Events:
+        said = self._extras.audio(audio)
+        return self._say(said) if said else []
+
+    def _executed(self, tools: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
+        ends = self._turn(None)
+        return ends + [e for tool in tools for e in self._extras.executed(tool, self._message)]
+
+    def _block_for_sources(self) -> str | None:
+        return self._open[1] if self._open is not None and self._open[0] is Text else self._message
+
+    def _use(self, chunk: wire.Chunk) -> list[Usage]:
+        groq = chunk.x_groq or {}
+        usage = chunk.usage or groq.get("usage")
+        if not isinstance(usage, dict) or not usage:
+            return []
+        about = {"id": self._message, "model": self._model, "service_tier": chunk.service_tier}
+        return [use_of(usage, **about)]
+
+    TELLERS: ClassVar[tuple[tuple[str, Callable[[Chat, Any, wire.Delta], Events]], ...]] = (
+        ("reasoning_content", _reasoning_content),
+        ("reasoning", _reasoning),
+        ("reasoning_details", _details),
+        ("executed_tools", _executed),
+        ("content", _content),
+        ("refusal", _refusal),
+        ("audio", _audio),
+        ("images", _images),
+        ("annotations", _annotations),
+        ("tool_calls", _tool_calls),
+        ("function_call", _function_call),
+    )
+    """What a delta may say, in the order in which it is told."""
+
+
+def _unknown(delta: dict[str, JSON]) -> set[str]:
+    """The keys of a delta that say something, and nothing that we know."""
+    known = _SILENT | {field for field, _ in Chat.TELLERS}
+    return {name for name, value in delta.items() if value and name not in known}
+
+
+def _texts(thinking: JSON) -> list[str]:
+    """The words of a thought, which is text or a list of parts."""
+    parts = thinking if isinstance(thinking, list) else [thinking]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return [text for text in texts if isinstance(text, str) and text]

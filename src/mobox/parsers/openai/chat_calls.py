@@ -1,0 +1,147 @@
+"""The tool calls of a chat completion, whose inputs come in pieces."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mobox import json_text
+from mobox.errors import NotJson
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    StreamEvent,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.stretches import Stretch, of_call
+
+__all__ = ["ChatCalls", "input_of", "json_of"]
+
+Events = list[StreamEvent]
+
+
+class _Call:
+    __slots__ = ("id", "kind", "name", "pieces", "started", "told_id")
+
+    def __init__(self, name: str, told_id: str | None) -> None:
+        self.id = name
+        self.told_id = told_id
+        self.name: str | None = None
+        self.kind: str = "function"
+        self.pieces: list[str] = []
+        self.started = False
+
+    def start(self) -> Events:
+        """Begin, and tell what came before the call had a name."""
+        self.started = True
+        name = self.name or UNKNOWN_TOOL
+        custom = self.kind == "custom"
+        start = ToolUseStart(id=self.id, name=name, kind="custom" if custom else "function")
+        deltas = [ToolUseDelta(id=self.id, delta=piece) for piece in self.pieces]
+        return [start, *deltas]
+
+    def end(self) -> Events:
+        """The input is complete."""
+        before = [] if self.started else self.start()
+        text = "".join(self.pieces)
+        if self.kind == "custom":
+            return [*before, ToolUseEnd(id=self.id, input=text)]
+        return [*before, input_of(self.id, text)]
+
+
+class ChatCalls:
+    """The calls of the message that is being streamed."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._calls: dict[int, _Call] = {}
+        self._last = 0
+        self._message = ""
+        self.any = False
+        """The message has handed over a call."""
+        self.stretch: Stretch | None = None
+
+    def begin(self, message: str) -> None:
+        """Another message: its indexes start again."""
+        self._message = message
+        self._calls = {}
+        self.any = False
+
+    def add(self, piece: wire.CallPiece) -> Events:
+        """A piece of a call."""
+        index = self._index(piece)
+        call, ends = self._calls.get(index), []
+        self._last = index
+        if call is None or self._is_another(call, piece):
+            ends = call.end() if call is not None else []
+            call = self._calls[index] = _Call(
+                piece.id or self._names.unique(None, "call"), piece.id
+            )
+            self.any = True
+        return [*ends, *self._more(call, index, piece)]
+
+    def _more(self, call: _Call, index: int, piece: wire.CallPiece) -> Events:
+        name, said = _told(piece)
+        call.name = call.name or name
+        call.kind = "custom" if piece.custom is not None else call.kind
+        before = call.start() if call.name is not None and not call.started else []
+        self.stretch = of_call(index, call.id, call.pieces) if call.name is not None else None
+        if not said:
+            return before
+        delta = said
+        if call.kind == "custom":  # plain text, which is told as a JSON string
+            delta = ("" if call.pieces else '"') + json_of(said)
+        call.pieces.append(said)
+        return [*before, ToolUseDelta(id=call.id, delta=delta)] if call.started else before
+
+    def _index(self, piece: wire.CallPiece) -> int:
+        if piece.index is not None:
+            return piece.index
+        return max(self._calls, default=-1) + 1 if piece.id else self._last
+
+    def _is_another(self, call: _Call, piece: wire.CallPiece) -> bool:
+        named = piece.function is not None and piece.function.name
+        return bool(piece.id and named and call.told_id and piece.id != call.told_id)
+
+    def end(self) -> Events:
+        """The message ended, and with it the inputs of its calls."""
+        calls, self._calls = list(self._calls.values()), {}
+        self.stretch = None
+        return [event for call in calls for event in call.end()]
+
+    def begin_held(self) -> Events:
+        """The stream ended: tell the calls that never got a name."""
+        held = [call for call in self._calls.values() if not call.started]
+        return [event for call in held for event in call.start()]
+
+
+def input_of(name: str, text: JSON, scope: tuple[str, ...] = ()) -> ToolUseEnd:
+    """The end of a call whose input is this JSON text."""
+    if not isinstance(text, str):
+        return ToolUseEnd(id=name, scope=scope, input={} if text is None else text)
+    if not text.strip():
+        return ToolUseEnd(id=name, scope=scope, input={})
+    try:
+        return ToolUseEnd(id=name, scope=scope, input=json_text.decode(text.encode()))
+    except NotJson:
+        return ToolUseEnd(id=name, scope=scope, invalid=text)
+
+
+def json_of(text: str) -> str:
+    """A piece of plain text as a piece of a JSON string."""
+    return msgspec.json.encode(text).decode()[1:-1]
+
+
+def _told(piece: wire.CallPiece) -> tuple[str | None, str]:
+    """The name and the piece of input, from either kind of call."""
+    if piece.custom is not None:
+        name, said = piece.custom.get("name"), piece.custom.get("input")
+        return (name if isinstance(name, str) else None), (said if isinstance(said, str) else "")
+    function = piece.function or wire.Function()
+    said = function.arguments
+    if said is not None and not isinstance(said, str):
+        said = msgspec.json.encode(said).decode()  # some hand over the value itself
+    return function.name or None, said or ""

@@ -1,0 +1,111 @@
+"""What providers put into a chat completion beside its words: sources, images, sound, own tools."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Iterator
+
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import JSON, File, Source, StreamEvent, ToolKind, ToolResult, ToolUseStart
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.chat_calls import input_of
+from mobox.parsers.openai.findings import cite, file_of, page_of
+from mobox.parsers.openai.names import Names
+
+__all__ = ["SOUND", "Extras", "joined_sound"]
+
+Events = list[StreamEvent]
+
+SOUND = "audio/pcm"
+"""A stream of sound is always raw samples: no other format could be played before its end."""
+
+_KINDS: dict[str, ToolKind] = {"search": "search", "browser_search": "search", "python": "code"}
+_REFERENCES = {"tool_reference", "reference", "document_url"}
+
+
+class Extras:
+    """The extras of one run."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._cited: set[tuple[str | None, str]] = set()
+        self._executed: dict[tuple[str | None, int], str] = {}
+        self._sound: list[str] = []
+
+    def annotations(self, annotations: list[dict[str, JSON]], block: str | None) -> Events:
+        """What an answer cites."""
+        return [source for each in annotations if (source := cite(block, (), each)) is not None]
+
+    def pages(self, chunk: wire.Chunk, block: str | None) -> Events:
+        """The pages of a search, which some providers repeat on every chunk."""
+        found = [*(chunk.search_results or ()), *(chunk.web_search or ()), *(chunk.citations or ())]
+        sources = [source for page in found if (source := page_of(block, (), page)) is not None]
+        return [source for source in sources if self._is_new(source)]
+
+    def _is_new(self, source: Source) -> bool:
+        page = (source.id, source.url or source.title or "")
+        if page in self._cited:
+            return False
+        self._cited.add(page)
+        return True
+
+    def part(self, part: dict[str, JSON], block: str | None) -> Events:
+        """A part of content that is neither words nor thoughts."""
+        if str(part.get("type")) in _REFERENCES:
+            source = page_of(block, (), part)
+            location = {k: v for k, v in part.items() if k not in ("title", "url")}
+            return [source or Source(id=block, location=location)]
+        images = self.images([part], block)
+        if not images:
+            raise NotUnderstood(f"a part of content of type {part.get('type')!r:.40}")
+        return images
+
+    def images(self, images: list[dict[str, JSON]], message: str | None) -> Events:
+        """Pictures, by their addresses."""
+        found = (image.get("image_url", image.get("url")) for image in images)
+        urls = (each.get("url") if isinstance(each, dict) else each for each in found)
+        return [file_of(message, (), url) for url in urls if isinstance(url, str)]
+
+    def audio(self, audio: dict[str, JSON]) -> str | None:
+        """A piece of sound; its words, if it has some."""
+        piece = convert(audio, wire.Audio)
+        if piece.data:
+            self._sound.append(piece.data)
+        return piece.transcript
+
+    def end_audio(self, message: str | None) -> Events:
+        """The whole sound, if there was one."""
+        pieces, self._sound = self._sound, []
+        if not pieces:
+            return []
+        return [File(id=message, media_type=SOUND, base64=joined_sound(pieces))]
+
+    def executed(self, raw: dict[str, JSON], message: str | None) -> Iterator[StreamEvent]:
+        """A tool that the provider runs: told when it begins, and again with its output."""
+        tool = convert(raw, wire.ExecutedTool)
+        place = (message, tool.index)
+        name = self._executed.get(place)
+        if name is None:
+            name = self._executed[place] = self._names.unique(None, "call")
+            kind = _KINDS.get(tool.type, "custom")
+            yield ToolUseStart(id=name, name=tool.name or tool.type, kind=kind, server=True)
+            yield input_of(name, tool.arguments)
+        if tool.output is not None:
+            yield ToolResult(id=name, output=tool.output)
+            found = tool.search_results
+            pages = found.get("results") if isinstance(found, dict) else found
+            for page in pages if isinstance(pages, list) else ():
+                source = page_of(name, (), page)
+                if source is not None:
+                    yield source
+
+
+def joined_sound(pieces: list[str]) -> str:
+    """Pieces that were encoded one by one, as one."""
+    try:
+        return b64encode(b"".join(b64decode(piece, validate=True) for piece in pieces)).decode()
+    except (NotBase64, ValueError):
+        return "".join(pieces)

@@ -1,0 +1,282 @@
+"""The output of a response: items, of which some are messages, some calls, some results.
+
+Rule 1: an item is known by its output index; its id may change on the way, and some models have
+        none. If what comes is not of the item's kind, it is of an item that nobody has told of.
+Rule 2: a call is complete when its item is done, and a hosted tool's result is in the same item.
+Rule 3: a call that was approved carries the name of the request: it is the call that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    InputRequest,
+    InputResponse,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseStart,
+)
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.accounts import VENDOR
+from mobox.parsers.openai.chat_calls import json_of
+from mobox.parsers.openai.hosted import (
+    OUTPUTS,
+    TOOLS,
+    about,
+    end_of,
+    name_of,
+    output_of,
+    result_of,
+    runs_elsewhere,
+    shell_output,
+)
+from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.parts import Item, Parts
+
+__all__ = ["Items"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+Object = dict[str, JSON]
+
+HANDOFF = "transfer_to_"
+"""How the Agents SDK calls the tools by which an agent hands over to another."""
+
+
+class Items:
+    """The items of one agent's responses."""
+
+    def __init__(self, names: Names, scope: Scope, *, hands_off: bool = False) -> None:
+        self.parts = Parts(scope)
+        self.asked: dict[str, InputRequest] = {}
+        """The approvals that were asked for and not given, by their ids."""
+        self.calls: dict[str, str] = {}
+        """The calls that the caller is to run and that have no result yet, with their names."""
+        self.hands_off = hands_off
+        """An agent that may hand over to others is speaking."""
+        self._names = names
+        self._scope = scope
+        self._items: dict[int, Item] = {}
+        self._searches: list[str] = []  # tool searches, whose outputs name none
+        self._compactions: dict[str, None] = {}
+
+    def __bool__(self) -> bool:
+        """Whether the response has told an item."""
+        return bool(self._items)
+
+    def begin(self) -> None:
+        """Another response: its indexes start again."""
+        self._items = {}
+        self.parts.begin()
+
+    def find(self, event: wire.Event, kind: str) -> Item:
+        """The item that an event is about; one of `kind` that nobody told of, else."""
+        index = event.output_index
+        if index is None:
+            found = [i for i, item in self._items.items() if item.told_id == event.item_id]
+            index = found[0] if found else len(self._items)
+        item = self._items.get(index)
+        if item is None or item.kind != kind:
+            name = self._names.unique(event.item_id, "item")
+            item = self._items[index] = Item(name, kind, event.item_id)
+        return item
+
+    def leave(self, *, interrupted: bool) -> Events:
+        """The response is over: end what its items have open."""
+        ends = [
+            end
+            for item in self._items.values()
+            for end in self.parts.leave(item, interrupted=interrupted)
+        ]
+        steps = [StepEnd(id=name, scope=self._scope) for name in self._compactions]
+        self._compactions = {}
+        return [*ends, *steps]
+
+    # An item begins
+
+    def add(self, index: int | None, raw: Object) -> Events:
+        """An item is added."""
+        told = convert(raw, wire.Item)
+        item = Item(self._names.unique(told.id, "item"), told.type, told.id, raw)
+        self._items[len(self._items) if index is None else index] = item
+        if told.type in TOOLS:
+            return self._begin_call(item, told)
+        if told.type not in self.ENDINGS and told.type not in OUTPUTS:
+            raise NotUnderstood(f"item of type {told.type}")
+        item.phase = told.phase
+        item.call = told.call_id or item.id
+        return self.compact(told.id or item.id) if told.type == "compaction" else []
+
+    def _begin_call(self, item: Item, told: wire.Item) -> Events:
+        tool = TOOLS[told.type]
+        item.call = told.approval_request_id or told.call_id or item.id
+        # A call that was approved in an earlier leg of the run is in its log.
+        known = item.call in self.asked or bool(self._names.prefix)
+        item.silent = told.approval_request_id is not None and known
+        if item.silent:
+            return []
+        self.parts.told.append(item.call)
+        start = self._start(item, told)
+        if not start.server and tool.kind != "mcp":
+            self.calls[item.call] = start.name
+        if told.type == "tool_search_call":
+            self._searches.append(item.call)
+        ready = [end_of(tool, item.call, self._scope, item.raw)] if tool.ready else []
+        return [start, *ready]
+
+    def _start(self, item: Item, told: wire.Item) -> ToolUseStart:
+        tool, name = TOOLS[told.type], name_of(TOOLS[told.type], item.raw)
+        hands_off = self.hands_off and told.type == "function_call" and name.startswith(HANDOFF)
+        return ToolUseStart(
+            id=item.call,
+            scope=self._scope,
+            name=name,
+            kind="handoff" if hands_off else tool.kind,
+            server=tool.server or runs_elsewhere(item.raw),
+            provider=about(item.raw),
+        )
+
+    def compact(self, name: str) -> Events:
+        """The conversation is being shortened."""
+        if name in self._compactions:
+            return []
+        self._compactions[name] = None
+        return [StepStart(id=name, scope=self._scope, kind="compaction")]
+
+    # More of a call
+
+    def add_input(self, item: Item, said: str, *, plain: bool = False) -> Events:
+        """More of a call's input; what is streamed as plain text is told as JSON."""
+        if item.silent or not said:
+            return []
+        head = TOOLS[item.kind].head
+        begun = head(item.raw) if plain and head is not None and not item.streamed else ""
+        item.streamed = True
+        delta = begun + (json_of(said) if plain else said)
+        return [ToolUseDelta(id=item.call, scope=self._scope, delta=delta)]
+
+    def add_json(self, item: Item, text: str) -> Events:
+        """More of a call's input, made up by us."""
+        item.streamed = True
+        return [ToolUseDelta(id=item.call, scope=self._scope, delta=text)]
+
+    def add_output(self, item: Item, output: JSON) -> Events:
+        """What a call has come back with so far."""
+        return [ToolResult(id=item.call, scope=self._scope, output=output, partial=True)]
+
+    def add_shell_output(self, item: Item, command: int, delta: Object) -> Events:
+        """More of what a command prints; each time all of it, since results replace each other."""
+        run = item.runs.setdefault(command, {"stdout": "", "stderr": ""})
+        for name in run:
+            said = delta.get(name)
+            run[name] += said if isinstance(said, str) else ""
+        return self.add_output(item, {"output": [dict(item.runs[n]) for n in sorted(item.runs)]})
+
+    # An item is done
+
+    def finish(self, index: int | None, raw: Object) -> Events:
+        """An item is done."""
+        told = convert(raw, wire.Item)
+        item = self._items.get(-1 if index is None else index)
+        before: Events = []
+        if item is None or item.kind != told.type:
+            before = self.add(index, raw)
+            item = next(reversed(self._items.values())) if index is None else self._items[index]
+        if told.type in TOOLS:
+            return [*before, *self._end_call(item, raw)]
+        if told.type in OUTPUTS:
+            return [*before, *self._output(told, raw)]
+        if told.type not in self.ENDINGS:
+            raise NotUnderstood(f"item of type {told.type}")
+        return [*before, *self.ENDINGS[told.type](self, item, told, raw)]
+
+    def _end_call(self, item: Item, raw: Object) -> Events:
+        tool = TOOLS[item.kind]
+        given = tool.ready or item.silent
+        ends: Events = [] if given else [end_of(tool, item.call, self._scope, raw)]
+        if item.kind == "mcp_approval_request":
+            return [*ends, *self.ask(item.call)]
+        if item.silent:
+            self.asked.pop(item.call, None)
+        return [*ends, *result_of(tool, item.call, self._scope, raw)]
+
+    def ask(self, call: str) -> Events:
+        """A person is to approve of a call; nothing, if they were asked already."""
+        if call in self.asked:
+            return []
+        request = InputRequest(id=call, scope=self._scope, tool_call_id=call)
+        self.asked[call] = request
+        return [request]
+
+    def answer(self, raw: Object) -> Events:
+        """A person has answered."""
+        name = raw.get("approval_request_id")
+        if not isinstance(name, str):
+            raise NotUnderstood("an answer to nothing")
+        decision: Any = "approved" if raw.get("approve") else "denied"
+        return [InputResponse(id=name, scope=self._scope, decision=decision)]
+
+    def _approval_response(self, _item: Item, _told: wire.Item, raw: Object) -> Events:
+        return self.answer(raw)
+
+    def _output(self, told: wire.Item, raw: Object) -> Events:
+        name = told.call_id
+        if name is None and told.type == "tool_search_output" and self._searches:
+            name = self._searches[-1]
+        name = name or told.id
+        if name is None:
+            raise NotUnderstood("an output of no call")
+        self.calls.pop(name, None)
+        return output_of(raw, name, self._scope)
+
+    def _shell_output(self, item: Item, _told: wire.Item, raw: Object) -> Events:
+        self.calls.pop(item.call, None)
+        return [shell_output(raw, item.call, self._scope)]
+
+    def _message(self, item: Item, told: wire.Item, raw: Object) -> Events:
+        item.phase = told.phase or item.phase
+        return self.parts.end_message(item, raw)
+
+    def _reasoning(self, item: Item, _told: wire.Item, raw: Object) -> Events:
+        return self.parts.end_reasoning(item, raw)
+
+    def _compaction(self, item: Item, told: wire.Item, raw: Object) -> Events:
+        name = told.id or item.id
+        begun = self.compact(name)
+        del self._compactions[name]
+        summary = {k: v for k, v in raw.items() if k not in ("id", "type") and v is not None}
+        end = StepEnd(id=name, scope=self._scope, provider={VENDOR: summary} if summary else None)
+        return [*begun, end]
+
+    def _listing(self, _item: Item, told: wire.Item, raw: Object) -> Events:
+        tools, problem = raw.get("tools"), raw.get("error")
+        count = len(tools) if isinstance(tools, list) else 0
+        server = told.server_label or "The provider"
+        failed = problem is not None
+        message = (
+            f"{server} does not list its tools" if failed else f"{server} offers {count} tools"
+        )
+        kind: Any = "notice" if failed else "activity"
+        bag = {VENDOR: {told.type: raw}}
+        return [Status(scope=self._scope, message=message, kind=kind, provider=bag)]
+
+    ENDINGS: ClassVar[dict[str, Callable[[Items, Item, wire.Item, Object], Events]]] = {
+        "message": _message,
+        "reasoning": _reasoning,
+        "compaction": _compaction,
+        "mcp_list_tools": _listing,
+        "additional_tools": _listing,
+        "mcp_approval_response": _approval_response,
+        "shell_call_output": _shell_output,
+    }
+    """Items that are neither a call nor simply the output of one."""

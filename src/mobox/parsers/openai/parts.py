@@ -1,0 +1,209 @@
+"""The words of a response: the parts of its messages, and its thoughts.
+
+Rule 1: what a stream leaves out is told when its item is done, and not what was told already.
+Rule 2: a thought ends when the next of its item begins, or with its item, whose encrypted form
+        comes only then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import convert
+
+from mobox.events import (
+    JSON,
+    Source,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+)
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.accounts import VENDOR
+from mobox.parsers.openai.findings import cite
+
+__all__ = ["Item", "Part", "Parts", "Place"]
+
+Events = list[StreamEvent]
+Object = dict[str, JSON]
+Place = tuple[str, int]
+"""Which part of an item: text, refusal, summary, reasoning or sound, and its number."""
+
+_ABOUT: dict[str, dict[str, str]] = {
+    "summary": {"source": "summary"},
+    "refusal": {"kind": "refusal"},
+}
+_THOUGHTS = ("summary", "reasoning")
+_UNMARKED = ("summary", "text")
+
+
+class Part:
+    """A block of an item."""
+
+    __slots__ = ("cited", "ended", "id", "opening", "said")
+
+    def __init__(self, name: str, opening: Any) -> None:
+        self.id = name
+        self.opening = opening
+        self.said = False  # some of it was told
+        self.ended = False
+        self.cited = 0  # annotations that were told
+
+
+class Item:
+    """One item of the response that is being streamed."""
+
+    __slots__ = (
+        "call",
+        "id",
+        "kind",
+        "parts",
+        "phase",
+        "raw",
+        "runs",
+        "silent",
+        "streamed",
+        "told_id",
+    )
+
+    def __init__(
+        self, name: str, kind: str, told_id: str | None, raw: Object | None = None
+    ) -> None:
+        self.id = name
+        self.kind = kind
+        self.told_id = told_id
+        self.raw = raw or {}  # as it was when it was added; nothing, if nobody told of it
+        self.phase: str | None = None
+        self.parts: dict[Place, Part] = {}
+        self.call = name
+        self.silent = False  # somebody else has told of this call
+        self.streamed = False  # some of its input was
+        self.runs: dict[int, dict[str, str]] = {}  # what commands have printed so far
+
+
+class Parts:
+    """What one agent says and thinks."""
+
+    def __init__(self, scope: tuple[str, ...]) -> None:
+        self.told: list[str] = []
+        """The ids of the blocks and calls of this response, in order."""
+        self.refused = False
+        """The model has refused to answer."""
+        self._scope = scope
+
+    def begin(self) -> None:
+        """Another response."""
+        self.told = []
+        self.refused = False
+
+    def open(self, item: Item, place: Place, content: str = "") -> Events:
+        """Begin the part at this place, unless it has begun."""
+        if place in item.parts:
+            return []
+        field, number = place
+        opening: Any = Thinking if field in _THOUGHTS else Text
+        ends = self.end_thoughts(item) if opening is Thinking else []
+        mark = "" if field in _UNMARKED else f"{field}_"
+        part = item.parts[place] = Part(f"{item.id}:{mark}{number}", opening)
+        part.said = bool(content)
+        self.told.append(part.id)
+        self.refused = self.refused or field == "refusal"
+        more = _ABOUT.get(field, {})
+        if field == "text" and item.phase == "commentary":
+            more = {"kind": "commentary"}
+        return [*ends, opening(id=part.id, scope=self._scope, content=content, **more)]
+
+    def say(self, item: Item, place: Place, words: str) -> Events:
+        """More of a part."""
+        opened = self.open(item, place)
+        part = item.parts[place]
+        part.said = True
+        delta: Any = TextDelta if part.opening is Text else ThinkingDelta
+        return [*opened, delta(id=part.id, scope=self._scope, delta=words)]
+
+    def end(self, item: Item, place: Place, whole: str | None) -> Events:
+        """A part is complete; tell it, if nobody has."""
+        part = item.parts.get(place)
+        if part is not None and part.ended:
+            return []
+        said = part is not None and part.said
+        events = self.say(item, place, whole) if whole and not said else []
+        part = item.parts.get(place)
+        if part is None:
+            return events
+        if part.opening is Thinking:  # of an item that nobody told of, no end will be told
+            return events if item.raw else events + self.end_thoughts(item)
+        part.ended = True
+        return [*events, TextEnd(id=part.id, scope=self._scope)]
+
+    def end_thoughts(self, item: Item, provider: Object | None = None) -> Events:
+        """End the thoughts of an item that are open; the last of them carries its vendor state."""
+        thoughts = [p for p in item.parts.values() if p.opening is Thinking and not p.ended]
+        for part in thoughts:
+            part.ended = True
+        bags = [*[None] * (len(thoughts) - 1), provider]
+        return [
+            ThinkingEnd(id=part.id, scope=self._scope, provider=bag)
+            for part, bag in zip(thoughts, bags, strict=False)
+        ]
+
+    def leave(self, item: Item, *, interrupted: bool) -> Events:
+        """The response is over: end what this item has open."""
+        ends = self.end_thoughts(item)
+        for part in item.parts.values():
+            if not part.ended:
+                part.ended = True
+                ends.append(TextEnd(id=part.id, scope=self._scope, interrupted=interrupted))
+        return ends
+
+    def cite(self, item: Item, place: Place, annotation: Object) -> list[Source]:
+        """A part cites a source."""
+        part = item.parts.get(place)
+        if part is not None:
+            part.cited += 1
+        source = cite(part.id if part is not None else item.id, self._scope, annotation)
+        return [source] if source is not None else []
+
+    # Whole items
+
+    def end_message(self, item: Item, raw: Object) -> Events:
+        """A message is done."""
+        events: Events = []
+        for number, each in enumerate(_objects(raw.get("content"))):
+            part = convert(each, wire.Part)
+            field = "refusal" if part.type == "refusal" else "text"
+            whole = part.refusal if field == "refusal" else part.text
+            events += self.end_whole(item, (field, number), whole, part.annotations or [])
+        return events + self.leave(item, interrupted=False)
+
+    def end_whole(
+        self, item: Item, place: Place, whole: str | None, annotations: list[Object]
+    ) -> Events:
+        """A part of a message is complete, with all that it cites."""
+        before = self.say(item, place, whole) if whole and place not in item.parts else []
+        told = item.parts.get(place)
+        new = annotations[told.cited if told is not None else 0 :]
+        cited = [source for each in new for source in self.cite(item, place, each)]
+        return [*before, *cited, *self.end(item, place, whole)]
+
+    def end_reasoning(self, item: Item, raw: Object) -> Events:
+        """A reasoning item is done; one that has told nothing is a thought that nobody may read."""
+        events: Events = []
+        for field, name in (("summary", "summary"), ("reasoning", "content")):
+            for number, each in enumerate(_objects(raw.get(name))):
+                events += self.end(item, (field, number), convert(each, wire.Part).text)
+        state = {"item_id": raw.get("id"), "encrypted_content": raw.get("encrypted_content")}
+        provider = {VENDOR: {name: value for name, value in state.items() if value is not None}}
+        if item.parts:
+            return events + self.end_thoughts(item, provider)
+        self.told.append(item.id)
+        thought = Thinking(id=item.id, scope=self._scope, redacted=True)
+        return [thought, ThinkingEnd(id=item.id, scope=self._scope, provider=provider)]
+
+
+def _objects(value: JSON) -> list[Object]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

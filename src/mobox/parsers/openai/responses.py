@@ -1,0 +1,182 @@
+"""The Responses API's stream: responses, one after the other, made of items.
+
+Rule 1: a response is a turn of the agent's loop (STEP); START and DONE belong to the run.
+Rule 2: an event is known by its `type` alone; an unknown one is not understood.
+Rule 3: a response that neither completed nor said why not broke off. If another follows it in the
+        same run, it is being sent again (RETRACT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    Done,
+    Outcome,
+    Retract,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+)
+from mobox.parsers.openai import wire
+from mobox.parsers.openai.accounts import done_of, error_of, use_of
+from mobox.parsers.openai.deltas import Deltas
+from mobox.parsers.openai.items import Items
+from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.stretches import Stretch, of_event
+
+__all__ = ["Responses"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+Handler = Callable[["Responses", wire.Event], Events]
+
+
+class Responses:
+    """The responses of one agent."""
+
+    def __init__(self, names: Names, scope: Scope = (), *, hands_off: bool = False) -> None:
+        self.items = Items(names, scope, hands_off=hands_off)
+        self._deltas = Deltas(self.items, scope)
+        self.model: str | None = None
+        """Who answers."""
+        self._names = names
+        self._scope = scope
+        self._response: str | None = None
+        self._raw_id: str | None = None
+        self._count = 0
+        self._end: str | None = None  # how the last response ended, in the API's word
+        self._failed = False
+
+    @property
+    def done(self) -> Done | None:
+        """How the last response ended; `None` while it has not."""
+        if self._failed:
+            return Done(reason="error", native=self._end)
+        if self._end is None:
+            return None
+        return done_of(self._end, called=bool(self.items.calls), refused=self.items.parts.refused)
+
+    @property
+    def failed(self) -> bool:
+        """The last response ended with an error, which was told."""
+        return self._failed
+
+    def knows(self, kind: str) -> bool:
+        """Whether an event of this type is one of a response, maybe one that we do not know."""
+        return kind in self.EVENTS or kind.startswith("response.")
+
+    def read(self, raw: dict[str, JSON]) -> Events:
+        """What one event means."""
+        self._deltas.place = None
+        event = convert(raw, wire.Event)
+        if event.type in Deltas.EVENTS:
+            return self._deltas.read(event)
+        if event.type not in self.EVENTS:
+            raise NotUnderstood(event.type)
+        return self.EVENTS[event.type](self, event)
+
+    def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> Stretch | None:
+        """What the next line is if it is like this one, which was read just now."""
+        if self._deltas.place is None or self._scope:
+            return None
+        tells, name = self._deltas.place
+        places = ("output_index", "content_index", "summary_index")
+        index, content, summary = (raw.get(place) for place in places)
+        return of_event((raw["type"], index, content, summary), tells, name, wrapped)
+
+    def whole(self, item: dict[str, JSON]) -> Events:
+        """What an item means that comes at once."""
+        return self.items.finish(None, item)
+
+    def break_off(self) -> None:
+        """Nothing more comes of this response; what comes next is sent again."""
+        self._failed = True
+
+    # Responses
+
+    def _created(self, event: wire.Event) -> Events:
+        response = event.response or wire.Response()
+        if self._response is not None and response.id == self._raw_id and self._end is None:
+            return []
+        before = self._leave("interrupted")
+        if self._broke_off and self.items.parts.told:
+            blocks = tuple(self.items.parts.told)
+            before.append(Retract(scope=self._scope, blocks=blocks, reason="retry"))
+        self._count += 1
+        self._raw_id = response.id
+        self._response = self._names.unique(response.id, "response")
+        self.model = response.model or self.model
+        self._end, self._failed = None, False
+        self.items.begin()
+        step = StepStart(id=self._response, scope=self._scope, number=self._count)
+        return [*before, step]
+
+    @property
+    def _broke_off(self) -> bool:
+        return self._failed or (self._count > 0 and self._end is None)
+
+    def _queued(self, event: wire.Event) -> Events:
+        return [*self._created(event), self._progress("Waiting for the model")]
+
+    def _completed(self, event: wire.Event) -> Events:
+        response = event.response or wire.Response()
+        told = [] if self.items else [
+            told
+            for index, item in enumerate(response.output or ())
+            for told in self.items.finish(index, item)
+        ]  # fmt: skip
+        self._end = response.status or "completed"
+        return [*told, *self._use(response), *self._leave("ok")]
+
+    def _incomplete(self, event: wire.Event) -> Events:
+        response = event.response or wire.Response()
+        reason = (response.incomplete_details or {}).get("reason")
+        self._end = reason if isinstance(reason, str) else "length"
+        return [*self._use(response), *self._leave("ok")]
+
+    def _failure(self, event: wire.Event) -> Events:
+        response = event.response or wire.Response()
+        told, self._failed, self._end = self._failed, True, "failed"
+        errors = [] if told else [error_of(response.error, self._scope)]
+        return [*self._use(response), *errors, *self._leave("error")]
+
+    def _error(self, event: wire.Event) -> Events:
+        self._failed = True
+        told = event.error if event.error is not None else {
+            "message": event.message, "code": event.code,
+        }  # fmt: skip
+        return [error_of(told, self._scope)]
+
+    def _use(self, response: wire.Response) -> Events:
+        if not response.usage:
+            return []
+        about = {"id": self._response, "scope": self._scope, "model": response.model or self.model}
+        return [use_of(response.usage, service_tier=response.service_tier, **about)]
+
+    def _leave(self, status: Outcome) -> Events:
+        ends = self.items.leave(interrupted=status == "interrupted")
+        if self._response is None:
+            return ends
+        end = StepEnd(id=self._response, scope=self._scope, status=status, reason=self._end)
+        self._response = None
+        return [*ends, end]
+
+    def _progress(self, message: str) -> Status:
+        return Status(scope=self._scope, message=message, kind="progress")
+
+    EVENTS: ClassVar[dict[str, Handler]] = {
+        "response.created": _created,
+        "response.queued": _queued,
+        "response.in_progress": _created,
+        "response.completed": _completed,
+        "response.incomplete": _incomplete,
+        "response.failed": _failure,
+        "error": _error,
+    }

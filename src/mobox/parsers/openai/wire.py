@@ -1,0 +1,198 @@
+"""The shapes of OpenAI's streams, and of those who speak like it, as far as the parser reads them.
+
+Converting to these is the check: a line of another shape raises `msgspec.ValidationError` and
+becomes RAW. Keys that are not listed are ignored here, and null is the same as absent.
+
+See: https://platform.openai.com/docs/api-reference/chat-streaming and .../responses-streaming; what
+others add to chat completions is told by their recordings.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from mobox.events import JSON
+
+Index = Annotated[int, Meta(ge=0, le=2**53)]
+Object = dict[str, JSON]
+
+
+# Chat completions
+
+
+class Function(Struct):
+    name: str | None = None
+    arguments: JSON = None
+
+
+class CallPiece(Struct):
+    index: Index | None = None
+    id: str | None = None
+    function: Function | None = None
+    custom: Object | None = None
+
+
+class Delta(Struct):
+    role: str | None = None
+    content: str | list[Object | str] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: JSON = None
+    reasoning_details: list[Object] | None = None
+    tool_calls: list[CallPiece] | None = None
+    function_call: Function | None = None
+    annotations: list[Object] | None = None
+    images: list[Object] | None = None
+    audio: Object | None = None
+    executed_tools: list[Object] | None = None
+
+
+class Choice(Struct):
+    index: Index | None = None
+    delta: Object | None = None
+    message: Object | None = None
+    finish_reason: str | None = None
+
+
+class Chunk(Struct):
+    choices: list[Choice]
+    id: str | None = None
+    model: str | None = None
+    service_tier: str | None = None
+    usage: Object | None = None
+    x_groq: Object | None = None
+    error: JSON = None
+    citations: list[JSON] | None = None
+    search_results: list[JSON] | None = None
+    web_search: list[JSON] | None = None
+    prompt_filter_results: JSON = None
+
+
+class ExecutedTool(Struct):
+    """A tool that the provider ran within a completion."""
+
+    index: Index = 0
+    type: str = "tool"
+    name: str | None = None
+    arguments: JSON = None
+    output: JSON = None
+    search_results: JSON = None
+
+
+class Audio(Struct):
+    id: str | None = None
+    data: str | None = None
+    transcript: str | None = None
+
+
+# Responses
+
+
+class Response(Struct):
+    id: str | None = None
+    model: str | None = None
+    status: str | None = None
+    output: list[Object] | None = None
+    usage: Object | None = None
+    error: Object | None = None
+    incomplete_details: Object | None = None
+    service_tier: str | None = None
+
+
+class Event(Struct):
+    """Any of the events of a response: each has some of these."""
+
+    type: str
+    response: Response | None = None
+    item: Object | None = None
+    item_id: str | None = None
+    output_index: Index | None = None
+    content_index: Index | None = None
+    summary_index: Index | None = None
+    command_index: Index | None = None
+    part: Object | None = None
+    delta: JSON = None
+    text: str | None = None
+    refusal: str | None = None
+    annotation: Object | None = None
+    output: JSON = None
+    partial_image_b64: str | None = None
+    partial_image_index: Index | None = None
+    error: JSON = None
+    message: str | None = None
+    code: JSON = None
+
+
+class Item(Struct):
+    """An item of a response's output: what all kinds have in common."""
+
+    type: str
+    id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    status: str | None = None
+    phase: str | None = None
+    server_label: str | None = None
+    execution: str | None = None
+    approval_request_id: str | None = None
+
+
+class Part(Struct):
+    """A part of a message or of a reasoning item."""
+
+    type: str | None = None
+    text: str | None = None
+    refusal: str | None = None
+    annotations: list[Object] | None = None
+
+
+# Agents SDK
+
+
+class RunItem(Struct):
+    type: str
+    raw_item: Object | None = None
+    output: JSON = None
+    tool_origin: JSON = None
+
+
+class Interruption(Struct):
+    tool_name: str | None = None
+    name: str | None = None
+    call_id: str | None = None
+    arguments: JSON = None
+    raw: Object | None = None
+    raw_item: Object | None = None
+
+
+class RunResult(Struct):
+    """What is left when a run of the Agents SDK has ended; an agent prints it as its last line."""
+
+    final_output: JSON = None
+    current_turn: int | None = None
+    interruptions: list[Interruption] | None = None
+    usage: Object | None = None
+    state: JSON = None
+
+
+# What is wrong
+
+
+class Problem(Struct):
+    message: str | None = None
+    code: JSON = None
+    type: str | None = None
+
+
+# Counts
+
+
+class InputDetails(Struct):
+    cached_tokens: JSON = None
+    cache_write_tokens: JSON = None
+
+
+class OutputDetails(Struct):
+    reasoning_tokens: JSON = None

@@ -1,0 +1,224 @@
+"""The OpenAI parser on the Agents SDK."""
+
+from typing import Any
+
+import pytest
+
+from mobox import get_parser
+from mobox.events import (
+    Done,
+    DoneReason,
+    InputRequest,
+    InputResponse,
+    Paused,
+    Raw,
+    Result,
+    Start,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    ToolResult,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from parsers.openai_lines import (
+    Line,
+    added,
+    created,
+    done,
+    ended,
+    event,
+    of,
+    ran,
+    raw,
+    run,
+    text_of,
+)
+
+AGENT: Line = {"type": "agent_updated_stream_event", "new_agent": "a"}
+CALL = {"call_id": "c", "name": "f", "arguments": "{}"}
+CALLED = [
+    AGENT,
+    *map(raw, [created(), added(0, "function_call", **CALL), done(0, "function_call", **CALL)]),
+    raw(ended()),
+    ran("tool_call_item", {"type": "function_call", **CALL}),
+]
+ANSWERED = [
+    raw(created("r2")),
+    raw(event("output_text.delta", content_index=0, delta="Hi")),
+    raw(ended(name="r2")),
+    ran(
+        "message_output_item",
+        {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]},
+    ),
+]
+
+
+def output(value: Any, call: str = "c") -> Line:
+    return ran("tool_call_output_item", {"call_id": call, "output": str(value)}, output=value)
+
+
+def left(**more: Any) -> Line:
+    return {"__result__": True, "interruptions": [], **more}
+
+
+def test_both_names_read_the_same_and_tell_their_own() -> None:
+    assert get_parser("openai-agents").feed(AGENT) == [Start(framework="openai-agents", agent="a")]
+    assert get_parser("openai").feed(AGENT) == [Start(framework="openai", agent="a")]
+
+
+def test_what_run_items_repeat_is_told_once() -> None:
+    said = run(*CALLED, output(21), *ANSWERED, left(final_output="Hi", current_turn=2))
+    assert [start.id for start in of(ToolUseStart, said)] == ["c"]
+    assert of(ToolResult, said) == [ToolResult(id="c", output=21)]
+    assert text_of(said) == "Hi"
+    assert of(Result, said) == [Result(text="Hi", num_turns=2)]
+    assert said[-1] == Done(reason="stop", native="completed")
+
+
+def test_run_items_are_told_where_nothing_is_streamed() -> None:
+    items = [
+        line for line in [*CALLED, output(21), *ANSWERED] if line["type"] != "raw_response_event"
+    ]
+    said = run(*items)
+    assert [start.id for start in of(ToolUseStart, said)] == ["c"]
+    assert of(ToolUseEnd, said) == [ToolUseEnd(id="c", input={})]
+    assert text_of(said) == "Hi"
+
+
+def test_a_hand_off_is_a_call_with_a_result() -> None:
+    call = {"call_id": "h", "name": "transfer_to_b", "arguments": "{}"}
+    moved = ran("handoff_output_item", {"call_id": "h", "output": '{"assistant": "b"}'})
+    said = run(
+        AGENT,
+        raw(created()),
+        raw(done(0, "function_call", **call)),
+        moved,
+        {**AGENT, "new_agent": "b"},
+    )
+    assert of(ToolUseStart, said)[0].kind == "handoff"
+    assert of(ToolResult, said) == [ToolResult(id="h", output='{"assistant": "b"}')]
+    assert [start.agent for start in of(Start, said)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ("fine", "ok"),
+        ("Tool execution was not approved.", "denied"),
+        ("An error occurred while running the tool. Please try again.", "error"),
+    ],
+)
+def test_the_words_of_the_sdk_tell_what_came_of_a_call(told: str, status: str) -> None:
+    assert of(ToolResult, run(*CALLED, output(told)))[0].status == status
+
+
+def test_a_call_that_a_person_is_to_approve_pauses_the_run() -> None:
+    asked = {"type": "tool_approval_item", "tool_name": "f", "call_id": "c", "arguments": "{}"}
+    said = run(*CALLED, left(interruptions=[asked], state={"$schemaVersion": "1"}))
+    assert said[-2:] == [
+        InputRequest(id="c", tool_call_id="c"),
+        Paused(request_ids=("c",), resume={"$schemaVersion": "1"}),
+    ]
+
+
+def test_a_request_about_a_call_that_nobody_told_of_tells_it() -> None:
+    asked = {"raw_item": {"call_id": "x", "name": "g", "arguments": '{"a": 1}'}}
+    said = run(AGENT, left(interruptions=[asked]))
+    assert of(ToolUseStart, said) == [ToolUseStart(id="x", name="g")]
+    assert of(ToolUseEnd, said) == [ToolUseEnd(id="x", input={"a": 1})]
+
+
+def test_a_hosted_call_that_is_asked_for_twice_is_asked_for_once() -> None:
+    item = {"id": "q", "name": "ask", "arguments": "{}", "server_label": "s"}
+    asked = {"call_id": "q", "raw": item}
+    request = {**done(0, "mcp_approval_request", **item)}
+    said = run(
+        AGENT,
+        raw(created()),
+        raw(request),
+        raw(ended()),
+        ran("mcp_approval_request_item", item),
+        left(interruptions=[asked]),
+    )
+    assert len(of(InputRequest, said)) == 1
+    assert of(Paused, said) == [Paused(request_ids=("q",))]
+
+
+def test_an_answer_that_the_program_gives_is_told() -> None:
+    answer = {"approval_request_id": "q", "approve": False}
+    said = run(AGENT, ran("mcp_approval_response_item", answer))
+    assert of(InputResponse, said) == [InputResponse(id="q", decision="denied")]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("MaxTurnsExceeded", "max_turns"),
+        ("InputGuardrailTripwireTriggered", "content_filter"),
+        ("OutputGuardrailTripwireTriggered", "content_filter"),
+        ("ModelRefusalError", "refusal"),
+        ("ModelBehaviorError", "error"),
+        ("APIConnectionError", "error"),
+    ],
+)
+def test_an_exception_is_how_the_run_ended(name: str, reason: DoneReason) -> None:
+    said = run(*CALLED, {"__exception__": name, "message": "why"}, left())
+    assert said[-1] == Done(reason=reason, native=name)
+    assert of(Result, said)[0].is_error is (reason == "error")
+
+
+def test_an_error_that_the_api_told_is_not_told_again() -> None:
+    raised = {"__exception__": "ModelBehaviorError", "message": "busy"}
+    said = run(AGENT, raw(created()), raw({"type": "error", "message": "busy"}), raised)
+    assert of(Raw, said) == [Raw(raw=raised, source="told before")]
+
+
+def test_a_response_that_was_cut_off_ends_the_run_for_that_reason() -> None:
+    cut = ended("incomplete", incomplete_details={"reason": "max_output_tokens"})
+    said = run(AGENT, raw(created()), raw(cut), {"__exception__": "ModelBehaviorError"})
+    assert said[-1] == Done(reason="length", native="max_output_tokens")
+
+
+def test_a_run_that_breaks_off_before_a_result_proposes_no_end() -> None:
+    assert of(Done, run(*CALLED)) == []
+
+
+def test_the_use_of_the_whole_run_comes_with_what_it_leaves() -> None:
+    details = {"cached_tokens": 1, "cache_write_tokens": 2}
+    usage = {
+        "input_tokens": 3,
+        "output_tokens": 4,
+        "total_tokens": 7,
+        "input_tokens_details": details,
+    }
+    assert of(Usage, run(AGENT, left(usage=usage))) == [
+        Usage(per="run", input=3, output=4, total=7, cache_read=1, cache_write=2)
+    ]
+
+
+@pytest.mark.parametrize("told", [{"call_id": "c", "name": "f"}, "f", {"name": "f"}])
+def test_an_agent_that_is_a_tool_speaks_in_the_scope_of_its_call(told: Any) -> None:
+    def inner(line: Line) -> Line:
+        return {"event": line, "agent": {"name": "b"}, "tool_call": told}
+
+    said = run(*CALLED, *map(inner, [AGENT, *ANSWERED]), output("Hi"))
+    assert [(start.id, start.agent) for start in of(SubagentStart, said)] == [("c", "b")]
+    assert of(SubagentEnd, said) == [SubagentEnd(id="c", agent="b")]
+    assert [text.scope for text in of(Text, said)] == [("c",)]
+    assert text_of(said) == ""
+
+
+@pytest.mark.parametrize(
+    "origin", [{"type": "agent_as_tool", "agent_name": "b"}, "ToolOrigin(agent_name='b')"]
+)
+def test_where_a_tool_comes_from_tells_that_it_is_an_agent(origin: Any) -> None:
+    item = ran("tool_call_item", {**CALL, "arguments": '{"input": "do"}'}, tool_origin=origin)
+    said = run(*CALLED[:-1], item)
+    assert of(SubagentStart, said) == [SubagentStart(id="c", agent="b", task="do")]
+
+
+def test_a_nested_line_without_its_event_is_raw() -> None:
+    line = {"event": "raw_response_event", "agent": "b", "tool_call": "nobody"}
+    assert of(Raw, run(AGENT, line)) == [Raw(raw=line)]
