@@ -147,8 +147,8 @@ def test_the_answer_is_text_and_result() -> None:
 def test_images_are_files(image: Any) -> None:
     step = line("ActionStep", step_number=1, observations_images=[image, "iVBO", 7, {}, "no!"])
     events = told(step, line("FinalAnswerStep", output=image))
-    png = {"media_type": "image/png", "base64": "iVBO"}
-    expected = [File(id="step_1", **png), File(id="step_1", **png), File(id="answer", **png)]
+    owners = ["step_1", "step_1", "answer"]
+    expected = [File(id=owner, media_type="image/png", base64="iVBO") for owner in owners]
     assert of(File, events) == expected
     assert of(Text, events) == []
 
@@ -190,7 +190,7 @@ def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
 
 
 def test_what_is_no_line_of_smolagents_is_kept() -> None:
-    unknown = [line("SystemPromptStep"), line("TaskStep", task="x"), {"type": []}, 7]
+    unknown: list[Any] = [line("SystemPromptStep"), line("TaskStep", task="x"), {"type": []}, 7]
     events = told(*unknown, delta("hm"))
     assert [event.raw for event in of(Raw, events)] == unknown
     assert told(line("ActionStep", step_number="one"))[1].type == "raw"
