@@ -74,8 +74,8 @@ class Content:
         """The block that is open."""
         self.text: str | None = None
         """The last block of text, to which citations belong."""
-        self.told: list[str] = []
-        """The ids of this message's blocks, in order."""
+        self.texts: list[str] = []
+        """The ids of this message's blocks of text, in order."""
         self._calls = calls
         self._scope = scope
         self._message = "message"
@@ -83,9 +83,14 @@ class Content:
         self._coming: tuple[str, PartialArguments] | None = None  # a call whose input still comes
         self._cited: set[str] = set()
 
+    @property
+    def coming(self) -> str | None:
+        """The call whose input still comes."""
+        return self._coming[0] if self._coming is not None else None
+
     def begin(self, message: str) -> None:
         """Another message begins; the one before was left."""
-        self._message, self._blocks, self.told, self.text = message, 0, [], None
+        self._message, self._blocks, self.texts, self.text = message, 0, [], None
         self._cited.clear()
 
     def read(self, parts: list[dict[str, JSON]] | None) -> Events:
@@ -137,10 +142,10 @@ class Content:
         self._blocks += 1
         name = f"{self._message}:{self._blocks}"
         self.block = _Block(name, thought)
-        self.told.append(name)
         if thought:
             return Thinking(id=name, scope=self._scope, content=words)
         self.text = name
+        self.texts.append(name)
         return Text(id=name, scope=self._scope, content=words)
 
     def _sign(self, signature: str) -> Events:
@@ -179,7 +184,6 @@ class Content:
 
     def _start(self, call: str | None, name: str, part: wire.Part, **more: Any) -> ToolUseStart:
         name_of_call = self._calls.begin(call, name, server=bool(more.get("server")))
-        self.told.append(name_of_call)
         kind = more.pop("kind", _KINDS.get(name, "function"))
         return ToolUseStart(
             id=name_of_call,

@@ -10,7 +10,17 @@ from mobox.events import JSON
 __all__ = ["camel"]
 
 _OWN_NAMES: Final = frozenset(
-    {"args", "response", "output", "payload", "stateDelta", "artifactDelta", "customMetadata"}
+    {
+        "args",
+        "artifactDelta",
+        "customMetadata",
+        "output",
+        "payload",
+        "requestedAuthConfigs",
+        "requestedToolConfirmations",
+        "response",
+        "stateDelta",
+    }
 )
 """What a caller or a tool wrote: its keys are its own."""
 _LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
