@@ -59,9 +59,11 @@ class SmolagentsParser(EventParser):
         return ThinkingDelta(id=root.thought, delta=words) if words else None
 
     def read(self, raw: JSON) -> Events:
-        if not isinstance(raw, dict) or raw.get("type") not in self.TYPES:
+        if not isinstance(raw, dict):
             raise NotUnderstood
         line = msgspec.convert(raw, wire.Line)
+        if line.type not in self.TYPES:
+            raise NotUnderstood
         path = tuple(line.within)
         if line.type == _TASK:
             events = self._announce(path, msgspec.convert(line.data, wire.TaskStep))
