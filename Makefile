@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLIENTS := tests/clients
 BENCH_VENV := .venv-bench
+FRAMEWORKS_VENV := .venv-frameworks
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
 FULLY_COVERED := $(addprefix src/mobox/,events.py blocks.py lifecycle.py calls.py spans.py json_text.py capture/jsonlines.py)
@@ -23,7 +24,7 @@ help:  ## list the targets
 run: $(VENV)/.mobox  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=.mobox
 	$(BIN)/mobox serve
 
-test: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(FULLY_COVERED)  ## run the tests, measure coverage
+test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS)/node_modules/.package-lock.json $(FULLY_COVERED)  ## run the tests, measure coverage
 	$(BIN)/coverage run -m pytest --junitxml=.reports/junit.xml
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
@@ -53,15 +54,16 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	$(COMPILE) pyproject.toml --extra server --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --group node -o requirements/node.txt
 	$(COMPILE) pyproject.toml --extra server --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --group frameworks -c requirements/run.txt -o requirements/frameworks.txt
 	cd $(CLIENTS) && npm install --package-lock-only
 
 clean:  ## remove all that the other targets made, but not what was said to the server (.mobox)
-	rm -rf $(VENV) $(BENCH_VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(CLIENTS)/node_modules .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
 # Stamps: each step runs again only when what it reads has changed.
 
-$(VENV)/.python $(BENCH_VENV)/.python:
+$(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
 		"Mobox needs Python 3.11 or newer, $(PYTHON) is %d.%d: make PYTHON=..." % v[:2])'
 	$(PYTHON) -m venv $(@D)
@@ -82,6 +84,13 @@ $(VENV)/.mobox: pyproject.toml $(VENV)/.run
 # The peers stay out of the venv that the tests run in.
 $(BENCH_VENV)/.mobox: BIN = $(BENCH_VENV)/bin
 $(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.python
+	$(PIP) --require-hashes -r $<
+	$(PIP) --no-build-isolation --no-deps --editable .
+	touch $@
+
+# Those that the tests run stay out too, and Mobox must work beside whatever they need.
+$(FRAMEWORKS_VENV)/.mobox: BIN = $(FRAMEWORKS_VENV)/bin
+$(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWORKS_VENV)/.python
 	$(PIP) --require-hashes -r $<
 	$(PIP) --no-build-isolation --no-deps --editable .
 	touch $@

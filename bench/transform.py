@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from bench import floor, workload
+from bench import floor, protocol, workload
 from bench.figures import Figure, Samples
 from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
@@ -58,6 +58,12 @@ FIGURES = (
     Figure("line/floor", "Mobox, 1 line per read ÷ floor", panel=_FLOOR),
     Figure("read/floor", "Mobox, 64 lines per read ÷ floor", at_most=2, panel=_FLOOR),
     Figure("read/floor-read", "Mobox, 64 lines per read ÷ floor of 64 lines at once"),
+    Figure("v3-line/v3-floor", "LangChain v3, 1 line per read ÷ its own floor", panel=_FLOOR),
+    Figure(
+        *("v3-read/v3-floor", "LangChain v3, 64 lines per read ÷ its own floor"),
+        at_most=4,
+        panel=_FLOOR,
+    ),
     Figure("flat/line/10000", "10,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/line/100000", "100,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/read/10000", "10,000 deltas, 64 lines per read", at_most=1.2, panel=_FLAT),
@@ -67,15 +73,17 @@ FIGURES = (
     Figure("us/line", "CPU per event: Mobox, 1 line per read", unit="µs"),
     Figure("us/read", "CPU per event: Mobox, 64 lines per read", unit="µs"),
     Figure("us/floor", "CPU per event: floor", unit="µs"),
+    Figure("us/v3-read", "CPU per event: LangChain v3, 64 lines per read", unit="µs"),
+    Figure("us/v3-floor", "CPU per event: its floor", unit="µs"),
     Figure("us/pydantic", "CPU per event: pydantic-ai", unit="µs"),
     Figure("us/node", "CPU per event: AI SDK in Node", unit="µs"),
     Figure("us/own-node", "CPU per event: AI SDK in the machine's own Node", unit="µs"),
 )
 
 
-def convert(reads: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def convert(reads: Iterable[bytes], framework: str = "claude") -> Iterator[tuple[bytes, bytes]]:
     """What the log and the client get for each read: `mobox convert`, with a log beside it."""
-    recorder = Recorder("claude")
+    recorder = Recorder(framework)
     tell = in_batches(get_formatter("ai-sdk", "msg_1"))
     for data in reads:
         entries = recorder.read(data)
@@ -102,6 +110,7 @@ def without_peers(lines: Sequence[bytes]) -> list[Case]:
         *(_mobox(mode, lines, mode) for mode in MODES),
         Case("floor", len(lines), in_process(partial(floor.by_line, stripped))),
         Case("floor-read", len(lines), in_process(partial(floor.by_read, batches))),
+        *_protocol(),
     ]
 
 
@@ -150,8 +159,18 @@ def _mobox(name: str, lines: Sequence[bytes], mode: str) -> Case:
     return Case(name, len(lines), in_process(partial(_drain, reads)))
 
 
-def _drain(reads: Sequence[bytes]) -> None:
-    deque(convert(reads), maxlen=0)
+def _protocol() -> Iterator[Case]:
+    """The same run as LangChain's typed protocol tells it."""
+    lines = protocol.lines()
+    stripped = [line.rstrip() for line in lines]
+    for mode, size in MODES.items():
+        reads = workload.reads(lines, size)
+        yield Case(f"v3-{mode}", len(lines), in_process(partial(_drain, reads, "langchain")))
+    yield Case("v3-floor", len(lines), in_process(partial(protocol.by_line, stripped)))
+
+
+def _drain(reads: Sequence[bytes], framework: str = "claude") -> None:
+    deque(convert(reads, framework), maxlen=0)
 
 
 def _long_blocks() -> Iterator[Case]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -31,6 +32,15 @@ def node() -> str:
         missing = "node_modules in tests/clients" if node else "Node"
         pytest.skip(f"NOT TESTED WITH THE REAL CLIENTS: no {missing}; `make test` installs it")
     return node
+
+
+@pytest.fixture(scope="session")
+def frameworks() -> Path:
+    """The Python where the real frameworks are installed."""
+    python = Path(__file__).parent.parent / ".venv-frameworks" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("NOT TESTED WITH THE REAL FRAMEWORKS: `make test` installs them")
+    return python
 
 
 @pytest.fixture(scope="session")

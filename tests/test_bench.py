@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from bench import floor, workload
+from bench import floor, protocol, workload
 from bench.figures import Figure, merge
 from bench.pairing import pair
 from bench.report import Result, markdown, write_docs
@@ -40,6 +41,21 @@ def test_a_block_has_as_many_deltas_as_asked_for() -> None:
     kinds = [json.loads(line)["type"] for line in workload.one_block(100)]
     assert kinds.count("content_block_delta") == 100
     assert (kinds[0], kinds[-1]) == ("message_start", "message_stop")
+
+
+def test_the_protocols_workload_says_what_the_workload_says() -> None:
+    wire = b"".join(frames for _, frames in convert(protocol.lines(), "langchain"))
+    assert text_of(wire) == text_of(wire_of(LINES))
+    log = b"".join(entries for entries, _ in convert(protocol.lines(), "langchain"))
+    kinds = Counter(str(entry.event.type) for entry in decode_many(log))
+    assert kinds["source"] == 2 * workload.TURNS
+    assert kinds["tool_result"] == kinds["tool_use_end"] == workload.TURNS - 1
+    assert kinds["raw"] == 0
+
+
+def test_the_protocols_floor_reads_every_line() -> None:
+    stripped = [line.rstrip() for line in protocol.lines()]
+    assert len(list(protocol.by_line(stripped))) == len(stripped)
 
 
 @pytest.mark.parametrize("size", [1, 64, 10_000])
@@ -79,7 +95,8 @@ def test_the_floor_loses_nothing() -> None:
 def test_the_cases_without_peers_run() -> None:
     reference, *cases = without_peers(LINES[:200])
     costs = pair(reference, cases, rounds=2)
-    assert {"line", "read", "floor", "floor-read"} == costs.relative.keys()
+    v3 = {"v3-line", "v3-read", "v3-floor"}
+    assert {"line", "read", "floor", "floor-read", *v3} == costs.relative.keys()
     assert all(cost > 0 for found in costs.relative.values() for cost in found)
     assert costs.ratio("line", "line") == [1.0, 1.0]
 

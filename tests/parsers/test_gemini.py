@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mobox import Recorder, get_parser
 from mobox.events import (
     Done,
+    DoneReason,
     Error,
     File,
     Raw,
@@ -150,9 +151,9 @@ def test_use_that_makes_no_sense_is_kept() -> None:
         ("A_NEW_ONE", "stop"),
     ],
 )
-def test_finish_reasons(finish: str, reason: str) -> None:
+def test_finish_reasons(finish: str, reason: DoneReason) -> None:
     events = told(chunk({"text": "a"}, finish=finish))
-    assert events[-1] == Done(reason=reason, native=finish)  # type: ignore[arg-type]
+    assert events[-1] == Done(reason=reason, native=finish)
     assert bool(of(Error, events)) == (reason == "error")
 
 
@@ -452,8 +453,8 @@ def ended(status: str) -> Line:
         ("cancelled", "cancelled"),
     ],
 )
-def test_how_an_interaction_ends(status: str, reason: str) -> None:
-    assert told(CREATED, ended(status))[-1] == Done(reason=reason, native=status)  # type: ignore[arg-type]
+def test_how_an_interaction_ends(status: str, reason: DoneReason) -> None:
+    assert told(CREATED, ended(status))[-1] == Done(reason=reason, native=status)
 
 
 def test_a_thought_that_is_not_shown_keeps_its_signature() -> None:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["encode", "is_run_by_mobox", "plain", "write_line"]
+__all__ = ["MAX_DEPTH", "encode", "is_run_by_mobox", "plain", "write_line"]
 
 ASKED = "MOBOX_EMIT"
 MAX_DEPTH = 100

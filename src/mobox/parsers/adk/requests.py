@@ -167,9 +167,9 @@ def _input(call: FunctionCall, scope: Scope) -> InputRequest:
 def _answered(request: InputRequest, response: FunctionResponse) -> Events:
     value: JSON = response.response
     if request.kind == "approval":
-        approved = isinstance(value, dict) and value.get("confirmed") is True
-        decision = "approved" if approved else "denied"
-        return [InputResponse(id=request.id, decision=decision, value=value)]  # type: ignore[arg-type]
+        if isinstance(value, dict) and value.get("confirmed") is True:
+            return [InputResponse(id=request.id, decision="approved", value=value)]
+        return [InputResponse(id=request.id, decision="denied", value=value)]
     told = InputResponse(id=request.id, decision="answered", value=value)
     if request.kind != "tool":
         return [told]

@@ -11,6 +11,7 @@ from typing import Final
 
 from mobox.events import (
     JSON,
+    Outcome,
     Retract,
     StepEnd,
     StepStart,
@@ -101,9 +102,9 @@ class Speaker:
         usage = used(event.usage_metadata, self._turn or "", self._scope, event.model_version)
         return [*ends, *usage, self._leave("ok", event.finish_reason)]
 
-    def _leave(self, status: str, reason: str | None) -> StepEnd:
+    def _leave(self, status: Outcome, reason: str | None) -> StepEnd:
         name, self._turn = self._turn, None
-        return StepEnd(id=name, scope=self._scope, status=status, reason=reason)  # type: ignore[arg-type]
+        return StepEnd(id=name, scope=self._scope, status=status, reason=reason)
 
     # What was streamed already
 

@@ -22,6 +22,7 @@ from mobox.events import (
     Done,
     DoneReason,
     Error,
+    Outcome,
     Raw,
     Start,
     Status,
@@ -123,11 +124,11 @@ class Chunks:
             events.append(Error(message=message, code=self._finish))
         return events + self._leave("ok", answer)
 
-    def _leave(self, status: str, answer: wire.Candidate | None = None) -> Events:
+    def _leave(self, status: Outcome, answer: wire.Candidate | None = None) -> Events:
         events = [*self.content.leave(), *self._tell_usage()]
         end = StepEnd(
             id=self._step,
-            status=status,  # type: ignore[arg-type]
+            status=status,
             reason=self._finish,
             provider=_about(answer) if answer is not None else None,
         )

@@ -172,16 +172,14 @@ class Agent:
 
     def _results(self, step: wire.ActionStep) -> Events:
         open_calls, self.calls = self.calls, {}
-        if step.error is None:
-            output, status = step.observations, "ok"
-        else:
-            output, status = step.error.message, "error"
+        output = step.observations if step.error is None else step.error.message
+        status: Outcome = "ok" if step.error is None else "error"
         told: Events = [
             ToolResult(
                 id=name,
                 scope=self.scope,
                 output=output,
-                status=status,  # type: ignore[arg-type]
+                status=status,
                 structured=step.action_output,
             )
             for name in open_calls

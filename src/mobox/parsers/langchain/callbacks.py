@@ -1,0 +1,270 @@
+"""`astream_events` v2: what the callbacks of every runnable tell, each event with its ancestors.
+
+Rule 1: only models, tools and retrievers speak. Chains repeat what those say, but for the answers
+        of a graph's nodes and its interrupts, which are in what the chain streams.
+Rule 2: a tool's event does not say which call it is for. Its result does, its error does, and its
+        parent's input is the call; else it is the one with that name and that input.
+Rule 3: who has a tool's run among its ancestors speaks for an agent which that call spawned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from msgspec import Struct, convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    Source,
+    StreamEvent,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.calls import as_calls
+from mobox.parsers.langchain.graph import INTERRUPT, Graph
+from mobox.parsers.langchain.message import Message
+from mobox.parsers.langchain.objects import Told, as_message, is_command, messages_in, unwrapped
+from mobox.parsers.langchain.protocol import finished
+from mobox.parsers.langchain.run import Run, text_of
+
+__all__ = ["Callbacks"]
+
+Events = list[StreamEvent]
+Object = dict[str, JSON]
+Scope = tuple[str, ...]
+
+
+class Metadata(wire.MessageMetadata, frozen=True, kw_only=True):
+    """Where in a graph an event comes from."""
+
+    langgraph_node: str | None = None
+
+
+class Line(Struct):
+    """One event."""
+
+    event: str
+    run_id: str
+    name: str = ""
+    data: Object = {}
+    metadata: Metadata = Metadata()
+    parent_ids: list[str] = []
+
+
+class Callbacks:
+    """The events of one run."""
+
+    def __init__(self, run: Run, graph: Graph) -> None:
+        self._run = run
+        self._graph = graph
+        self._calls_of: dict[str, str] = {}  # runs of tools, and of the nodes that run one
+        self._tools: dict[str, Metadata] = {}  # runs of tools
+        self._models: dict[str, Message] = {}  # runs of models that stream
+
+    def knows(self, event: JSON) -> bool:
+        """Whether a line of this name is one of the callbacks'."""
+        return isinstance(event, str) and event.startswith("on_")
+
+    def read(self, raw: Object) -> Events:
+        """What one line means."""
+        line = convert(raw, Line)
+        handle = self.LINES.get(line.event)
+        if handle is None:
+            if line.event.startswith(("on_prompt_", "on_parser_")):
+                return []
+            raise NotUnderstood
+        return self._run.start(handle(self, line), line.metadata)
+
+    def _scope(self, line: Line) -> Scope:
+        return tuple(self._calls_of[name] for name in line.parent_ids if name in self._tools)
+
+    def _enter(self, line: Line) -> Events:
+        """Somebody speaks; tell of an agent that is new."""
+        events: Events = []
+        for name in line.parent_ids:
+            call = self._run.calls.get(self._calls_of[name]) if name in self._tools else None
+            if call is not None:
+                events += self._run.calls.spawn(call, line.metadata.agent)
+        return events
+
+    # Models
+
+    def _model_start(self, line: Line) -> Events:
+        return self._enter(line)
+
+    def _model_stream(self, line: Line) -> Events:
+        told = as_message(line.data.get("chunk"))
+        if told is None:
+            return self._words(line)
+        piece = convert(told.fields, wire.AiMessage)
+        begun = self._models.get(line.run_id)
+        piece.id = begun.id if begun is not None else piece.id or line.run_id
+        events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
+        self._note(line.run_id, piece.id)
+        return events
+
+    def _words(self, line: Line) -> Events:
+        """A model that is no chat model: it streams text."""
+        chunk = line.data.get("chunk")
+        text = chunk.get("text") if isinstance(chunk, dict) else chunk
+        if not isinstance(text, str):
+            raise NotUnderstood
+        piece = wire.AiMessage(content=text, id=line.run_id)
+        events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
+        self._note(line.run_id, line.run_id)
+        return events
+
+    def _note(self, run_id: str, message_id: str | None) -> None:
+        message = self._run.find(message_id)
+        if message is not None:
+            self._models[run_id] = message
+
+    def _model_end(self, line: Line) -> Events:
+        output = as_message(line.data.get("output"))
+        message = self._models.pop(line.run_id, None)
+        events: Events = []
+        if output is None:
+            events = self._run.end(message) if message is not None else []
+        elif message is not None:
+            events = self._run.tell(Told("ai", {**output.fields, "id": message.id}), message.scope)
+            self._run.remember(output, message.scope)
+        else:
+            events = [*self._enter(line), *self._run.tell(output, self._scope(line))]
+        if line.parent_ids:
+            return events
+        return [*events, *self._run.finish(output)]
+
+    # Tools
+
+    def _tool_start(self, line: Line) -> Events:
+        given, scope = line.data.get("input"), self._scope(line)
+        parents = [self._calls_of[name] for name in line.parent_ids[-1:] if name in self._calls_of]
+        meant = self._run.calls.meant(line.name, given, scope)
+        call_id = parents[0] if parents else meant.id if meant is not None else line.run_id
+        self._calls_of[line.run_id] = call_id
+        self._tools[line.run_id] = line.metadata
+        self._run.interrupts.waiting.clear()
+        return [*self._enter(line), *self._run.calls.run(call_id, line.name, given, scope)]
+
+    def _tool_end(self, line: Line) -> Events:
+        output = line.data.get("output")
+        call_id = _call_in(output) or self._calls_of.get(line.run_id, line.run_id)
+        scope = self._scope(line)
+        begun = self._run.calls.run(call_id, line.name, line.data.get("input"), scope)
+        space = self._graph.adopt(scope)
+        return [*begun, *finished(self._run, self._graph, call_id, output, space)]
+
+    def _tool_error(self, line: Line) -> Events:
+        told = line.data.get("tool_call_id")
+        call_id = told if isinstance(told, str) else self._calls_of.get(line.run_id, line.run_id)
+        error = line.data.get("error")
+        why = error.get("str") if isinstance(error, dict) and "str" in error else error
+        return self._run.calls.settle(call_id, line.name, self._scope(line), why, "error")
+
+    # Retrievers, which are a model's tools in all but their name
+
+    def _retriever_start(self, line: Line) -> Events:
+        name, scope, given = line.run_id, self._scope(line), line.data.get("input")
+        start = ToolUseStart(id=name, scope=scope, name=line.name or "retriever", kind="search")
+        end = ToolUseEnd(id=name, scope=scope, input={} if given is None else given)
+        return self._run.watch([start, end])
+
+    def _retriever_end(self, line: Line) -> Events:
+        documents = line.data.get("output")
+        scope = self._scope(line)
+        listed = documents if isinstance(documents, list) else []
+        found = [unwrapped(each) for each in listed if isinstance(each, dict)]
+        result = self._run.calls.settle(line.run_id, line.name, scope, documents)
+        return [*result, *(_source(line.run_id, scope, each) for each in found)]
+
+    # Chains
+
+    def _chain_start(self, line: Line) -> Events:
+        self._run.is_graph = True
+        given = line.data.get("input")
+        calls = as_calls(given)
+        if line.name == "tools" and len(calls) == 1 and calls[0].id:
+            self._calls_of[line.run_id] = calls[0].id
+            self._run.calls.remember(calls[0], self._scope(line))
+        elif isinstance(given, dict):  # the state a node is given, which some hand on again
+            for message in messages_in(given.get("messages")):
+                self._run.remember(message, self._scope(line))
+        above = [self._tools[name] for name in line.parent_ids[-1:] if name in self._tools]
+        is_agent = any(line.metadata.agent != tool.agent for tool in above)
+        return self._enter(line) if is_agent and line.metadata.agent else []
+
+    def _chain_stream(self, line: Line) -> Events:
+        chunk, scope = line.data.get("chunk"), self._scope(line)
+        if isinstance(chunk, dict) and INTERRUPT in chunk:
+            return self._run.ask(chunk[INTERRUPT], scope)
+        if line.metadata.langgraph_node != line.name:
+            return []  # the graph's own, which says again what its nodes said
+        return self._graph.update(chunk, self._graph.adopt(scope))
+
+    def _chain_end(self, line: Line) -> Events:
+        if line.parent_ids:
+            return []
+        output = line.data.get("output")
+        answer: JSON = as_message(output) or output
+        state: Events = []
+        if isinstance(output, dict) and as_message(output) is None:
+            state = [
+                *self._run.states.plan(output, ()),
+                *self._run.states.whole(output, (), ()),
+            ]
+            last = list(messages_in(output.get("messages") or []))[-1:]
+            answer = text_of(last[0]) if last and last[0].kind in ("ai", "chunk") else None
+            answer = answer if last else self._run.answer
+        return [*state, *self._run.finish(answer)]
+
+    def _custom(self, line: Line) -> Events:
+        return self._run.custom(line.name or None, line.data, self._scope(line))
+
+    LINES: ClassVar[dict[str, Callable[[Callbacks, Line], Events]]] = {
+        "on_chat_model_start": _model_start,
+        "on_chat_model_stream": _model_stream,
+        "on_chat_model_end": _model_end,
+        "on_llm_start": _model_start,
+        "on_llm_stream": _model_stream,
+        "on_llm_end": _model_end,
+        "on_tool_start": _tool_start,
+        "on_tool_end": _tool_end,
+        "on_tool_error": _tool_error,
+        "on_retriever_start": _retriever_start,
+        "on_retriever_end": _retriever_end,
+        "on_chain_start": _chain_start,
+        "on_chain_stream": _chain_stream,
+        "on_chain_end": _chain_end,
+        "on_custom_event": _custom,
+    }
+
+
+def _call_in(output: JSON) -> str | None:
+    """The call whose result this is, if it says so."""
+    if is_command(output):
+        update = output.get("update")
+        inner = update.get("messages") if isinstance(update, dict) else None
+        results = [m for m in messages_in(inner or []) if m.kind == "tool"]
+    else:
+        results = [m for m in messages_in(output) if m.kind == "tool"]
+    called = [m.fields.get("tool_call_id") for m in results]
+    return called[0] if len(called) == 1 and isinstance(called[0], str) and called[0] else None
+
+
+def _source(call_id: str, scope: Scope, document: Object) -> Source:
+    metadata = document.get("metadata")
+    about = metadata if isinstance(metadata, dict) else {}
+    url, title, text = about.get("source"), about.get("title"), document.get("page_content")
+    link = url if isinstance(url, str) else ""
+    is_url = link.startswith(("http://", "https://"))
+    return Source(
+        id=call_id,
+        scope=scope,
+        url=link if is_url else None,
+        document=None if is_url else link or None,
+        title=title if isinstance(title, str) else None,
+        cited_text=text if isinstance(text, str) else None,
+    )

@@ -1,0 +1,204 @@
+"""The content of chat messages: words, or blocks in LangChain's shapes or in the providers' own.
+
+Rule 1: what a message calls is told by its `tool_calls` or `tool_call_chunks`, whatever its content
+        says of that; only the calls that the provider runs itself are told by the content alone.
+Rule 2: a piece of a message may have any number of blocks, most have one; an index tells which
+        block of the message it goes on with.
+Rule 3: a block of an unknown type is RAW; the others do not depend on its being understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from mobox.events import JSON, Raw, StreamEvent, ToolResult
+from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.findings import cite, file_in, found, without_secrets
+from mobox.parsers.langchain.message import Message
+
+__all__ = ["read_content", "server_result"]
+
+Events = list[StreamEvent]
+Object = dict[str, JSON]
+Reader = Callable[[Message, Object, bool], Events]
+
+_TOLD_BY_CALLS: Final = {
+    *("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"),
+    *("functionCall", "custom_tool_call"),
+}
+
+
+def read_content(message: Message, told: wire.AiMessage, *, whole: bool) -> Events:
+    """What a message says, or a piece of one; its calls are told elsewhere."""
+    events = _reasoning_beside(message, told.additional_kwargs or {}, whole)
+    content = [told.content] if isinstance(told.content, str) else told.content or []
+    for block in content:
+        if isinstance(block, str):
+            events += _say(message, "text", None, block, whole)
+        else:
+            events += _block(message, block, whole)
+    return events
+
+
+def _block(message: Message, block: Object, whole: bool) -> Events:
+    kind = str(block.get("type"))
+    if kind in _TOLD_BY_CALLS:
+        return []
+    kind = "*_tool_result" if kind.endswith("_tool_result") else kind
+    read = _BLOCKS.get(kind, _other)
+    return read(message, block, whole)
+
+
+def _say(message: Message, kind: str, index: wire.Index, said: JSON, whole: bool) -> Events:
+    if not isinstance(said, str) or not said:
+        return []
+    return message.whole(kind, index, said) if whole else message.speak(kind, index, said)
+
+
+def _text(message: Message, block: Object, whole: bool) -> Events:
+    index = _index(block)
+    cited = [*_objects(block.get("citations")), *_objects(block.get("annotations"))]
+    events = _say(message, "text", index, block.get("text"), whole)
+    if cited and not events:  # a citation may come before the words
+        events = message.speak("text", index)
+    name = message.name_of("text", index)
+    return [*events, *(cite(name, message.scope, each, message.vendor) for each in cited)]
+
+
+def _refusal(message: Message, block: Object, whole: bool) -> Events:
+    return _say(message, "text", _index(block), block.get("refusal"), whole)
+
+
+def _thinking(message: Message, block: Object, whole: bool) -> Events:
+    index = _index(block)
+    said = block.get("thinking") or block.get("reasoning") or _summary(block.get("summary"))
+    events = _say(message, "thinking", index, said, whole)
+    signature = block.get("signature") or _object(block.get("extras")).get("signature")
+    if isinstance(signature, str) and signature:
+        events += message.sign(index, signature)
+    return events
+
+
+def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
+    inner = _object(block.get("reasoning_content"))
+    more = {"thinking": inner.get("text"), "signature": inner.get("signature")}
+    return _thinking(message, {"index": block.get("index"), **more}, whole)
+
+
+def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
+    """Thoughts that a provider tells beside the content."""
+    said = beside.get("reasoning_content") or _summary(
+        _object(beside.get("reasoning")).get("summary")
+    )
+    return _say(message, "thinking", None, said, whole)
+
+
+def _redacted(message: Message, block: Object, _whole: bool) -> Events:
+    return message.hide(_index(block), block.get("data"))
+
+
+def _non_standard(message: Message, block: Object, whole: bool) -> Events:
+    value = _object(block.get("value"))
+    if not value or value.get("type") == "non_standard":
+        return _other(message, block, whole)
+    return _block(message, {"index": block.get("index"), **value}, whole)
+
+
+def _server_call(message: Message, block: Object, whole: bool) -> Events:
+    index, name, call_id = _index(block), block.get("name"), block.get("id")
+    begun = message.find("tool", index)
+    events: Events = []
+    if isinstance(name, str) and (begun is None or begun.id != call_id):
+        events = message.call(
+            index, call_id if isinstance(call_id, str) else None, name, server=True
+        )
+    said = block.get("partial_json") or block.get("args")
+    if isinstance(said, str):
+        events += message.argue(index, said)
+    elif whole:
+        events += message.argued(index, block.get("input", said))
+    return events
+
+
+def _server_input(message: Message, block: Object, _whole: bool) -> Events:
+    """More of the input of a call; the others' are told by `tool_call_chunks`."""
+    index, said = _index(block), block.get("partial_json")
+    begun = message.find("tool", index)
+    is_ours = begun is not None and begun.server and isinstance(said, str)
+    return message.argue(index, said) if is_ours and isinstance(said, str) else []
+
+
+def _server_result(message: Message, block: Object, _whole: bool) -> Events:
+    return [*message.leave(), *server_result(message, block)]
+
+
+def server_result(message: Message, block: Object) -> Events:
+    """What came of a call that the provider ran."""
+    call_id = block.get("tool_use_id") or block.get("tool_call_id")
+    if not isinstance(call_id, str):
+        return [Raw(scope=message.scope, raw=block)]
+    output, secrets = without_secrets(block.get("output", block.get("content")))
+    failed = block.get("status") == "error" or block.get("is_error") is True
+    kind = output.get("type") if isinstance(output, dict) else None
+    failed = failed or (isinstance(kind, str) and kind.endswith("_error"))
+    result = ToolResult(
+        id=call_id,
+        scope=message.scope,
+        output=output,
+        status="error" if failed else "ok",
+        provider={message.vendor: secrets} if secrets else None,
+    )
+    return [result, *found(call_id, message.scope, output)]
+
+
+def _file(message: Message, block: Object, _whole: bool) -> Events:
+    file = file_in(block, None, message.scope)
+    ends = message.leave()
+    return [*ends, Raw(scope=message.scope, raw=block) if file is None else file]
+
+
+def _other(message: Message, block: Object, _whole: bool) -> Events:
+    return [*message.leave(), Raw(scope=message.scope, raw=block)]
+
+
+_BLOCKS: Final[dict[str, Reader]] = {
+    "text": _text,
+    "refusal": _refusal,
+    "thinking": _thinking,
+    "reasoning": _thinking,
+    "reasoning_content": _reasoning_content,
+    "redacted_thinking": _redacted,
+    "non_standard": _non_standard,
+    "server_tool_use": _server_call,
+    "mcp_tool_use": _server_call,
+    "server_tool_call": _server_call,
+    "server_tool_call_chunk": _server_call,
+    "input_json_delta": _server_input,
+    "server_tool_result": _server_result,
+    "*_tool_result": _server_result,
+    "image": _file,
+    "image_url": _file,
+    "audio": _file,
+    "video": _file,
+    "file": _file,
+    "text-plain": _file,
+}
+
+
+def _index(block: Object) -> wire.Index:
+    index = block.get("index")
+    return index if type(index) in (int, str) else None
+
+
+def _summary(summary: JSON) -> str:
+    texts = [each.get("text") for each in _objects(summary)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _object(value: JSON) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: JSON) -> list[Object]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,0 +1,223 @@
+"""What a LangGraph graph tells of itself, in every mode of its stream; the typed protocol has most.
+
+Rule 1: a graph within a graph has a namespace. If a call of a tool brought it about, it is an
+        agent, and the calls along its namespace are its scope; if not, it speaks for its parent.
+Rule 2: which call that is the protocol says, and so do the tasks of a graph. Where neither is told
+        it is found by the agent's name and task, among the calls that wait for their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import JSON, StreamEvent
+from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.calls import Call, as_calls
+from mobox.parsers.langchain.objects import as_message, is_command, messages_in, unwrapped
+from mobox.parsers.langchain.run import Run
+
+__all__ = ["INTERRUPT", "Graph"]
+
+Events = list[StreamEvent]
+Object = dict[str, JSON]
+Scope = tuple[str, ...]
+Space = tuple[str, ...]
+Mode = Callable[["Graph", JSON, Space], Events]
+
+INTERRUPT = "__interrupt__"
+_TOOLS = "tools:"
+
+
+class Graph:
+    """A graph and those within it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._tasks: dict[str, str] = {}  # of nodes that run a call: which
+        self._spaces: dict[Space, Call | None] = {(): None}  # the calls that brought them about
+
+    # Namespaces
+
+    def bind(self, space: Space, call_id: str) -> Call:
+        """A call brought this namespace about."""
+        call = self._run.calls.get(call_id)
+        if call is None:
+            call = self._run.calls.past(call_id, self.scope(space[:-1]))
+        self._spaces[space] = call
+        return call
+
+    def adopt(self, scope: Scope) -> Space:
+        """A namespace for what is told by its scope alone."""
+        for depth in range(1, len(scope) + 1):
+            self.bind(scope[:depth], scope[depth - 1])
+        return scope
+
+    def join(self, space: Space) -> None:
+        """A namespace is that of a graph which speaks for its parent."""
+        self._spaces.setdefault(space, None)
+
+    def call_of(self, space: Space) -> Call | None:
+        """The call that brought a namespace about, if one did."""
+        return self._spaces.get(space)
+
+    def scope(self, space: Space) -> Scope:
+        """Whose words those of a namespace are, as far as that is known."""
+        for depth in range(len(space), 0, -1):
+            call = self._spaces.get(space[:depth])
+            if call is not None:
+                return call.within
+        return ()
+
+    def enter(self, space: Space, agent: str | None = None, task: JSON = None) -> Events:
+        """Somebody speaks in a namespace: find out who, and tell of an agent that is new."""
+        events: Events = []
+        for depth in range(1, len(space) + 1):
+            inner = space[:depth]
+            if inner not in self._spaces:
+                self._find(inner, agent, task)
+            call = self._spaces.get(inner)
+            if call is not None:
+                events += self._run.calls.spawn(call, agent)
+        return events
+
+    def _find(self, space: Space, agent: str | None, task: JSON) -> None:
+        node, _, task_id = space[-1].partition(":")
+        if task_id in self._tasks:
+            self.bind(space, self._tasks[task_id])
+        elif f"{node}:" == _TOOLS:
+            call = self._run.calls.spawner(self.scope(space[:-1]), agent, task)
+            if call is not None:
+                self._spaces[space] = call
+        else:
+            self._spaces[space] = None
+
+    # Modes
+
+    def knows(self, mode: str) -> bool:
+        """Whether this is a mode of a graph's stream."""
+        return mode in self.MODES
+
+    def read(self, mode: str, data: JSON, space: Space) -> Events:
+        """What one part means."""
+        return self.MODES[mode](self, data, space)
+
+    def _values(self, data: JSON, space: Space) -> Events:
+        if not isinstance(data, dict):
+            raise NotUnderstood
+        asked = data.get(INTERRUPT)
+        if asked is not None:
+            return [*self._state(data, space), *self._run.ask(asked, self.scope(space))]
+        return self._state(data, space)
+
+    def _state(self, data: Object, space: Space) -> Events:
+        if not (data.keys() - {INTERRUPT}):
+            return []
+        entered: Events = []
+        if not self._run.states.is_new(space):
+            entered = self.enter(space)
+        elif space not in self._spaces:  # its past is its task, by which its call is found
+            heard = [m.fields.get("content") for m in messages_in(data.get("messages"))]
+            self._find(space, None, heard[-1] if heard else None)
+        return [*entered, *self._run.state(data, self.scope(space), space)]
+
+    def _updates(self, data: JSON, space: Space) -> Events:
+        if not isinstance(data, dict):
+            raise NotUnderstood
+        if isinstance(data.get("node"), str) and isinstance(data.get("values"), dict):
+            data = {data["node"]: data["values"]}  # as the protocol puts it
+        entered = self.enter(space) if any(data.values()) else []
+        events: Events = []
+        for node, update in data.items():
+            if node == INTERRUPT:
+                events += self._run.ask(update, self.scope(space))
+            else:
+                events += self.update(update, space)
+        return [*entered, *events]
+
+    def update(self, update: JSON, space: Space) -> Events:
+        """What a node answers with: an update, a Command, or several of these."""
+        if isinstance(update, list):
+            return [event for each in update for event in self.update(each, space)]
+        if is_command(update):
+            return self.update(update["update"], space)
+        if not isinstance(update, dict):
+            return []
+        if as_message(update) is not None:
+            update = {"messages": [update]}
+        return self._run.update(unwrapped(update), self.scope(space), space)
+
+    def _messages(self, data: JSON, space: Space) -> Events:
+        if not (isinstance(data, list) and len(data) == 2):
+            raise NotUnderstood
+        about = convert(data[1], wire.MessageMetadata) if isinstance(data[1], dict) else None
+        return self.message(data[0], about or wire.MessageMetadata(), space)
+
+    def message(self, raw: JSON, about: wire.MessageMetadata, space: Space) -> Events:
+        """A message, or a piece of one."""
+        told = as_message(raw)
+        if told is None:
+            raise NotUnderstood
+        if told.kind == "other":
+            return []
+        if told.kind == "tool":
+            return [*self.enter(space, about.agent), *self._run.tell(told, self.scope(space))]
+        inner = within(space, about)
+        entered = self.enter(inner, about.agent)
+        if told.kind == "ai":
+            said = self._run.tell(told, self.scope(inner), about.vendor)
+        else:
+            said = self._run.piece(convert(told.fields, wire.AiMessage), self.scope(inner), about)
+        return self._run.start([*entered, *said], about)
+
+    def _tasks_of(self, data: JSON, space: Space) -> Events:
+        task = convert(data, wire.Task)
+        if task.input is not None:
+            calls = as_calls(task.input)
+            if len(calls) == 1 and calls[0].id:
+                self._tasks[task.id] = calls[0].id
+                self._run.calls.remember(calls[0], self.scope(space))
+            return []
+        asked = self._run.ask(task.interrupts, self.scope(space)) if task.interrupts else []
+        return [*self._failed(task, space), *asked]
+
+    def _failed(self, task: wire.Task, space: Space) -> Events:
+        call_id = self._tasks.get(task.id)
+        if not task.error or call_id is None:
+            return []
+        why = task.error.get("str") if isinstance(task.error, dict) else task.error
+        return self._run.calls.settle(call_id, None, self.scope(space), why, "error")
+
+    def _debug(self, data: JSON, space: Space) -> Events:
+        """The tasks and checkpoints once more."""
+        payload = data.get("payload") if isinstance(data, dict) else None
+        is_task = isinstance(payload, dict) and str(data.get("type")).startswith("task")
+        return self._tasks_of(payload, space) if is_task else []
+
+    def _checkpoints(self, _data: JSON, _space: Space) -> Events:
+        return []  # the state, which is told
+
+    def _custom(self, data: JSON, space: Space) -> Events:
+        name, value = None, data
+        if isinstance(data, dict) and isinstance(data.get("name"), str) and "payload" in data:
+            name, value = data["name"], data["payload"]  # as the protocol puts it
+        return [*self.enter(space), *self._run.custom(name, value, self.scope(space))]
+
+    MODES: ClassVar[dict[str, Mode]] = {
+        "values": _values,
+        "updates": _updates,
+        "messages": _messages,
+        "tasks": _tasks_of,
+        "debug": _debug,
+        "checkpoints": _checkpoints,
+        "custom": _custom,
+    }
+
+
+def within(space: Space, about: wire.MessageMetadata) -> Space:
+    """The namespace of a message; a model that a tool calls speaks within the call."""
+    node = (about.checkpoint_ns or "").rpartition("|")[2]
+    return (*space, node) if node.startswith(_TOOLS) and node not in space else space

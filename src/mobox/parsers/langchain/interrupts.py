@@ -1,0 +1,147 @@
+"""What a graph asks of people: its interrupts, of which approvals of calls are one kind.
+
+Rule 1: one interrupt may ask about several calls; each is a request of its own, and the agent
+        answers the graph when all have been answered. `resume` says which interrupt, and which
+        of its actions.
+Rule 2: an interrupt is told several times (a node's update, the graph's state, the run's result),
+        and asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import convert
+
+from mobox.events import JSON, InputRequest, Paused, StreamEvent
+from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.calls import Calls
+from mobox.parsers.langchain.objects import unwrapped
+
+__all__ = ["Interrupts"]
+
+Events = list[StreamEvent]
+Object = dict[str, JSON]
+
+_PROMPTS: Final = ("question", "prompt", "message", "query", "description", "text")
+
+
+class Interrupts:
+    """The requests of one run that nobody has answered."""
+
+    def __init__(self, prefix: str, calls: Calls) -> None:
+        self._prefix = prefix
+        self._calls = calls
+        self._seen: set[str] = set()
+        self._count = 0
+        self.waiting: list[str] = []
+        """The ids of the requests, while the run waits."""
+
+    def ask(self, raws: JSON, scope: tuple[str, ...]) -> Events:
+        """The requests in a list of interrupts, and that the run waits; nothing if all are known.
+
+        An empty list is a breakpoint: the graph stops before a node, for whoever wants to look.
+        """
+        raws = raws if isinstance(raws, list) else [raws]
+        told = [unwrapped(raw) for raw in raws if isinstance(raw, dict)]
+        asked = [request for raw in told for request in self._requests(raw, scope)]
+        if not raws:
+            asked = list(self._breakpoint(scope))
+        if not asked:
+            return []
+        self.waiting += [str(request.id) for request in asked]
+        return [*asked, self.pause()]
+
+    def pause(self) -> Paused:
+        """That nothing more can be said."""
+        return Paused(request_ids=tuple(self.waiting))
+
+    def _requests(self, raw: Object, scope: tuple[str, ...]) -> Iterator[InputRequest]:
+        interrupt = convert(raw, wire.Interrupt)
+        name = interrupt.id or self._next()
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        actions = _actions(interrupt.value)
+        if not actions:
+            yield _question(name, scope, interrupt)
+        for number, action in enumerate(actions):
+            request = name if len(actions) == 1 else f"{name}:{number}"
+            resume = {"interrupt": name, "action": number}
+            yield self._approval(request, scope, action, resume, interrupt.value)
+
+    def _approval(
+        self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
+    ) -> InputRequest:
+        call = self._calls.meant(_words(action, "name", "action"), action.get("args"))
+        if call is not None:
+            call.asked = True
+        return InputRequest(
+            id=name,
+            scope=scope if call is None else call.scope,
+            kind="approval",
+            tool_call_id=None if call is None else call.id,
+            prompt=_words(action, "description"),
+            options=_decisions(whole, action.get("name")),
+            resume=resume,
+        )
+
+    def _breakpoint(self, scope: tuple[str, ...]) -> Iterator[InputRequest]:
+        if self.waiting:
+            return
+        for call in [call for call in self._calls.unanswered if not call.asked]:
+            call.asked = True
+            yield InputRequest(id=self._next(), scope=call.scope, tool_call_id=call.id)
+        if not self._calls.unanswered:
+            yield InputRequest(id=self._next(), scope=scope, kind="input")
+
+    def _next(self) -> str:
+        self._count += 1
+        return f"{self._prefix}interrupt_{self._count}"
+
+
+def _actions(value: JSON) -> list[Object]:
+    """The calls to be approved; in JavaScript's spelling too, and in that of old agents."""
+    requests: JSON = None
+    if isinstance(value, list):  # one request a call
+        requests = [each.get("action_request") for each in value if isinstance(each, dict)]
+    elif isinstance(value, dict):
+        requests = value.get("action_requests") or value.get("actionRequests")
+    listed = requests if isinstance(requests, list) else []
+    return [each for each in listed if isinstance(each, dict)]
+
+
+def _decisions(value: Any, name: JSON) -> JSON:
+    """What may be decided about a call."""
+    if not isinstance(value, dict):
+        return None
+    configs = value.get("review_configs") or value.get("reviewConfigs") or []
+    for config in configs if isinstance(configs, list) else []:
+        if isinstance(config, dict) and name in (
+            config.get("action_name"),
+            config.get("actionName"),
+        ):
+            return config.get("allowed_decisions") or config.get("allowedDecisions")
+    return None
+
+
+def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> InputRequest:
+    value = interrupt.value
+    prompt = value if isinstance(value, str) else None
+    if isinstance(value, dict):
+        prompt = _words(value, *_PROMPTS)
+    return InputRequest(
+        id=name,
+        scope=scope,
+        kind="question" if prompt else "input",
+        prompt=prompt,
+        schema=interrupt.response_schema,
+        options=None if isinstance(value, str) else value,
+        resume={"interrupt": name},
+    )
+
+
+def _words(value: Object, *names: str) -> str | None:
+    words = (value.get(name) for name in names)
+    return next((word for word in words if isinstance(word, str) and word), None)

@@ -1,0 +1,279 @@
+"""One message of a model while it is told: its blocks, one after the other.
+
+Rule 1: a block ends where the next one of its message begins. The frameworks tell the ends of all
+        blocks in a burst when the message is over, or not at all.
+Rule 2: a tool's input ends there only if it is whole: inputs of parallel calls may take turns.
+Rule 3: what is told of a block after its end (signatures, in the burst) is kept by the message, and
+        told with its end.
+Rule 4: a tool's block has the id of its call; the others have only an index, and often not even
+        that: their id is `<message>:<index>`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mobox import json_text
+from mobox.errors import NotJson
+from mobox.events import (
+    JSON,
+    Outcome,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.tools import display_of, kind_of
+
+__all__ = ["Block", "Message"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+Key = tuple[str, wire.Index]
+
+MOST: Final = 2**53
+"""No more can be counted."""
+_OPENINGS: Final[dict[str, Any]] = {"text": Text, "thinking": Thinking}
+_DELTAS: Final[dict[str, Any]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+    "tool": ToolUseDelta,
+}
+
+
+class Block:
+    """A block of a message. `parts` are the pieces of a tool's input, or of a signature."""
+
+    __slots__ = ("ended", "id", "kind", "parts", "server", "tells")
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.id = name
+        self.kind = kind
+        self.parts: list[str] = []
+        self.ended = False
+        self.server = False  # a call that the provider runs itself
+        self.tells = _DELTAS.get(kind)
+
+
+class Message:
+    """A message that has begun."""
+
+    def __init__(self, name: str, scope: Scope, vendor: str | None, model: str | None) -> None:
+        self.id = name
+        self.scope = scope
+        self.vendor = vendor or "langchain"
+        """The provider, under whose name its state is kept."""
+        self.model = model
+        self.stop_reason: str | None = None
+        self.ended = False
+        self.calls: list[str] = []
+        """The calls it makes, without those that the provider runs itself."""
+        self.step: int | None = None
+        """The graph's step in which it is told; those of one step may be told in turns."""
+        self.node: str | None = None
+        """And the node."""
+        self._blocks: dict[Key, Block] = {}
+        self._names: set[str] = set()
+        self._open: Block | None = None  # the one that was begun last
+        self._late: dict[str, JSON] = {}
+        self._usage: dict[str, Any] = {}
+
+    def begin(self, number: int) -> StepStart:
+        """Tell that it begins."""
+        return StepStart(id=self.id, scope=self.scope, kind="turn", number=number)
+
+    # Blocks
+
+    def find(self, kind: str, index: wire.Index) -> Block | None:
+        """The block of that index, if it has begun."""
+        return self._blocks.get((kind, index))
+
+    def speak(self, kind: str, index: wire.Index, said: str = "") -> Events:
+        """More of an answer ("text") or of a thought ("thinking"), which may begin with it."""
+        block = self._blocks.get((kind, index))
+        events: Events = []
+        if block is None or block.ended:
+            block, events = self.open(kind, index)
+            events.append(_OPENINGS[kind](id=block.id, scope=self.scope))
+        if said:
+            events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=said))
+        return events
+
+    def whole(self, kind: str, index: wire.Index, said: str) -> Events:
+        """A whole answer or thought."""
+        block, events = self.open(kind, index)
+        return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=said)]
+
+    def hide(self, index: wire.Index, data: JSON) -> Events:
+        """A thought that the provider keeps to itself."""
+        block, events = self.open("thinking", index)
+        block.ended = True
+        provider = {self.vendor: {"redacted_data": data}}
+        return [
+            *events,
+            Thinking(id=block.id, scope=self.scope, redacted=True),
+            ThinkingEnd(id=block.id, scope=self.scope, provider=provider),
+        ]
+
+    def sign(self, index: wire.Index, signature: str) -> Events:
+        """What signs a thought, in pieces or late."""
+        block = self._blocks.get(("thinking", index))
+        events: Events = []
+        if block is None:
+            events = self.speak("thinking", index)
+            block = self._blocks["thinking", index]
+        if block.ended:
+            self._late[block.id] = {"signature": signature}
+        else:
+            block.parts.append(signature)
+        return events
+
+    def call(
+        self, index: wire.Index, call_id: str | None, name: str, *, server: bool = False
+    ) -> Events:
+        """A call begins."""
+        block, events = self.open("tool", index, call_id or self._free("call"))
+        block.server = server
+        if not server:
+            self.calls.append(block.id)
+        start = ToolUseStart(
+            id=block.id,
+            scope=self.scope,
+            name=name,
+            kind=kind_of(name),
+            server=server,
+            display=display_of(name),
+        )
+        return [*events, start]
+
+    def argue(self, index: wire.Index, said: str) -> Events:
+        """More of a call's input."""
+        block = self._blocks.get(("tool", index))
+        if block is None or block.ended or not said:
+            return []
+        block.parts.append(said)
+        return [ToolUseDelta(id=block.id, scope=self.scope, delta=said)]
+
+    def argued(self, index: wire.Index, told: JSON, invalid: str | None = None) -> Events:
+        """A call's input is whole; what its deltas said counts for more."""
+        block = self._blocks.get(("tool", index))
+        if block is None or block.ended:
+            return []
+        if invalid is None and not block.parts:
+            block.ended = True
+            return [ToolUseEnd(id=block.id, scope=self.scope, input={} if told is None else told)]
+        return [self._end(block)]
+
+    def open(self, kind: str, index: wire.Index, name: str | None = None) -> tuple[Block, Events]:
+        """Begin a block, and end the one before it."""
+        events, before = self.leave(), self._blocks.get((kind, index))
+        if before is not None and not before.ended:
+            events.append(self._end(before))
+        name = name or self._name(index)
+        self._names.add(name)
+        block = self._open = self._blocks[kind, index] = Block(name, kind)
+        return block, events
+
+    def name_of(self, kind: str, index: wire.Index) -> str:
+        """The id of a block, or that of its message where there is none."""
+        block = self._blocks.get((kind, index))
+        return block.id if block is not None else self.id
+
+    def _name(self, index: wire.Index) -> str:
+        name = f"{self.id}:{len(self._names) if index is None else index}"
+        return name if name not in self._names else self._free(name)
+
+    def _free(self, name: str) -> str:
+        name = name if name.startswith(self.id) else f"{self.id}:{name}"
+        number = 2
+        while f"{name}~{number}" in self._names:
+            number += 1
+        return f"{name}~{number}" if name in self._names else name
+
+    # Ends
+
+    def leave(self) -> Events:
+        """Another block begins, or something that is none."""
+        block, self._open = self._open, None
+        if block is None or block.ended:
+            return []
+        if block.kind == "tool" and not isinstance(_value("".join(block.parts)), dict):
+            return []
+        return [self._end(block)]
+
+    def _end(self, block: Block) -> StreamEvent:
+        block.ended = True
+        if block.kind == "text":
+            return TextEnd(id=block.id, scope=self.scope)
+        if block.kind == "thinking":
+            signature = "".join(block.parts)
+            provider = {self.vendor: {"signature": signature}} if signature else None
+            return ThinkingEnd(id=block.id, scope=self.scope, provider=provider)
+        text = "".join(block.parts)
+        block.parts.clear()
+        value = _value(text) if text else {}
+        invalid = text if value is None else None
+        return ToolUseEnd(id=block.id, scope=self.scope, input=value, invalid=invalid)
+
+    def end(self, status: Outcome = "ok") -> Events:
+        """The message is over: end what it has open, and its turn."""
+        if self.ended:
+            return []
+        self.ended = True
+        ends = [self._end(block) for block in self._blocks.values() if not block.ended]
+        provider = {self.vendor: {"blocks": self._late}} if self._late else None
+        turn = StepEnd(
+            id=self.id,
+            scope=self.scope,
+            status=status,
+            reason=self.stop_reason,
+            provider=provider,
+        )
+        return [*ends, turn]
+
+    # Use
+
+    def use(self, usage: wire.Usage | None, *, whole: bool = False) -> Events:
+        """What it takes: pieces tell shares of it, which add up; a whole message tells all."""
+        if usage is None:
+            return []
+        counts = _counts(usage)
+        before = {} if whole else self._usage
+        summed = {
+            name: min(before.get(name, 0) + counts.get(name, 0), MOST)
+            for name in sorted({*before, *counts})
+        }
+        if not summed or summed == self._usage:
+            return []
+        self._usage = summed
+        return [Usage(id=self.id, scope=self.scope, model=self.model, **summed)]
+
+
+def _counts(usage: wire.Usage) -> dict[str, Any]:
+    read, written = usage.input_token_details, usage.output_token_details
+    counts = {
+        "input": usage.input_tokens,
+        "output": usage.output_tokens,
+        "total": usage.total_tokens,
+        "cache_read": read.cache_read if read is not None else None,
+        "cache_write": read.cache_creation if read is not None else None,
+        "reasoning": written.reasoning if written is not None else None,
+    }
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def _value(text: str) -> JSON:
+    try:
+        return json_text.decode(text.encode())
+    except NotJson:
+        return None

@@ -1,0 +1,208 @@
+"""The shapes of the typed protocol (`astream_events` v3), as far as the parser reads them.
+
+See: langchain_protocol. On a bare chat model only the inner events come, without their envelope.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from mobox.events import JSON
+from mobox.parsers.langchain.wire import Index, Object, Usage
+
+Namespace = list[str]
+
+
+class Delta(Struct, tag_field="type", gc=False):
+    """What a content-block-delta adds to its block."""
+
+
+class TextDelta(Delta, tag="text-delta"):
+    said: str = field(name="text")
+
+
+class ReasoningDelta(Delta, tag="reasoning-delta"):
+    said: str = field(name="reasoning")
+
+
+class ToolCallDelta(Delta, tag="tool-call-delta"):
+    said: str = field(name="args")
+
+
+class DataDelta(Delta, tag="data-delta"):
+    data: str
+
+
+class BlockDelta(Delta, tag="block-delta"):
+    fields: Object
+
+
+AnyDelta = TextDelta | ReasoningDelta | ToolCallDelta | DataDelta | BlockDelta
+
+
+class Event(Struct, tag_field="event", gc=False):
+    """Something of a message."""
+
+
+class StartMetadata(Struct):
+    provider: str | None = None
+    model: str | None = None
+
+
+class MessageStart(Event, tag="message-start"):
+    id: str | None = None
+    role: str | None = None
+    metadata: StartMetadata | None = None
+
+
+class BlockStart(Event, tag="content-block-start"):
+    index: Index
+    content: Object
+
+
+class BlockMore(Event, tag="content-block-delta"):
+    index: Index
+    delta: AnyDelta
+
+
+class BlockFinish(Event, tag="content-block-finish"):
+    index: Index
+    content: Object
+
+
+class MessageFinish(Event, tag="message-finish"):
+    usage: Usage | None = None
+    metadata: Object | None = None
+    reason: str | None = None
+
+
+class MessageError(Event, tag="error"):
+    message: str
+    code: str | None = None
+
+
+AnyEvent = MessageStart | BlockStart | BlockMore | BlockFinish | MessageFinish | MessageError
+
+
+class Line(Struct, tag_field="method", gc=False):
+    """One event of a run."""
+
+
+class MessagesParams(Struct, gc=False):
+    data: tuple[AnyEvent, Object] | AnyEvent
+    namespace: Namespace = []
+
+
+class Messages(Line, tag="messages"):
+    params: MessagesParams
+
+
+class ToolData(Struct):
+    event: str
+    tool_call_id: str
+    tool_name: str | None = None
+    input: JSON = None
+    output: JSON = None
+    delta: JSON = None
+    message: str | None = None
+    code: str | None = None
+
+
+class ToolsParams(Struct):
+    data: ToolData
+    namespace: Namespace = []
+
+
+class Tools(Line, tag="tools"):
+    params: ToolsParams
+
+
+class Cause(Struct):
+    type: str
+    tool_call_id: str | None = None
+
+
+class LifecycleData(Struct):
+    event: str
+    namespace: Namespace | None = None
+    graph_name: str | None = None
+    cause: Cause | None = None
+    error: str | None = None
+
+
+class LifecycleParams(Struct):
+    data: LifecycleData
+    namespace: Namespace = []
+
+
+class Lifecycle(Line, tag="lifecycle"):
+    params: LifecycleParams
+
+
+class StateParams(Struct):
+    data: JSON
+    namespace: Namespace = []
+    interrupts: list[JSON] | None = None
+
+
+class Values(Line, tag="values"):
+    params: StateParams
+
+
+class Updates(Line, tag="updates"):
+    params: StateParams
+
+
+class Custom(Line, tag="custom"):
+    params: StateParams
+
+
+class Tasks(Line, tag="tasks"):
+    params: StateParams
+
+
+class Checkpoints(Line, tag="checkpoints"):
+    params: StateParams
+
+
+class InputRequested(Struct):
+    interrupt_id: str
+    payload: JSON = None
+
+
+class InputParams(Struct):
+    data: InputRequested
+    namespace: Namespace = []
+
+
+class Input(Line, tag="input.requested"):
+    params: InputParams
+
+
+class Speaker(Struct, gc=False):
+    """Whose message it is."""
+
+    run_id: str | None = None
+
+
+class Said(Struct, gc=False):
+    event: Literal["content-block-delta"]  # alone, a tagged Struct does not ask for its tag
+    index: Index
+    delta: AnyDelta
+
+
+class SpokenParams(Struct, gc=False):
+    data: tuple[Said, Speaker]
+    namespace: Namespace = []
+
+
+class Spoken(Struct, gc=False):
+    """What most lines are: more of a block."""
+
+    method: Literal["messages"]
+    params: SpokenParams
+
+
+AnyLine = Messages | Tools | Lifecycle | Values | Updates | Custom | Tasks | Checkpoints | Input

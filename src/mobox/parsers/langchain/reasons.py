@@ -1,0 +1,47 @@
+"""Why a model stopped, in our words: every provider has its own, and LangChain passes them on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import JSON, Done, DoneReason
+
+__all__ = ["handed_over", "reason_of", "stop_reason"]
+
+_REASONS: Final[dict[str, DoneReason]] = {
+    "tool_use": "tool",
+    "tool_calls": "tool",
+    "function_call": "tool",
+    "max_tokens": "length",
+    "length": "length",
+    "model_context_window_exceeded": "length",
+    "incomplete": "length",
+    "refusal": "refusal",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "recitation": "content_filter",
+    "blocklist": "content_filter",
+    "prohibited_content": "content_filter",
+}
+"""By the word in lower case; an unknown one is the provider's own for stopping."""
+
+_NAMES: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "finishReason")
+
+
+def stop_reason(metadata: JSON) -> str | None:
+    """The provider's word in a message's metadata."""
+    if not isinstance(metadata, dict):
+        return None
+    words = (metadata.get(name) for name in _NAMES)
+    return next((word for word in words if isinstance(word, str)), None)
+
+
+def reason_of(native: str | None) -> Done:
+    """The end of a run whose last message stopped for that reason."""
+    return Done(reason=_REASONS.get((native or "").lower(), "stop"), native=native)
+
+
+def handed_over(native: str | None, calls: bool) -> Done:
+    """The end of a run that is one message: what it calls, the caller is to run."""
+    done = reason_of(native)
+    return Done(reason="tool", native=native) if calls and done.reason == "stop" else done

@@ -1,0 +1,388 @@
+"""One run, whichever way it is told: its messages, calls, agents, plan, state and requests.
+
+Rule 1: a message that was streamed is not told again when it comes whole, in a node's update, in
+        the graph's state, as the model's output.
+Rule 2: the first state that a graph tells is its past: what is in there is not told.
+Rule 3: a graph has no last word. It ends well where it is at rest: no message is being told, no
+        call waits for its result. A run that is one message ends as that does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec import convert
+from msgspec.structs import replace
+
+from mobox.events import (
+    JSON,
+    Custom,
+    Done,
+    Error,
+    Outcome,
+    Paused,
+    Result,
+    Start,
+    StreamEvent,
+    SubagentEnd,
+    Thinking,
+    ThinkingEnd,
+    ToolResult,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.lifecycle import LETS_WAIT
+from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.calls import Calls
+from mobox.parsers.langchain.content import read_content
+from mobox.parsers.langchain.interrupts import Interrupts
+from mobox.parsers.langchain.message import Message
+from mobox.parsers.langchain.objects import Told, messages_in
+from mobox.parsers.langchain.reasons import handed_over, reason_of, stop_reason
+from mobox.parsers.langchain.states import States
+
+__all__ = ["Run"]
+
+Events = list[StreamEvent]
+Object = dict[str, JSON]
+Scope = tuple[str, ...]
+Space = tuple[str, ...]
+
+_OUR_NAMES = ("run-", "lc_run-")
+"""How the names begin that LangChain gives to messages."""
+_WATCHED = {ToolUseStart, ToolUseEnd}
+
+
+class Run:
+    """What was told of a run so far."""
+
+    def __init__(self, framework: str, prefix: str = "") -> None:
+        self.calls = Calls(later=bool(prefix))
+        self.interrupts = Interrupts(prefix, self.calls)
+        self.states = States()
+        self.is_graph = False
+        """A line of a graph was read; a run without one is a message."""
+        self.failed = False
+        """The last that was told is an error."""
+        self.ended: Done | None = None
+        """What the framework itself said of the end."""
+        self.answer: str | None = None
+        """The last one in the graph's own state."""
+        self._framework = framework
+        self._prefix = prefix
+        self._started = False
+        self._count: Counter[str] = Counter()
+        self._turns: Counter[Scope] = Counter()
+        self._messages: dict[str, Message] = {}  # those that are being told, by the id they have
+        self._known: set[str] = set()  # messages that were told, or are of the past
+        self._last: Message | None = None  # of the root
+        self._thoughts: set[str] = set()  # calls whose thought was told
+        self._halted = False  # the last that was told is that the run waits
+
+    def start(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
+        """`events`, after a START if they are the first."""
+        if any(isinstance(event, SubagentEnd) for event in events):
+            events = [told for event in events for told in self._with_last_words(event)]
+        for event in events:
+            if event.type not in LETS_WAIT:
+                self._halted = isinstance(event, Paused)
+                self.failed = isinstance(event, Error)
+        if self._started or not events:
+            return events
+        self._started = True
+        if about is None:
+            return [Start(framework=self._framework), *events]
+        start = Start(
+            framework=self._framework,
+            agent=about.agent,
+            model=about.model,
+            session_id=about.thread_id,
+        )
+        return [start, *events]
+
+    def _with_last_words(self, event: StreamEvent) -> Events:
+        """An agent that has ended says no more; not all streams tell the ends of messages."""
+        if not isinstance(event, SubagentEnd):
+            return [event]
+        within = (*event.scope, event.id)
+        left = [m for m in self._messages.values() if m.scope[: len(within)] == within]
+        return [*(end for message in left for end in self.end(message)), event]
+
+    def watch(self, events: Events) -> Events:
+        """Remember the calls, and tell the thoughts that are told by calling a tool."""
+        if _WATCHED.isdisjoint(map(type, events)):
+            return events
+        watched: Events = []
+        for event in events:
+            watched.append(event)
+            if isinstance(event, ToolUseStart):
+                self.calls.start(event)
+            elif isinstance(event, ToolUseEnd):
+                self.calls.complete(event)
+                watched += self._thought(event)
+        return watched
+
+    def _thought(self, end: ToolUseEnd) -> Events:
+        call = self.calls.get(end.id or "")
+        thought = end.input.get("thought") if isinstance(end.input, dict) else None
+        if call is None or call.name != "think_tool" or not isinstance(thought, str):
+            return []
+        if call.id in self._thoughts:
+            return []
+        self._thoughts.add(call.id)
+        name = f"{call.id}:thought"
+        return [
+            Thinking(id=name, scope=end.scope, content=thought, source="think"),
+            ThinkingEnd(id=name, scope=end.scope),
+        ]
+
+    # Messages
+
+    def begin(
+        self, name: str | None, scope: Scope, vendor: str | None = None, model: str | None = None
+    ) -> tuple[Message, Events]:
+        """A message begins."""
+        self.interrupts.waiting.clear()
+        message = Message(self._name(name), scope, vendor, model)
+        self._messages[name or ""] = message
+        self._turns[scope] += 1
+        if not scope:
+            self._last = message
+        return message, [message.begin(self._turns[scope])]
+
+    def find(self, name: str | None) -> Message | None:
+        """The message of that id, while it is told."""
+        return self._messages.get(name or "")
+
+    def is_known(self, name: str | None) -> bool:
+        """Whether a message was told, or is being told."""
+        return name in self._known or name in self._messages
+
+    def end(self, message: Message, status: Outcome = "ok") -> Events:
+        """A message is over."""
+        for name in [name for name, each in self._messages.items() if each is message]:
+            del self._messages[name]
+            self._known |= {name, message.id} - {""}
+        return self.watch(message.end(status))
+
+    def _name(self, name: str | None) -> str:
+        if name and not self.is_known(name):
+            return name
+        self._count[name or "message"] += 1
+        number = self._count[name or "message"]
+        return f"{name}~{number + 1}" if name else f"{self._prefix}message_{number}"
+
+    def piece(self, told: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
+        """A piece of a message, which may begin with it, and end."""
+        message, events = self.find(told.id) or self._alias(told.id, scope, about), []
+        if message is None and told.id in self._known:
+            return []  # a state told it whole
+        if message is None:
+            events = self.rest(scope, about.langgraph_step)
+            metadata = told.response_metadata or {}
+            vendor = about.vendor or _text(metadata, "model_provider")
+            model = about.model or _text(metadata, "model_name")
+            message, begun = self.begin(told.id, scope, vendor, model)
+            message.step, message.node = about.langgraph_step, about.checkpoint_ns
+            events += begun
+        events += self.add(message, told)
+        is_last = told.chunk_position == "last"
+        return [*events, *self.end(message)] if is_last else events
+
+    def _alias(self, name: str | None, scope: Scope, about: wire.MessageMetadata) -> Message | None:
+        """The message that a provider's own name comes up for, after LangChain has named it."""
+        if not name or name.startswith(_OUR_NAMES) or name in self._known:
+            return None
+        for known, message in self._messages.items():
+            same_place = (message.scope, message.node) == (scope, about.checkpoint_ns)
+            if same_place and known.startswith(_OUR_NAMES):
+                self._messages[name] = message
+                return message
+        return None
+
+    def add(self, message: Message, told: wire.AiMessage) -> Events:
+        """A piece of a message."""
+        events = read_content(message, told, whole=False)
+        for chunk in told.tool_call_chunks or ():
+            events += _piece_of_call(message, chunk)
+        if not told.tool_call_chunks and told.tool_calls and not message.calls:
+            events += _whole_calls(message, told)  # some models tell their calls at once
+        message.stop_reason = stop_reason(told.response_metadata) or message.stop_reason
+        return self.watch([*events, *message.use(told.usage_metadata)])
+
+    def tell(self, message: Told, scope: Scope, vendor: str | None = None) -> Events:
+        """A whole message, of the state or of a node's update; nothing, where it was told."""
+        if message.kind == "tool":
+            result = convert(message.fields, wire.ToolMessage)
+            self._known |= {result.id or ""} - {""}
+            return self.calls.answer(result, scope)
+        if message.kind == "other" or (message.id is not None and message.id in self._known):
+            return []
+        told = convert(message.fields, wire.AiMessage)
+        begun = self.find(told.id)
+        if begun is not None:  # streamed: this is its end
+            begun.stop_reason = stop_reason(told.response_metadata) or begun.stop_reason
+            used = begun.use(told.usage_metadata, whole=True)
+            return [*used, *self.end(begun)]
+        return self._tell_whole(told, scope, vendor)
+
+    def _tell_whole(self, told: wire.AiMessage, scope: Scope, vendor: str | None) -> Events:
+        about = told.response_metadata or {}
+        vendor = vendor or _text(about, "model_provider")
+        message, events = self.begin(told.id, scope, vendor, _text(about, "model_name"))
+        message.stop_reason = stop_reason(about)
+        events += read_content(message, told, whole=True)
+        events += _whole_calls(message, told)
+        events += message.use(told.usage_metadata, whole=True)
+        return [*self.watch(events), *self.end(message)]
+
+    def remember(self, message: Told, scope: Scope) -> None:
+        """A message of the past."""
+        if message.id is not None and message.id not in self._messages:
+            self._known.add(message.id)
+        if message.kind == "tool":
+            self.calls.forget(convert(message.fields, wire.ToolMessage).tool_call_id)
+        elif message.kind != "other":
+            for call in convert(message.fields, wire.AiMessage).tool_calls or ():
+                self.calls.remember(call, scope)
+
+    def rest(self, scope: Scope, step: int | None) -> Events:
+        """Another message of an agent begins: end those that nobody ended, of an earlier step."""
+        left = [
+            message
+            for message in self._messages.values()
+            if message.scope == scope and (step is None or message.step != step)
+        ]
+        return [event for message in left for event in self.end(message)]
+
+    # State, plan, requests
+
+    def update(self, update: Object, scope: Scope, space: Space) -> Events:
+        """What a node, or a tool, changes in the state of the graph of that namespace."""
+        messages = update.get("messages")
+        events = [e for m in _messages(messages) for e in self.tell(m, scope)]
+        self._note_answer(messages, scope)
+        return [*events, *self.states.plan(update, scope), *self.states.patch(update, scope, space)]
+
+    def state(self, state: Object, scope: Scope, space: Space) -> Events:
+        """The whole state of a graph."""
+        past = self.states.is_new(space)
+        events: Events = []
+        for message in _messages(state.get("messages")):
+            if past:
+                self.remember(message, scope)
+            else:
+                events += self.tell(message, scope)
+        if not past:
+            self._note_answer(state.get("messages"), scope)
+        plan = [] if past else self.states.plan(state, scope)
+        return [*events, *plan, *self.states.whole(state, scope, space)]
+
+    def _note_answer(self, messages: JSON, scope: Scope) -> None:
+        last = list(_messages(messages))[-1:]
+        if not scope and last:
+            self.answer = text_of(last[0]) if last[0].kind in ("ai", "chunk") else None
+
+    def custom(self, name: str | None, value: JSON, scope: Scope) -> Events:
+        """What an application says."""
+        return [Custom(scope=scope, name=name or "custom", value=value)]
+
+    def ask(self, interrupts: JSON, scope: Scope) -> Events:
+        """What people are asked; the messages that led there are over."""
+        asked = self.interrupts.ask(interrupts, scope)
+        if not asked:
+            return []
+        return [*self._end_all(), *asked]
+
+    def settled(self, events: Events) -> Events:
+        """`events`, after which the run goes on if a tool has run."""
+        if any(isinstance(event, ToolResult) for event in events):
+            self.interrupts.waiting.clear()
+        return events
+
+    # The end
+
+    def finish(self, output: JSON) -> Events:
+        """The framework's own end, with its output."""
+        if self.interrupts.waiting:
+            return []
+        last = self._last
+        if self.is_graph or last is None:
+            self.ended = self._at_rest() or Done(reason="stop")
+        else:
+            self.ended = handed_over(last.stop_reason, bool(last.calls))
+        answer = text_of(output) if isinstance(output, Told) else output
+        return [Result(text=answer)] if isinstance(answer, str) and answer else []
+
+    def close(self) -> Events:
+        """The stream ended: that it waits, or how it ended."""
+        if self.interrupts.waiting:
+            return [] if self._halted else [self.interrupts.pause()]
+        if self.ended is not None or self.failed:
+            return [] if self.ended is None else [self.ended]
+        if not self.is_graph:
+            return self._end_of_message()
+        told = [message for message in self._messages.values() if message.stop_reason is not None]
+        ends = [event for message in told for event in self.end(message)]
+        done = self._at_rest()
+        if done is None:
+            return ends
+        return [*ends, Result(text=self.answer), done] if self.answer else [*ends, done]
+
+    def _end_of_message(self) -> Events:
+        last = self._last
+        if last is None or (last.stop_reason is None and not last.ended):
+            return []
+        return [*self._end_all(), handed_over(last.stop_reason, bool(last.calls))]
+
+    def _end_all(self) -> Events:
+        return [event for each in list(self._messages.values()) for event in self.end(each)]
+
+    def _at_rest(self) -> Done | None:
+        if self._messages or any(call.told for call in self.calls.unanswered):
+            return None
+        done = reason_of(self._last.stop_reason if self._last is not None else None)
+        return replace(done, reason="stop") if done.reason == "tool" else done
+
+
+def _piece_of_call(message: Message, chunk: wire.ToolCallChunk) -> Events:
+    index = chunk.index if chunk.index is not None else chunk.id
+    begun = message.find("tool", index)
+    events: Events = []
+    if chunk.name and (begun is None or (chunk.id and begun.id != chunk.id)):
+        events = message.call(index, chunk.id, chunk.name)
+    return [*events, *message.argue(index, chunk.args or "")]
+
+
+def _whole_calls(message: Message, told: wire.AiMessage) -> Events:
+    events: Events = []
+    for number, call in enumerate(told.tool_calls or ()):
+        index = call.id or number
+        events += message.call(index, call.id, call.name)
+        events += message.argued(index, call.args)
+    for raw in told.invalid_tool_calls or ():
+        chunk = convert(raw, wire.ToolCallChunk)
+        events += message.call(chunk.id, chunk.id, chunk.name or "unknown")
+        events += message.argue(chunk.id, chunk.args or "")
+    return events
+
+
+def text_of(message: Told) -> str:
+    """The answer in a message."""
+    content = message.fields.get("content")
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    texts = [
+        b.get("text") if isinstance(b, dict) and b.get("type") == "text" else b for b in blocks
+    ]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _messages(raw: JSON) -> list[Told]:
+    return list(messages_in(raw)) if raw is not None else []
+
+
+def _text(about: Object, name: str) -> str | None:
+    text = about.get(name)
+    return text if isinstance(text, str) else None

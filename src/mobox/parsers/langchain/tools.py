@@ -1,0 +1,41 @@
+"""The tools that LangChain and DeepAgents bring along: their kinds, and where else they show up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import Display, ToolKind
+
+__all__ = ["display_of", "kind_of"]
+
+_KINDS: Final[dict[str, ToolKind]] = {
+    "task": "agent",
+    "execute": "shell",
+    "shell": "shell",
+    "bash_code_execution": "shell",
+    "code_execution": "code",
+    "code_interpreter": "code",
+    "python_repl": "code",
+    "glob": "search",
+    "grep": "search",
+    "internet_search": "search",
+    "tavily_search": "search",
+    "web_fetch": "search",
+    "web_search": "search",
+}
+
+_DISPLAYS: Final[dict[str, Display]] = {
+    "task": "agent",
+    "think_tool": "think",
+    "write_todos": "todos",
+}
+
+
+def kind_of(name: str) -> ToolKind:
+    """What a tool does; one of the caller's own is a function."""
+    return _KINDS.get(name, "function")
+
+
+def display_of(name: str) -> Display | None:
+    """The part of a screen that already shows what this tool does."""
+    return _DISPLAYS.get(name)

@@ -1,0 +1,109 @@
+"""The shapes of LangChain's messages and of what graphs put beside them, as far as we read them.
+
+Decoding into these is the check: another shape raises `msgspec.ValidationError` and becomes RAW.
+Keys that are not listed are ignored here, and null is the same as absent.
+
+See: langchain_core.messages, langgraph.types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from mobox.events import JSON
+
+Object = dict[str, JSON]
+Index = int | str | None
+Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
+
+
+class ToolCallChunk(Struct):
+    name: str | None = None
+    args: str | None = None
+    id: str | None = None
+    index: Index = None
+
+
+class ToolCall(Struct):
+    name: str
+    args: JSON = None
+    id: str | None = None
+    error: str | None = None
+
+
+class InputDetails(Struct):
+    cache_read: Count | None = None
+    cache_creation: Count | None = None
+
+
+class OutputDetails(Struct):
+    reasoning: Count | None = None
+
+
+class Usage(Struct):
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    total_tokens: Count | None = None
+    input_token_details: InputDetails | None = None
+    output_token_details: OutputDetails | None = None
+
+
+class AiMessage(Struct):
+    """A whole answer of a model, or a piece of one."""
+
+    content: str | list[str | Object] | None = None
+    id: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    invalid_tool_calls: list[Object] | None = None
+    tool_call_chunks: list[ToolCallChunk] | None = None
+    usage_metadata: Usage | None = None
+    response_metadata: Object | None = None
+    additional_kwargs: Object | None = None
+    chunk_position: str | None = None
+
+
+class ToolMessage(Struct):
+    """What came of a call."""
+
+    tool_call_id: str | None = None
+    content: JSON = None
+    name: str | None = None
+    id: str | None = None
+    status: str | None = None
+    artifact: JSON = None
+
+
+class MessageMetadata(Struct, frozen=True):
+    """Where in a graph a message comes from."""
+
+    run_id: str | None = None
+    langgraph_step: int | None = None
+    checkpoint_ns: str | None = field(default=None, name="langgraph_checkpoint_ns")
+    agent: str | None = field(default=None, name="lc_agent_name")
+    model: str | None = field(default=None, name="ls_model_name")
+    vendor: str | None = field(default=None, name="ls_provider")
+    thread_id: str | None = None
+
+
+class Interrupt(Struct):
+    value: JSON = None
+    id: str | None = None
+    response_schema: JSON = None
+
+
+class Todo(Struct):
+    content: str
+    status: str = "pending"
+
+
+class Task(Struct):
+    """A node that is to run, or has run."""
+
+    id: str
+    name: str
+    input: JSON = None
+    error: JSON = None
+    result: JSON = None
+    interrupts: list[JSON] | None = None
