@@ -204,3 +204,22 @@ def test_a_line_that_says_more_is_read_the_short_way() -> None:
     assert parser.more(more) == parser.feed_line(more)[0]
     for other in (delta(""), delta("x", "sub:1"), delta("x", token_usage={}), line("ToolCall")):
         assert parser.more(json.dumps(other).encode()) is None
+
+
+def test_objects_mean_what_their_lines_mean() -> None:
+    error = {"_exception": "AgentToolExecutionError", "str": "kaput"}
+    objects: list[Line] = [
+        {"_class": "ChatMessageStreamDelta", "content": "hm", "tool_calls": None},
+        {"_class": "ToolCall", "name": "boom", "arguments": {"a": 1}, "id": "c1"},
+        {"_class": "TaskStep", "task": "x", "within": ["sub:1"]},
+        {"_class": "ActionStep", "step_number": 1, "error": error},
+    ]
+    lines = [
+        delta("hm"),
+        call("boom", {"a": 1}, call_id="c1"),
+        line("TaskStep", "sub:1", task="x"),
+        line("ActionStep", step_number=1, error={"type": error["_exception"], "message": "kaput"}),
+    ]
+    assert told(*objects) == told(*lines)
+    shaped = {"_class": "ToolCall", **lines[1]["data"]}
+    assert told(shaped) == told(lines[1])

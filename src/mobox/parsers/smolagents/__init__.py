@@ -1,7 +1,8 @@
 """smolagents: what `agent.run(stream=True)` yields, and what managed agents say meanwhile.
 
-A line is `{"type": class, "data": fields}`. Managed agents are silent in smolagents; whoever
-listens to them adds `within`, the names and numbers of the calls: `["researcher:1"]`.
+A line is `{"type": class, "data": fields}`, or the fields beside `_class`. Managed agents are
+silent in smolagents; whoever listens to them adds `within`: the names and numbers of the calls,
+such as `["researcher:1"]`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mobox.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.agent import KINDS, Agent, words_of
+from mobox.parsers.smolagents.sdk_objects import as_line
 
 __all__ = ["SmolagentsParser"]
 
@@ -61,7 +63,7 @@ class SmolagentsParser(EventParser):
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
             raise NotUnderstood
-        line = msgspec.convert(raw, wire.Line)
+        line = msgspec.convert(as_line(raw) if "_class" in raw else raw, wire.Line)
         if line.type not in self.TYPES:
             raise NotUnderstood
         path = tuple(line.within)
