@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from bench import floor, protocol, workload
+from bench import floor, protocol, spoken, workload
 from bench.figures import Figure, Samples
 from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
@@ -63,6 +63,11 @@ FIGURES = (
         *("v3-read/v3-floor", "LangChain v3, 64 lines per read ÷ its own floor"),
         at_most=4,
         panel=_FLOOR,
+    ),
+    *(
+        Figure(f"{name}-{mode}/{name}-floor", f"{name}, {size} ÷ its own floor", panel=_FLOOR)
+        for name in spoken.FRAMEWORKS
+        for mode, size in (("line", "1 line per read"), ("read", "64 lines per read"))
     ),
     Figure("flat/line/10000", "10,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/line/100000", "100,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
@@ -111,6 +116,7 @@ def without_peers(lines: Sequence[bytes]) -> list[Case]:
         Case("floor", len(lines), in_process(partial(floor.by_line, stripped))),
         Case("floor-read", len(lines), in_process(partial(floor.by_read, batches))),
         *_protocol(),
+        *_spoken(),
     ]
 
 
@@ -167,6 +173,17 @@ def _protocol() -> Iterator[Case]:
         reads = workload.reads(lines, size)
         yield Case(f"v3-{mode}", len(lines), in_process(partial(_drain, reads, "langchain")))
     yield Case("v3-floor", len(lines), in_process(partial(protocol.by_line, stripped)))
+
+
+def _spoken() -> Iterator[Case]:
+    """What it says, as other frameworks stream it."""
+    for name in spoken.FRAMEWORKS:
+        lines = spoken.lines(name)
+        stripped = [line.rstrip() for line in lines]
+        for mode, size in MODES.items():
+            reads = workload.reads(lines, size)
+            yield Case(f"{name}-{mode}", len(lines), in_process(partial(_drain, reads, name)))
+        yield Case(f"{name}-floor", len(lines), in_process(partial(spoken.by_line, name, stripped)))
 
 
 def _drain(reads: Sequence[bytes], framework: str = "claude") -> None:
