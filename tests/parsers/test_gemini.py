@@ -99,7 +99,7 @@ def test_a_signature_of_nothing_is_kept() -> None:
 def test_both_spellings_mean_the_same(path: Path) -> None:
     lines = [json.loads(text) for text in path.read_text("utf-8").splitlines()]
     snake = [snaked(each) for each in lines]
-    if path.stem != "interactions":
+    if path.stem not in ("interactions", "simplified"):
         assert snake != lines
     assert told(*snake) == told(*lines)
 
