@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from bench import floor, openai, protocol, workload
+from bench import floor, openai, protocol, spoken, workload
 from bench.figures import Figure, Samples
 from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
@@ -67,6 +67,11 @@ FIGURES = (
     ),
     Figure("chat/chat-floor", "OpenAI chat, 64 lines per read ÷ its floor", at_most=3),
     Figure("responses/responses-floor", "Responses, 64 lines per read ÷ its floor", at_most=3),
+    *(
+        Figure(f"{name}-{mode}/{name}-floor", f"{name}, {size} ÷ its own floor", panel=_FLOOR)
+        for name in spoken.FRAMEWORKS
+        for mode, size in (("line", "1 line per read"), ("read", "64 lines per read"))
+    ),
     Figure("flat/line/10000", "10,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/line/100000", "100,000 deltas, 1 line per read", at_most=1.2, panel=_FLAT),
     Figure("flat/read/10000", "10,000 deltas, 64 lines per read", at_most=1.2, panel=_FLAT),
@@ -114,6 +119,7 @@ def without_peers(lines: Sequence[bytes]) -> list[Case]:
         Case("floor", len(lines), in_process(partial(floor.by_line, stripped))),
         Case("floor-read", len(lines), in_process(partial(floor.by_read, batches))),
         *_protocol(),
+        *_spoken(),
     ]
 
 
@@ -181,6 +187,17 @@ def of_openai() -> Iterator[Case]:
         stripped = [line.rstrip() for line in lines]
         floor_of = partial(openai.FLOORS[name], stripped)
         yield Case(f"{name}-floor", len(lines), in_process(floor_of))
+
+
+def _spoken() -> Iterator[Case]:
+    """What it says, as other frameworks stream it."""
+    for name in spoken.FRAMEWORKS:
+        lines = spoken.lines(name)
+        stripped = [line.rstrip() for line in lines]
+        for mode, size in MODES.items():
+            reads = workload.reads(lines, size)
+            yield Case(f"{name}-{mode}", len(lines), in_process(partial(_drain, reads, name)))
+        yield Case(f"{name}-floor", len(lines), in_process(partial(spoken.by_line, name, stripped)))
 
 
 def _drain(reads: Sequence[bytes], framework: str = "claude") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import floor, protocol, workload
+from bench import floor, protocol, spoken, workload
 from bench.figures import Figure, merge
 from bench.pairing import pair
 from bench.report import Result, markdown, write_docs
@@ -58,6 +58,19 @@ def test_the_protocols_floor_reads_every_line() -> None:
     assert len(list(protocol.by_line(stripped))) == len(stripped)
 
 
+@pytest.mark.parametrize("framework", spoken.FRAMEWORKS)
+def test_what_others_say_is_what_the_workload_says(framework: str) -> None:
+    told = text_of(b"".join(frames for _, frames in convert(spoken.lines(framework), framework)))
+    said = text_of(wire_of(LINES))
+    if framework == "smolagents":  # whose models only think
+        said = {"reasoning-delta": ""}
+    assert told.keys() == said.keys() - {"tool-input-delta"}
+    if framework != "smolagents":
+        assert told == {kind: said[kind] for kind in told}
+    stripped = [line.rstrip() for line in spoken.lines(framework)]
+    assert len(list(spoken.by_line(framework, stripped))) == len(stripped)
+
+
 @pytest.mark.parametrize("size", [1, 64, 10_000])
 def test_reads_are_the_lines_in_batches(size: int) -> None:
     reads = workload.reads(LINES, size)
@@ -96,7 +109,8 @@ def test_the_cases_without_peers_run() -> None:
     reference, *cases = without_peers(LINES[:200])
     costs = pair(reference, cases, rounds=2)
     v3 = {"v3-line", "v3-read", "v3-floor"}
-    assert {"line", "read", "floor", "floor-read", *v3} == costs.relative.keys()
+    spoken_by = {f"{name}-{w}" for name in spoken.FRAMEWORKS for w in ("line", "read", "floor")}
+    assert {"line", "read", "floor", "floor-read", *v3, *spoken_by} == costs.relative.keys()
     assert all(cost > 0 for found in costs.relative.values() for cost in found)
     assert costs.ratio("line", "line") == [1.0, 1.0]
 

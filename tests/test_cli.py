@@ -179,7 +179,7 @@ def test_an_unknown_framework_is_refused_and_the_known_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     said = complaint("convert", "--from", "x", "--to", "ai-sdk", os.devnull, capsys=capsys)
-    assert said.startswith("mobox: unknown framework 'x'; known: claude, ")
+    assert said.startswith("mobox: unknown framework 'x'; known: adk, claude, ")
 
 
 def test_an_unknown_protocol_is_refused_and_the_known_are_listed(
@@ -233,7 +233,7 @@ def test_the_list_names_frameworks_and_protocols_with_their_profiles(
 ) -> None:
     assert main(["convert", "--list"]) == 0
     frameworks, protocols = capsys.readouterr().out.split("protocols:\n")
-    assert frameworks.splitlines()[:2] == ["frameworks:", "  claude"]
+    assert frameworks.splitlines()[:2] == ["frameworks:", "  adk"]
     assert "  ai-sdk (v6, " in protocols
 
 

@@ -28,7 +28,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     for block in BLOCK.finditer(text):
         above = text.count("\n", 0, block.start(1))  # so that a failure names the page's line
         source = "\n" * above + textwrap.dedent(block[1])
-        exec(compile(source, name_of(page), "exec"), namespace)
+        exec(compile(source, name_of(page), "exec", dont_inherit=True), namespace)
 
 
 @pytest.mark.parametrize("name", NAME.findall((ROOT / "docs/names.md").read_text()))

@@ -48,7 +48,7 @@ ODDITIES: list[Any] = [
 """Values that no schema expects; the lone surrogate is written as an escape."""
 
 NOISE = [b"\xff\xfe", b"\xc3", b"\x00", b"\r", b"NaN", b'"', b"}", b"[" * 300, b"\n", b"\\ud800"]
-KINDS = ("type", "subtype", "event", "_class", "_lc", "role")
+KINDS = ("type", "subtype", "event", "event_type", "_class", "_lc", "role")
 GONE = object()
 
 numbers = st.integers(min_value=0)

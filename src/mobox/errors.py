@@ -15,6 +15,7 @@
   * InvalidEvent          the caller built an event from fields it does not have
   * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
+  * NotRecordable         there is nothing under that name that could be recorded
   * NotJson               text that should be JSON is not, or cannot be kept
   * NotUnderstood         a parser's own word for a line that it passes on as RAW
   * ParseError            a raw event cannot be told in the way the caller asked for
@@ -150,6 +151,10 @@ class InvalidRequest(MoboxError):
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
         super().__init__(f"{field or 'the body'}: {problem}")
+
+
+class NotRecordable(MoboxError):
+    """A command that cannot be run, or a function that cannot be found."""
 
 
 class NotJson(MoboxError):

@@ -151,7 +151,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "emit_usage": (1, 2),
     "emit_usage_total": (1, 2),
 }
-OBJECTS = {"emit_object"}
+OBJECTS = {"emit_managed", "emit_object"}
 FUNCTIONS = [name for name in emitter.__all__ if name.startswith("emit_") and name not in OBJECTS]
 
 

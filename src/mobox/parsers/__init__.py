@@ -101,8 +101,15 @@ class EventParser:
 
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> list[StreamEvent]:
         """What one read brought: lines of JSON, and events that stand for what is none."""
-        feed = self.feed_line
-        return [e for x in lines for e in (feed(x) if isinstance(x, bytes) else [x])]
+        events: list[StreamEvent] = []
+        for line in lines:
+            if not isinstance(line, bytes):
+                events.append(line)
+            elif (more := self.more(line)) is not None:
+                events.append(more)
+            else:
+                events += self.feed_line(line)
+        return events
 
     def parse(self, raw: JSON) -> StreamEvent:
         """`feed` for lines that mean exactly one event; raises rather than drop one."""

@@ -17,6 +17,7 @@ import os
 from typing import Any
 
 from .control import Turn, read_turn, stopping, turn, wait_for_answer
+from .managed import emit_managed
 from .objects import emit_object, process_messages
 from .output import plain, write_line
 
@@ -31,6 +32,7 @@ __all__ = [
     "emit_error",
     "emit_file",
     "emit_input_request",
+    "emit_managed",
     "emit_object",
     "emit_paused",
     "emit_result",

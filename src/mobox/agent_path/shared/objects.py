@@ -35,6 +35,9 @@ REPEATS = {
 }
 """Of the events of callbacks, by their name: what says the history again."""
 
+HISTORY = frozenset({"model_input_messages"})
+"""Fields of dataclasses that hold all that a model was given: every step would repeat it."""
+
 WAYS_OF_MODELS: tuple[dict[str, Any], ...] = (
     {"mode": "json", "by_alias": True, "exclude_none": True},
     {"mode": "json"},
@@ -99,7 +102,7 @@ def _fields(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(bytes(value)).decode("ascii")
     if hasattr(value, "__dataclass_fields__"):
-        names = value.__dataclass_fields__
+        names = [name for name in value.__dataclass_fields__ if name not in HISTORY]
         return {"_class": type(value).__name__, **{name: getattr(value, name) for name in names}}
     if hasattr(value, "model_dump"):
         return _message(value) if _is_message(value) else _model(value)

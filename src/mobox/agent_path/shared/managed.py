@@ -1,0 +1,75 @@
+"""Agents that an agent manages: what they say while they work, which their framework keeps silent.
+
+A managing agent calls the others as if they were functions, and hears only their answers. Who
+listens hears their steps as they come, with the way to whoever takes them: `["researcher:1"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from contextvars import ContextVar
+from itertools import count
+from typing import Any
+
+from .objects import Objects
+from .output import write_line
+
+__all__ = ["emit_managed", "listen"]
+
+Tell = Callable[[Any, "tuple[str, ...]"], None]
+
+_within: ContextVar[tuple[str, ...]] = ContextVar("within", default=())
+
+
+def emit_managed(agent: Any) -> None:
+    """Print what the agents under `agent` say, beside what `emit_object` prints of it itself."""
+    objects = Objects()
+
+    def tell(step: Any, within: tuple[str, ...]) -> None:
+        described = objects.describe(step)
+        if isinstance(described, dict):
+            write_line({**described, "within": list(within)})
+
+    listen(agent, tell)
+
+
+def listen(agent: Any, tell: Tell) -> None:
+    """Call `tell` with every step of the agents under `agent`, and who took it."""
+    _listen(agent, tell, count(1), set())
+
+
+def _listen(agent: Any, tell: Tell, numbers: Any, heard: set[int]) -> None:
+    managed = getattr(agent, "managed_agents", None) or {}
+    for name, each in dict(managed).items() if hasattr(managed, "items") else ():
+        if id(each) not in heard and callable(getattr(each, "run", None)):
+            heard.add(id(each))
+            with suppress(AttributeError):  # an agent that lets nobody change it stays silent
+                each.run = _heard(each.run, str(name), tell, numbers)
+            _listen(each, tell, numbers, heard)
+
+
+def _heard(run: Callable[..., Any], name: str, tell: Tell, numbers: Any) -> Callable[..., Any]:
+    """`run`, which tells its steps; who asks for the answer alone gets that."""
+
+    def runs(task: str, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs.get("stream"):
+            return run(task, *args, **kwargs)
+        path = (*_within.get(), f"{name}:{next(numbers)}")
+        token = _within.set(path)
+        try:
+            tell({"_class": "TaskStep", "task": task}, path)
+            return _answer(run(task, **{**kwargs, "stream": True}), tell, path)
+        finally:
+            _within.reset(token)
+
+    return runs
+
+
+def _answer(steps: Iterable[Any], tell: Tell, path: tuple[str, ...]) -> Any:
+    answer = None
+    for step in steps:
+        tell(step, path)
+        if type(step).__name__ == "FinalAnswerStep":
+            answer = step.output
+    return answer

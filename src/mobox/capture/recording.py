@@ -1,0 +1,117 @@
+"""Recordings: what an agent says, kept line by line as a parser would read it.
+
+A command says it on its standard output, which is kept byte for byte. A function in this process
+hands over the objects of an SDK, one after the other: a line each, and what it raises is the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from importlib import import_module
+from typing import IO, Protocol
+
+import msgspec
+
+from mobox.capture.sdk import SdkObjects
+from mobox.errors import NotRecordable
+
+__all__ = ["find_callable", "record_callable", "record_command"]
+
+READ = 64 * 1024
+
+
+class Sink(Protocol):
+    """Where a recording goes: a file, a pipe."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take some of it."""
+        ...
+
+    def flush(self) -> object:
+        """Let whoever reads along have it."""
+        ...
+
+
+def record_command(command: Sequence[str], sink: Sink) -> int:
+    """Run `command` and keep what it prints, as it comes; its exit code, or 128 + its signal."""
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    except OSError as error:
+        raise NotRecordable(f"cannot run {command[0]}: {error.strerror}") from error
+    with process:
+        assert process.stdout is not None  # it is a pipe
+        for data in _reads(process.stdout):
+            sink.write(data)
+            sink.flush()
+    code = process.returncode
+    return code if code >= 0 else 128 - code
+
+
+def find_callable(name: str) -> Callable[[], object]:
+    """The function that `module:name` names; the folder one is in may have the module."""
+    module, colon, path = name.partition(":")
+    if not colon or not module or not path:
+        raise NotRecordable(f"expected MODULE:CALLABLE, got {name!r}")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: object = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise NotRecordable(f"{name}: {error}") from error
+    if not callable(found):
+        raise NotRecordable(f"{name} cannot be called")
+    return found
+
+
+def record_callable(function: Callable[[], object], sink: Sink) -> int:
+    """Call `function`, and keep the objects that it returns or yields; 1 if it raises.
+
+    What it prints goes to standard error: the recording may be on standard output.
+    """
+    objects = SdkObjects()
+
+    def keep(value: object) -> None:
+        sink.write(msgspec.json.encode(objects.describe(value)) + b"\n")
+        sink.flush()
+
+    with redirect_stdout(sys.stderr):
+        try:
+            _each(function, keep)
+        except Exception as error:  # noqa: BLE001 - it is the recording's last line
+            keep(error)
+            return 1
+    return 0
+
+
+def _each(function: Callable[[], object], keep: Callable[[object], None]) -> None:
+    told = function()
+    if inspect.isawaitable(told) or isinstance(told, AsyncIterator):
+        asyncio.run(_each_in_time(told, keep))
+    elif isinstance(told, Iterator | list | tuple):
+        for value in told:
+            keep(value)
+    elif told is not None:
+        keep(told)
+
+
+async def _each_in_time(told: object, keep: Callable[[object], None]) -> None:
+    if inspect.isawaitable(told):
+        told = await told
+    if isinstance(told, AsyncIterator):
+        async for value in told:
+            keep(value)
+    else:
+        _each(lambda: told, keep)
+
+
+def _reads(stream: IO[bytes]) -> Iterator[bytes]:
+    read1 = getattr(stream, "read1", stream.read)
+    while data := read1(READ):
+        yield data

@@ -1,0 +1,88 @@
+"""ADK: the events of a Runner, whose contents are Gemini's.
+
+Rule 1: what an event does (state, artifacts, transfer) counts only where it is not partial: partial
+        ones share an object that is still being changed.
+Rule 2: an error code that is a finish reason tells how the model stopped, and nothing failed. Any
+        other is followed by the exception itself, which is told once.
+Rule 3: an agent to which the root hands over speaks as the root; one that a call spawned, or that
+        runs beside others, speaks in its scope.
+Rule 4: where nobody speaks as the root, the answer is what those said who ran beside each other, or
+        else what the workflow put out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from mobox import json_text
+from mobox.errors import NotUnderstood
+from mobox.events import JSON, Raw, StreamEvent
+from mobox.parsers import EventParser
+from mobox.parsers.adk import wire
+from mobox.parsers.adk.run import Run
+from mobox.parsers.gemini.spelling import camel
+from mobox.parsers.raised import is_raised, raised
+
+__all__ = ["AdkParser"]
+
+Events = list[StreamEvent]
+
+_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
+_FOLLOW_UP: Final = "__follow_up__"
+"""The key under which a recording has what the caller sent next."""
+_NAMES: Final = frozenset({"invocationId", "actions"})
+"""What an event has one of, beside its author."""
+
+
+class AdkParser(EventParser):
+    """One run of a Runner."""
+
+    framework = "adk"
+
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(prefix)
+        self._run = Run(self.framework, prefix)
+
+    def more(self, line: bytes) -> StreamEvent | None:
+        run = self._run
+        block = run.speaker.content.block if run.speaker is not None else None
+        if run.speaker is None or block is None or not json_text.is_shallow(line):
+            return None
+        try:
+            event = _decode_spoken(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        part = event.content.parts[0]
+        if part.thought is not block.thought or (event.branch, event.author) != run.speaks_in:
+            return None
+        if not part.text:
+            return None
+        return run.speaker.more(block.name, part.text, part.thought)
+
+    def feed(self, raw: JSON) -> Events:
+        """The exception that follows the event which tells of it is told once."""
+        if isinstance(raw, dict) and self._run.failure is not None and is_raised(raw):
+            try:
+                told = raised(raw).message
+            except msgspec.ValidationError:
+                told = None
+            if told == self._run.failure:
+                return [Raw(raw=raw, source="told before")]
+        return super().feed(raw)
+
+    def read(self, raw: JSON) -> Events:
+        if not isinstance(raw, dict):
+            raise NotUnderstood
+        if _FOLLOW_UP in raw:
+            answer = msgspec.convert(camel(raw[_FOLLOW_UP]), wire.Answer)
+            responses = [part.function_response for part in answer.parts or ()]
+            return self._run.answer([each for each in responses if each is not None])
+        event = camel(raw)
+        if "author" not in event or _NAMES.isdisjoint(event):
+            raise NotUnderstood
+        return self._run.read(msgspec.convert(event, wire.Event))
+
+    def close(self) -> Events:
+        return self._run.close()

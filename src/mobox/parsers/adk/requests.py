@@ -1,0 +1,176 @@
+"""What an ADK agent asks of people: confirmations, input, credentials, and tools that take long.
+
+Rule 1: a request is a call that ADK makes up, and is answered by a result of that call; it is no
+        tool call to us. A tool that takes long is one, and its first result is only a part of it.
+Rule 2: the run waits (PAUSED) when it says its last word and somebody is still to answer.
+Rule 3: a run that reaches its end after it has paused was answered, also where nobody tells how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from msgspec import convert
+
+from mobox.events import (
+    JSON,
+    EventType,
+    InputRequest,
+    InputResponse,
+    Paused,
+    StreamEvent,
+    ToolResult,
+)
+from mobox.parsers.adk import wire
+from mobox.parsers.gemini.wire import FunctionCall, FunctionResponse
+
+__all__ = ["Requests"]
+
+_SAYS_NOTHING = {EventType.RAW, EventType.STATE, EventType.STATUS}
+
+Scope = tuple[str, ...]
+Events = list[StreamEvent]
+
+
+class Requests:
+    """What was asked in a run and not answered."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, InputRequest] = {}
+        self._paused = False  # since the last request or answer
+        self._is_last = False  # and nothing was said since
+
+    def knows(self, call: FunctionCall) -> bool:
+        """Whether this call is a request."""
+        return call.name in self.ASKS and bool(call.id)
+
+    def ask(self, call: FunctionCall, scope: Scope) -> Events:
+        """A request, as an event; the run waits at once for input, which nothing else precedes."""
+        request = self.ASKS[call.name or ""](call, scope)
+        self._add(request)
+        return [request, self._pause()] if request.kind == "input" else [request]
+
+    def take_long(self, call: str, name: str | None, scope: Scope) -> Events:
+        """A tool whose real result somebody will bring."""
+        if call in self.waiting:
+            return []
+        request = InputRequest(
+            id=call, scope=scope, kind="tool", tool_call_id=call, resume={"name": name}
+        )
+        self._add(request)
+        return [request]
+
+    def is_placeholder(self, response: FunctionResponse, actions: wire.Actions) -> bool:
+        """Whether a result only says that somebody is asked first."""
+        asked = {
+            **(actions.requested_tool_confirmations or {}),
+            **(actions.requested_auth_configs or {}),
+        }
+        return response.id in asked
+
+    def returned(self, call: str | None) -> bool:
+        """A call has a result: whether it is only the ticket of one that takes long."""
+        request = self.waiting.get(call or "")
+        if request is not None and request.kind == "tool":
+            return not self._paused
+        for name, asked in list(self.waiting.items()):
+            if asked.tool_call_id == call and call is not None:
+                del self.waiting[name]
+        return False
+
+    def answer(self, responses: Iterable[FunctionResponse]) -> Events:
+        """What a person said."""
+        events: Events = []
+        for response in responses:
+            request = self.waiting.pop(response.id or "", None)
+            if request is not None:
+                events += _answered(request, response)
+        if not events:
+            return []
+        pause = [] if self._is_last else [self._pause()]
+        self._paused = self._is_last = False
+        return [*pause, *events]
+
+    def last_word(self) -> Events:
+        """The agent has said what it had to say."""
+        if self._paused:
+            self.waiting.clear()
+            self._paused = False
+        return [self._pause()] if self.waiting else []
+
+    def note(self, events: Events) -> Events:
+        """`events`; if they say anything, a pause before them is no longer the last word."""
+        if any(event.type not in _SAYS_NOTHING for event in events):
+            self._is_last = isinstance(events[-1], Paused)
+        return events
+
+    def close(self) -> Events:
+        """The source ended while somebody is to answer."""
+        return [] if self._is_last else [self._pause()]
+
+    def _add(self, request: InputRequest) -> None:
+        self.waiting[request.id or ""] = request
+        self._paused = False
+
+    def _pause(self) -> Paused:
+        self._paused = self._is_last = True
+        return Paused(request_ids=tuple(self.waiting))
+
+    ASKS: ClassVar[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
+        "adk_request_confirmation": lambda call, scope: _confirmation(call, scope),
+        "adk_request_credential": lambda call, scope: _credential(call, scope),
+        "adk_request_input": lambda call, scope: _input(call, scope),
+    }
+
+
+def _confirmation(call: FunctionCall, scope: Scope) -> InputRequest:
+    asked = convert(call.args or {}, wire.AskConfirmation)
+    original = asked.original_function_call
+    told = asked.tool_confirmation
+    return InputRequest(
+        id=call.id,
+        scope=scope,
+        kind="approval",
+        tool_call_id=original.id if original is not None else None,
+        prompt=told.hint if told is not None else None,
+        schema=told.payload if told is not None else None,
+        resume={"name": call.name},
+    )
+
+
+def _credential(call: FunctionCall, scope: Scope) -> InputRequest:
+    asked = convert(call.args or {}, wire.AskCredential)
+    return InputRequest(
+        id=call.id,
+        scope=scope,
+        kind="auth",
+        tool_call_id=asked.function_call_id,
+        options=asked.auth_config,
+        resume={"name": call.name},
+    )
+
+
+def _input(call: FunctionCall, scope: Scope) -> InputRequest:
+    asked = convert(call.args or {}, wire.AskInput)
+    return InputRequest(
+        id=call.id,
+        scope=scope,
+        kind="input",
+        prompt=asked.message,
+        schema=asked.response_schema,
+        options=asked.payload,
+        resume={"name": call.name},
+    )
+
+
+def _answered(request: InputRequest, response: FunctionResponse) -> Events:
+    value: JSON = response.response
+    if request.kind == "approval":
+        if isinstance(value, dict) and value.get("confirmed") is True:
+            return [InputResponse(id=request.id, decision="approved", value=value)]
+        return [InputResponse(id=request.id, decision="denied", value=value)]
+    told = InputResponse(id=request.id, decision="answered", value=value)
+    if request.kind != "tool":
+        return [told]
+    return [told, ToolResult(id=request.tool_call_id, scope=request.scope, output=value)]

@@ -1,0 +1,319 @@
+"""One run of an ADK Runner, event by event."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import ValidationError, convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    Custom,
+    Done,
+    Error,
+    Raw,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextEnd,
+    ToolResult,
+)
+from mobox.parsers.adk import wire
+from mobox.parsers.adk.actions import acted
+from mobox.parsers.adk.branches import Branches
+from mobox.parsers.adk.requests import Requests
+from mobox.parsers.adk.speaker import Speaker
+from mobox.parsers.gemini import wire as parts_wire
+from mobox.parsers.gemini.calls import OpenCalls
+from mobox.parsers.gemini.reasons import VENDOR, reason_of
+
+__all__ = ["Run"]
+
+Events = list[StreamEvent]
+Part = dict[str, JSON]
+Scope = tuple[str, ...]
+
+USER: Final = "user"
+MOST_SPEAKERS: Final = 1000
+_NO_ACTIONS: Final = wire.Actions()
+
+
+class Run:
+    """The state of one run."""
+
+    def __init__(self, framework: str, prefix: str = "") -> None:
+        self.speaker: Speaker | None = None
+        """Who spoke last, and in which branch: `speaks_in`."""
+        self.speaks_in: tuple[str | None, str] = (None, "")
+        self.failure: str | None = None
+        """What the run failed with."""
+        self._framework = framework
+        self._prefix = prefix
+        self._started = False
+        self._calls = OpenCalls(prefix)
+        self._tasks: dict[str, str] = {}  # what calls ask for, which may spawn an agent
+        self._speakers: dict[tuple[str | None, str], Speaker] = {}
+        self._branches = Branches()
+        self._requests = Requests()
+        self._finish: str | None = None
+        self._finish_beside: str | None = None  # of those who ran beside each other
+        self._has_answered = False  # as the root
+        self._beside: dict[Scope, str] = {}  # what those said last who ran beside each other
+        self._output: JSON = None
+
+    def read(self, event: wire.Event) -> Events:
+        """What one event means."""
+        parts = event.content.parts or [] if event.content is not None else []
+        if event.author == USER:
+            return self.answer(_responses(parts))
+        start = self._start(event)
+        scope, entered = self._branches.enter(event.branch, self._tasks)
+        speaker = self._speaker(event, scope)
+        events = self._partial(event, speaker, parts, scope)
+        if not event.partial:
+            events = self._whole(event, speaker, parts, scope)
+        return [*start, *entered, *self._requests.note(events)]
+
+    def answer(self, responses: list[parts_wire.FunctionResponse]) -> Events:
+        """What a person said to a request; raises `NotUnderstood` if it is none."""
+        events = self._requests.answer(responses)
+        if not events:
+            raise NotUnderstood
+        for event in events:
+            if isinstance(event, ToolResult):
+                self._calls.end(event.id, None)
+        return events
+
+    def close(self) -> Events:
+        """The source ended: the run waits, or has ended as it said."""
+        if self.failure is not None:
+            return []
+        if self._requests.waiting:
+            return self._requests.close()
+        self._finish = self._finish or self._finish_beside
+        if self._finish is None and self._output is None:
+            return []
+        return [*self._branches.close(), *self._said_beside(), self._done()]
+
+    # An event
+
+    def _start(self, event: wire.Event) -> Events:
+        if self._started:
+            return []
+        self._started = True
+        return [Start(framework=self._framework, agent=event.author, model=event.model_version)]
+
+    def _speaker(self, event: wire.Event, scope: Scope) -> Speaker:
+        who = (event.branch, event.author)
+        if who not in self._speakers:
+            if len(self._speakers) >= MOST_SPEAKERS:
+                raise NotUnderstood
+            self._speakers[who] = Speaker(event.author, scope, self._calls)
+        self.speaker, self.speaks_in = self._speakers[who], who
+        return self.speaker
+
+    def _partial(
+        self, event: wire.Event, speaker: Speaker, parts: list[Part], scope: Scope
+    ) -> Events:
+        if not event.partial:
+            return []
+        self._has_answered = self._has_answered or (not scope and any(map(_is_text, parts)))
+        return speaker.piece(event, parts)
+
+    def _whole(
+        self, event: wire.Event, speaker: Speaker, parts: list[Part], scope: Scope
+    ) -> Events:
+        actions = event.actions or _NO_ACTIONS
+        results = [part for part in parts if "functionResponse" in part]
+        spoken = [part for part in parts if part not in results and not self._asks(part)]
+        events = self._results(results, speaker, actions, scope)
+        if spoken or event.usage_metadata:
+            events += speaker.whole(event, spoken)
+            self._remember(spoken, scope)
+        events += self._requests_in(event, parts, scope)
+        events += acted(actions, scope, event.id or self._prefix)
+        if event.output is not None and not parts:
+            events += self._node(event, scope)
+        events += self._ended(event, speaker, scope)
+        return events + self._last_word(event, parts, results, scope)
+
+    def _remember(self, parts: list[Part], scope: Scope) -> None:
+        for part in parts:
+            call = part.get("functionCall")
+            if isinstance(call, dict):
+                self._note_task(call)
+        words = "".join(str(part["text"]) for part in parts if _is_text(part))
+        if words and self._is_beside(scope):
+            self._beside[scope] = words
+        self._has_answered = self._has_answered or (bool(words) and not scope)
+
+    def _note_task(self, call: dict[str, JSON]) -> None:
+        arguments = call.get("args")
+        task = arguments.get("request") if isinstance(arguments, dict) else None
+        if isinstance(task, str) and isinstance(call.get("id"), str):
+            self._tasks[call["id"]] = task
+
+    def _is_beside(self, scope: Scope) -> bool:
+        """Whether an agent speaks that no call spawned."""
+        return bool(scope) and not any(name in self._calls for name in scope)
+
+    # Results and requests
+
+    def _results(
+        self, parts: list[Part], speaker: Speaker, actions: wire.Actions, scope: Scope
+    ) -> Events:
+        events: Events = []
+        for part in parts:
+            for response in _responses([part]):
+                if self._requests.is_placeholder(response, actions):
+                    events.append(Raw(scope=scope, raw=part, source="somebody is asked first"))
+                    break
+                events += self._branches.returned(response.id)
+                response.will_continue = (
+                    self._requests.returned(response.id) or response.will_continue
+                )
+                events += speaker.content.respond(response)
+                break
+            else:
+                events.append(Raw(scope=scope, raw=part, source="a part"))
+        return events
+
+    def _asks(self, part: Part) -> bool:
+        call = _call(part)
+        return call is not None and self._requests.knows(call)
+
+    def _requests_in(self, event: wire.Event, parts: list[Part], scope: Scope) -> Events:
+        events: Events = []
+        for part in filter(self._asks, parts):
+            call = _call(part)
+            assert call is not None  # it asks
+            try:
+                events += self._requests.ask(call, scope)
+            except ValidationError as error:
+                events.append(Raw(scope=scope, raw=part, source=f"malformed: {error}"))
+        calls = {call.id: call for part in parts if (call := _call(part)) is not None}
+        for name in event.long_running_tool_ids or ():
+            if name in calls and not self._requests.knows(calls[name]):
+                events += self._requests.take_long(name, calls[name].name, scope)
+        return events
+
+    # Workflows
+
+    def _node(self, event: wire.Event, scope: Scope) -> Events:
+        info = event.node_info or wire.NodeInfo()
+        node = (info.path or event.author).rpartition("/")[2].partition("@")[0]
+        name = event.id or f"{self._prefix}{node}"
+        events: Events = [
+            StepStart(id=name, scope=scope, kind="node", name=node),
+            StepEnd(id=name, scope=scope, provider={VENDOR: {"output": event.output}}),
+        ]
+        if any("/" not in path for path in info.output_for or ()):
+            self._output = event.output
+            events.append(Custom(name="output", value=event.output))
+        return events
+
+    # Ends
+
+    def _ended(self, event: wire.Event, speaker: Speaker, scope: Scope) -> Events:
+        code = event.error_code
+        if code is not None and reason_of(code) is None:
+            return self._fail(event, speaker, scope)
+        native = event.finish_reason or code
+        if native is None:
+            return []
+        if not scope:
+            self._finish = native
+        elif self._is_beside(scope):
+            self._finish_beside = native
+        if reason_of(native) == "error":
+            message = event.error_message or f"The model stopped: {native}"
+            return [Error(scope=scope, message=message, code=native)]
+        if event.error_message:
+            return [Status(scope=scope, message=event.error_message, kind="notice")]
+        if code is not None and event.finish_reason is None:
+            message = f"The prompt was blocked: {code}"
+            return [Status(scope=scope, message=message, kind="notice")]
+        return []
+
+    def _fail(self, event: wire.Event, speaker: Speaker, scope: Scope) -> Events:
+        """An error that is an exception; if one call is open, it is the one that raised it."""
+        self.failure = message = event.error_message or event.error_code or "failed"
+        calls, results = self._calls.functions, []
+        if len(calls) == 1:
+            self._calls.end(calls[0], None)
+            results.append(ToolResult(id=calls[0], scope=scope, output=message, status="error"))
+        error = Error(scope=scope, message=message, code=event.error_code)
+        return [*speaker.interrupt(), *results, error]
+
+    def _last_word(
+        self, event: wire.Event, parts: list[Part], results: list[Part], scope: Scope
+    ) -> Events:
+        if scope:
+            return []
+        skips = event.actions is not None and bool(event.actions.skip_summarization)
+        calls = any("functionCall" in part for part in parts)
+        speaks = event.finish_reason is not None and not calls and not results
+        return self._requests.last_word() if skips or speaks or self._is_output(event) else []
+
+    def _is_output(self, event: wire.Event) -> bool:
+        paths = event.node_info.output_for if event.node_info is not None else None
+        return event.output is not None and any("/" not in path for path in paths or ())
+
+    def _said_beside(self) -> Events:
+        """The answer of a run in which nobody spoke as the root."""
+        if self._has_answered:
+            return []
+        said = {"/".join(scope): words for scope, words in self._beside.items()}
+        if not said and self._output is not None:
+            said = {f"{self._prefix}output": _words(self._output)}
+        return [
+            event
+            for name, words in said.items()
+            for event in (Text(id=f"{name}:answer", content=words), TextEnd(id=f"{name}:answer"))
+        ]
+
+    def _done(self) -> Done:
+        if self._finish is None:
+            return Done(reason="stop")
+        reason = reason_of(self._finish) or "stop"
+        if reason == "stop" and self._calls.functions:
+            reason = "tool"
+        return Done(reason=reason, native=self._finish)
+
+
+def _responses(parts: list[Part]) -> list[parts_wire.FunctionResponse]:
+    """The results among parts; one that is broken is none."""
+    found = []
+    for part in parts:
+        try:
+            told = convert(part, parts_wire.Part)
+            files = [convert(each, parts_wire.Part) for each in _attached(told)]
+        except ValidationError:
+            continue
+        if told.function_response is not None and files is not None:
+            found.append(told.function_response)
+    return found
+
+
+def _attached(part: parts_wire.Part) -> list[Part]:
+    return (part.function_response.parts or []) if part.function_response is not None else []
+
+
+def _call(part: Part) -> parts_wire.FunctionCall | None:
+    try:
+        return convert(part, parts_wire.Part).function_call
+    except ValidationError:
+        return None
+
+
+def _is_text(part: Part) -> bool:
+    return bool(part.get("text")) and isinstance(part["text"], str) and not part.get("thought")
+
+
+def _words(output: JSON) -> str:
+    return output if isinstance(output, str) else msgspec.json.encode(output).decode()

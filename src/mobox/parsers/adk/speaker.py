@@ -1,0 +1,143 @@
+"""What one agent says in one branch, turn by turn.
+
+Rule 1: a turn is streamed in partial events, and told once more whole by one that is not partial:
+        only what the whole says beyond the parts is new. Without streaming there is only the whole.
+Rule 2: what was used, and what the answer rests on, counts where the turn is told whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import (
+    JSON,
+    Outcome,
+    Retract,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+from mobox.parsers.adk import wire
+from mobox.parsers.gemini import wire as parts_wire
+from mobox.parsers.gemini.calls import OpenCalls
+from mobox.parsers.gemini.content import Content
+from mobox.parsers.gemini.reasons import used
+
+__all__ = ["Speaker"]
+
+Events = list[StreamEvent]
+Part = dict[str, JSON]
+_BESIDES: Final = frozenset({"thought", "thoughtSignature"})
+"""What a part has besides what it is."""
+
+
+class Speaker:
+    """The turns of one agent in one branch."""
+
+    def __init__(self, name: str, scope: tuple[str, ...], calls: OpenCalls) -> None:
+        self.content = Content(calls, scope)
+        self._name = name
+        self._scope = scope
+        self._calls = calls
+        self._turn: str | None = None
+        self._turns = 0
+        self._streamed: set[str] = set()  # the kinds of parts
+        self._pieces: list[str] = []  # the text, as far as it was streamed
+
+    def piece(self, event: wire.Event, parts: list[Part]) -> Events:
+        """More of a turn that is streamed."""
+        if not parts:
+            return []
+        events = self._begin(event)
+        for part in parts:
+            events += self.content.part(part) if not self._is_told(part) else []
+            self._note(part)
+        return events
+
+    def more(self, block: str, words: str, thought: bool) -> StreamEvent:
+        """More of the block that is open."""
+        if thought:
+            return ThinkingDelta(id=block, scope=self._scope, delta=words)
+        self._pieces.append(words)
+        return TextDelta(id=block, scope=self._scope, delta=words)
+
+    def whole(self, event: wire.Event, parts: list[Part]) -> Events:
+        """A turn, all of it."""
+        events = self._begin(event)
+        new = [part for part in parts if not _says(part) and not self._was_streamed(part)]
+        words = "".join(str(part["text"]) for part in parts if _says(part))
+        if self._streamed:
+            events += self._rest(words)
+        else:
+            new = parts
+        events += self.content.read(new)
+        cited = parts_wire.Candidate(
+            grounding_metadata=event.grounding_metadata, citation_metadata=event.citation_metadata
+        )
+        return events + self.content.cite(cited) + self._end(event)
+
+    def interrupt(self) -> Events:
+        """The turn will not be told whole."""
+        if self._turn is None:
+            return []
+        return [*self.content.leave(), self._leave("interrupted", None)]
+
+    def _begin(self, event: wire.Event) -> Events:
+        if self._turn is not None:
+            return []
+        self._turns += 1
+        self._turn = event.id or f"{self._name}:{self._turns}"
+        self.content.begin(self._turn)
+        self._pieces.clear()
+        self._streamed.clear()
+        step = StepStart(
+            id=self._turn, scope=self._scope, kind="turn", name=self._name, number=self._turns
+        )
+        return [step]
+
+    def _end(self, event: wire.Event) -> Events:
+        ends = self.content.leave()
+        usage = used(event.usage_metadata, self._turn or "", self._scope, event.model_version)
+        return [*ends, *usage, self._leave("ok", event.finish_reason)]
+
+    def _leave(self, status: Outcome, reason: str | None) -> StepEnd:
+        name, self._turn = self._turn, None
+        return StepEnd(id=name, scope=self._scope, status=status, reason=reason)
+
+    # What was streamed already
+
+    def _note(self, part: Part) -> None:
+        self._streamed |= part.keys() - _BESIDES
+        if _says(part):
+            self._pieces.append(str(part["text"]))
+
+    def _was_streamed(self, part: Part) -> bool:
+        return self._is_told(part) if "functionCall" in part else self._has_kind(part)
+
+    def _has_kind(self, part: Part) -> bool:
+        kinds = part.keys() - _BESIDES - {"functionResponse"}
+        return bool(kinds) and kinds <= self._streamed
+
+    def _is_told(self, part: Part) -> bool:
+        """Whether this is a call that was told; while its input comes, there is more to tell."""
+        call = part.get("functionCall")
+        name = call.get("id") if isinstance(call, dict) else None
+        return isinstance(name, str) and name in self._calls and name != self.content.coming
+
+    def _rest(self, words: str) -> Events:
+        """What the whole says beyond the pieces. If it is another text, the pieces are not it."""
+        streamed = "".join(self._pieces)
+        if not words or words == streamed:
+            return []
+        if words.startswith(streamed):
+            return self.content.part({"text": words[len(streamed) :]})
+        blocks = tuple(self.content.texts)
+        again = Retract(scope=self._scope, blocks=blocks, reason="replaced")
+        return [*self.content.leave(), again, *self.content.part({"text": words})]
+
+
+def _says(part: Part) -> bool:
+    """Whether a part is text of the answer."""
+    return isinstance(part.get("text"), str) and not part.get("thought")

@@ -1,0 +1,96 @@
+"""The shapes of ADK's events, as far as the parser reads them, in the API's spelling."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from mobox.events import JSON
+from mobox.parsers.gemini.wire import Camel, Content, FunctionResponse, SpokenContent
+
+
+class NodeInfo(Camel):
+    path: str | None = None
+    output_for: list[str] | None = None
+
+
+class Actions(Camel):
+    skip_summarization: bool | None = None
+    state_delta: dict[str, JSON] | None = None
+    artifact_delta: dict[str, JSON] | None = None
+    transfer_to_agent: str | None = None
+    requested_auth_configs: dict[str, JSON] | None = None
+    requested_tool_confirmations: dict[str, JSON] | None = None
+    compaction: dict[str, JSON] | None = None
+    render_ui_widgets: JSON = None
+
+
+class Event(Camel):
+    author: str
+    id: str | None = None
+    invocation_id: str | None = None
+    branch: str | None = None
+    content: Content | None = None
+    partial: bool | None = None
+    finish_reason: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    model_version: str | None = None
+    usage_metadata: JSON = None
+    grounding_metadata: dict[str, JSON] | None = None
+    citation_metadata: dict[str, JSON] | None = None
+    node_info: NodeInfo | None = None
+    output: JSON = None
+    actions: Actions | None = None
+    long_running_tool_ids: list[str] | None = None
+
+
+class SpokenEvent(Camel):
+    """A piece of what is said, and nothing else: most events of a stream."""
+
+    partial: Literal[True]
+    author: str
+    invocation_id: str
+    content: SpokenContent
+    branch: str | None = None
+    finish_reason: None = None
+    error_code: None = None
+    error_message: None = None
+
+
+# What is asked of a person: the arguments of calls that ADK makes up
+
+
+class OriginalCall(Camel):
+    id: str | None = None
+    name: str | None = None
+
+
+class Confirmation(Camel):
+    hint: str | None = None
+    payload: JSON = None
+
+
+class AskConfirmation(Camel):
+    original_function_call: OriginalCall | None = None
+    tool_confirmation: Confirmation | None = None
+
+
+class AskCredential(Camel):
+    function_call_id: str | None = None
+    auth_config: JSON = None
+
+
+class AskInput(Struct):
+    message: str | None = None
+    payload: JSON = None
+    response_schema: JSON = None
+
+
+class AnswerPart(Camel):
+    function_response: FunctionResponse | None = None
+
+
+class Answer(Camel):
+    parts: list[AnswerPart] | None = None

@@ -1,0 +1,60 @@
+"""The calls of one run that have no result yet, so that results without an id find their call."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+__all__ = ["OpenCalls"]
+
+
+class OpenCalls:
+    """Ids and names, in the order of the calls; shared by all who speak in a run."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._count: Counter[str] = Counter()
+        self._names: dict[str, str] = {}
+        self._server: set[str] = set()
+        self._told: set[str] = set()
+
+    def __contains__(self, call: str | None) -> bool:
+        return call in self._told
+
+    def begin(self, call: str | None, name: str, *, server: bool = False) -> str:
+        """A call; its id, which is counted where it has none."""
+        while call is None or call == "":
+            self._count["call"] += 1
+            counted = f"{self._prefix}call_{self._count['call']}"
+            call = counted if counted not in self._told else None
+        self._names[call] = name
+        self._told.add(call)
+        if server:
+            self._server.add(call)
+        return call
+
+    def end(self, call: str | None, name: str | None, *, last: bool = False) -> str | None:
+        """The call that a result is of: that of the id, else the first open one of the name."""
+        if not call:
+            names = reversed(self._names) if last else iter(self._names)
+            call = next((each for each in names if name in (None, self._names[each])), None)
+        if call is not None:
+            self._names.pop(call, None)
+        return call
+
+    def reopen(self, call: str, name: str) -> None:
+        """A result was only a part of it."""
+        self._names[call] = name
+
+    def name_of(self, call: str) -> str | None:
+        """The tool that an open call is of."""
+        return self._names.get(call)
+
+    @property
+    def functions(self) -> list[str]:
+        """The open calls that somebody else has to run."""
+        return [call for call in self._names if call not in self._server]
+
+    @property
+    def server(self) -> list[str]:
+        """The open calls that the provider was to run."""
+        return [call for call in self._names if call in self._server]

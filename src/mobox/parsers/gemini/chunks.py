@@ -1,0 +1,204 @@
+"""The stream of generate_content: answers, one after the other, in chunks.
+
+Rule 1: an answer is a turn of the loop (STEP), from its first chunk to its finish reason. Where the
+        SDK runs the functions itself, several answers come in one stream.
+Rule 2: every chunk says what was used so far: only the last of an answer is told.
+Rule 3: results of functions that the SDK ran come only in the history that later chunks repeat, and
+        without ids: the last result is that of the last call of its name.
+Rule 4: the finish reason is STOP also where functions are called: while one has no result, the
+        caller is to run it.
+Rule 5: the first candidate is the answer; others are kept as RAW.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw as RawJson
+from msgspec import convert
+
+from mobox import json_text
+from mobox.errors import NotJson
+from mobox.events import (
+    JSON,
+    Done,
+    DoneReason,
+    Error,
+    Outcome,
+    Raw,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    ToolResult,
+)
+from mobox.parsers.gemini import wire
+from mobox.parsers.gemini.calls import OpenCalls
+from mobox.parsers.gemini.content import Content
+from mobox.parsers.gemini.reasons import VENDOR, reason_of, used
+
+__all__ = ["Chunks"]
+
+Events = list[StreamEvent]
+
+
+class Chunks:
+    """The answers of one stream."""
+
+    def __init__(self, framework: str, prefix: str = "") -> None:
+        self.calls = OpenCalls(prefix)
+        self.content = Content(self.calls)
+        self.response: str | None = None
+        """The API's own id of the answer under way."""
+        self.usage: JSON = None
+        """What was said last of the use of this answer, and not told yet; may be undecoded."""
+        self._framework = framework
+        self._prefix = prefix
+        self._started = False
+        self._step: str | None = None
+        self._last_step: str | None = None
+        self._steps = 0
+        self._seen: dict[str, int] = {}
+        self._model: str | None = None
+        self._finish: str | None = None
+        self._blocked = False
+
+    def read(self, chunk: wire.Chunk) -> Events:
+        """What one chunk means."""
+        candidates = [convert(raw, wire.Candidate) for raw in chunk.candidates or ()]
+        if chunk.error is not None:
+            return [*self._start(chunk), _error(chunk.error)]
+        answer = candidates[0] if candidates else wire.Candidate()
+        events = [*self._start(chunk), *self._history(chunk)]
+        if self._begins(answer, chunk):
+            events += self._begin(chunk)
+        self.usage = chunk.usage_metadata or self.usage
+        events += self._answer(answer)
+        others = (chunk.candidates or [])[1:]
+        events += [Raw(raw=other, source="another candidate") for other in others]
+        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
+            events += self._block(chunk.prompt_feedback)
+        return events + (self._tell_usage() if self._step is None else [])
+
+    def close(self) -> Events:
+        """The stream ended: tell what was held back, and how it ended if it said so."""
+        events = [*self.content.leave(), *self._tell_usage()]
+        if self._step is not None:
+            return events
+        return [*events, *self._unanswered(), *self._done()]
+
+    # The answer under way
+
+    def _start(self, chunk: wire.Chunk) -> Events:
+        if self._started:
+            return []
+        self._started = True
+        return [Start(framework=self._framework, model=chunk.model_version)]
+
+    def _begins(self, answer: wire.Candidate, chunk: wire.Chunk) -> bool:
+        if self._step is not None:
+            return chunk.response_id not in (None, self.response)
+        says = answer.content is not None and any(answer.content.parts or ())
+        return self._steps == 0 or (says or answer.finish_reason is not None)
+
+    def _begin(self, chunk: wire.Chunk) -> Events:
+        before = self._leave("interrupted") if self._step is not None else []
+        self._steps += 1
+        self.response, self._model = chunk.response_id, chunk.model_version
+        name = self.response or f"{self._prefix}response_{self._steps}"
+        self._seen[name] = times = self._seen.get(name, 0) + 1
+        self._step = self._last_step = name if times == 1 else f"{name}~{times}"
+        self.content.begin(self._step)
+        self.usage, self._finish, self._blocked = None, None, False
+        return [*before, StepStart(id=self._step, kind="turn", number=self._steps)]
+
+    def _answer(self, answer: wire.Candidate) -> Events:
+        parts = answer.content.parts if answer.content is not None else None
+        events = [*self.content.read(parts), *self.content.cite(answer)]
+        if answer.finish_message:
+            events.append(Status(message=answer.finish_message, kind="notice"))
+        if answer.finish_reason is None:
+            return events
+        self._finish = answer.finish_reason
+        if reason_of(self._finish) == "error":
+            message = answer.finish_message or f"The model stopped: {self._finish}"
+            events.append(Error(message=message, code=self._finish))
+        return events + self._leave("ok", answer)
+
+    def _leave(self, status: Outcome, answer: wire.Candidate | None = None) -> Events:
+        events = [*self.content.leave(), *self._tell_usage()]
+        end = StepEnd(
+            id=self._step,
+            status=status,
+            reason=self._finish,
+            provider=_about(answer) if answer is not None else None,
+        )
+        self._step = None
+        return [*events, end]
+
+    def _block(self, feedback: wire.PromptFeedback) -> Events:
+        self._finish, self._blocked = feedback.block_reason, True
+        why = feedback.block_reason_message or feedback.block_reason
+        notice = Status(message=f"The prompt was blocked: {why}", kind="notice")
+        return [notice, *(self._leave("ok") if self._step is not None else [])]
+
+    def _tell_usage(self) -> Events:
+        usage, self.usage = self.usage, None
+        if isinstance(usage, RawJson):
+            try:
+                usage = json_text.decode(bytes(usage))
+            except NotJson:
+                return []
+        return used(usage, self._last_step or f"{self._prefix}response", (), self._model)
+
+    # Results
+
+    def _history(self, chunk: wire.Chunk) -> Events:
+        """What came of the calls that the SDK ran; they are told in the order of the calls."""
+        if not self.calls.functions or not chunk.automatic_function_calling_history:
+            return []
+        parts = [
+            convert(part, wire.Part)
+            for content in chunk.automatic_function_calling_history
+            for part in content.parts or ()
+        ]
+        results: list[Events] = []
+        for part in reversed(parts):
+            response = part.function_response
+            if response is not None and self._awaits(response):
+                results.append(self.content.respond(response, last=True))
+        return [event for result in reversed(results) for event in result]
+
+    def _awaits(self, response: wire.FunctionResponse) -> bool:
+        functions = self.calls.functions
+        if response.id:
+            return response.id in functions
+        return any(self.calls.name_of(call) == response.name for call in functions)
+
+    def _unanswered(self) -> Events:
+        """The model went on without saying what came of what the provider ran."""
+        return [ToolResult(id=call, status="unknown") for call in self.calls.server]
+
+    def _done(self) -> Events:
+        if self._finish is None:
+            return []
+        reason: DoneReason = reason_of(self._finish) or "stop"
+        if self._blocked:
+            reason = "content_filter"
+        elif reason == "stop" and self.calls.functions:
+            reason = "tool"
+        return [Done(reason=reason, native=self._finish)]
+
+
+def _error(body: wire.ErrorBody) -> Error:
+    code = body.status or (str(body.code) if body.code is not None else None)
+    return Error(message=body.message or code or "The API answered with an error.", code=code)
+
+
+def _about(answer: wire.Candidate) -> dict[str, JSON] | None:
+    """What the API says of an answer that no event has a field for."""
+    grounding = dict(answer.grounding_metadata or {})
+    for told in ("groundingChunks", "groundingSupports"):
+        grounding.pop(told, None)
+    about = {"safetyRatings": answer.safety_ratings, "groundingMetadata": grounding}
+    kept = {name: value for name, value in about.items() if value}
+    return {VENDOR: kept} if kept else None

@@ -1,0 +1,362 @@
+"""Parts: what Gemini's messages are made of. They have no ids, no starts and no ends.
+
+Rule 1: a block is what parts of one kind say one after the other; its id is `<message>:<number>`.
+Rule 2: a signature belongs to the block or the call that it came with, and is kept in `provider`.
+Rule 3: a call that the caller is to run is a function; code and server tools run at the provider.
+Rule 4: a part of no known kind is kept as RAW, and says nothing about the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final
+
+from msgspec import ValidationError, convert, to_builtins
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    File,
+    Outcome,
+    Raw,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolKind,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.parsers.gemini import wire
+from mobox.parsers.gemini.calls import OpenCalls
+from mobox.parsers.gemini.grounding import cited, fetched, grounded
+from mobox.parsers.gemini.partial_arguments import PartialArguments
+from mobox.parsers.gemini.reasons import VENDOR
+
+__all__ = ["Content"]
+
+Events = list[StreamEvent]
+Provider = dict[str, JSON] | None
+
+CODE: Final = "code_execution"
+_SERVER_KINDS: Final[dict[str, ToolKind]] = {
+    "GOOGLE_SEARCH_WEB": "search",
+    "GOOGLE_SEARCH_IMAGE": "search",
+    "GOOGLE_MAPS": "search",
+    "URL_CONTEXT": "search",
+    "FILE_SEARCH": "search",
+    "CODE_EXECUTION": "code",
+    "MCP_SERVER": "mcp",
+}
+_KINDS: Final[dict[str, ToolKind]] = {"transfer_to_agent": "handoff"}
+_STANDARD_BASE64: Final = str.maketrans("-_", "+/")  # Python's objects are dumped in the other
+
+
+class _Block:
+    """A block that is open."""
+
+    def __init__(self, name: str, thought: bool) -> None:
+        self.name = name
+        self.thought = thought
+        self.signatures: list[str] = []
+
+
+class Content:
+    """The messages of one speaker, one after the other."""
+
+    def __init__(self, calls: OpenCalls, scope: tuple[str, ...] = ()) -> None:
+        self.block: _Block | None = None
+        """The block that is open."""
+        self.text: str | None = None
+        """The last block of text, to which citations belong."""
+        self.texts: list[str] = []
+        """The ids of this message's blocks of text, in order."""
+        self._calls = calls
+        self._scope = scope
+        self._message = "message"
+        self._blocks = 0
+        self._coming: tuple[str, PartialArguments] | None = None  # a call whose input still comes
+        self._cited: set[str] = set()
+
+    @property
+    def coming(self) -> str | None:
+        """The call whose input still comes."""
+        return self._coming[0] if self._coming is not None else None
+
+    def begin(self, message: str) -> None:
+        """Another message begins; the one before was left."""
+        self._message, self._blocks, self.texts, self.text = message, 0, [], None
+        self._cited.clear()
+
+    def read(self, parts: list[dict[str, JSON]] | None) -> Events:
+        """What the parts of a message mean."""
+        return [event for part in parts or () for event in self.part(part)]
+
+    def part(self, raw: dict[str, JSON]) -> Events:
+        """What one part means."""
+        try:
+            part = convert(raw, wire.Part)
+            for field, reader in self.PARTS.items():
+                if (value := getattr(part, field)) is not None:
+                    return reader(self, value, part)
+        except (NotUnderstood, ValidationError):
+            return [Raw(scope=self._scope, raw=raw, source="a part")]
+        if part.thought_signature:
+            return self._sign(part.thought_signature)
+        return [Raw(scope=self._scope, raw=raw, source="a part")]
+
+    def cite(self, candidate: wire.Candidate) -> Events:
+        """What the message rests on; a stream may say the same again in every chunk."""
+        told: Events = []
+        for metadata, events in self._sources(candidate):
+            try:
+                told += [event for event in events if self._is_new(event)]
+            except ValidationError as error:
+                told.append(Raw(scope=self._scope, raw=metadata, source=f"malformed: {error}"))
+        return told
+
+    def leave(self) -> Events:
+        """The message ends, and with it what it has open."""
+        return [*self._end_block(), *self._end_input()]
+
+    # What is said
+
+    def _say(self, words: str, part: wire.Part) -> Events:
+        if not words:
+            return self._sign(part.thought_signature) if part.thought_signature else []
+        thought = bool(part.thought)
+        events: Events = []
+        if self.block is not None and self.block.thought is thought:
+            tells: Any = ThinkingDelta if thought else TextDelta
+            events.append(tells(id=self.block.name, scope=self._scope, delta=words))
+        else:
+            events += [*self.leave(), self._open(words, thought)]
+        return events + (self._sign(part.thought_signature) if part.thought_signature else [])
+
+    def _open(self, words: str, thought: bool) -> StreamEvent:
+        self._blocks += 1
+        name = f"{self._message}:{self._blocks}"
+        self.block = _Block(name, thought)
+        if thought:
+            return Thinking(id=name, scope=self._scope, content=words)
+        self.text = name
+        self.texts.append(name)
+        return Text(id=name, scope=self._scope, content=words)
+
+    def _sign(self, signature: str) -> Events:
+        """A signature with no words belongs to what was said last."""
+        if self.block is None:  # of a call, which has its own
+            return [Raw(scope=self._scope, raw={"thoughtSignature": signature}, source="a part")]
+        self.block.signatures.append(signature)
+        return []
+
+    def _end_block(self) -> Events:
+        block, self.block = self.block, None
+        if block is None:
+            return []
+        provider = _signed(*block.signatures)
+        if block.thought:
+            return [ThinkingEnd(id=block.name, scope=self._scope, provider=provider)]
+        return [TextEnd(id=block.name, scope=self._scope, provider=provider)]
+
+    # Functions
+
+    def _call(self, call: wire.FunctionCall, part: wire.Part) -> Events:
+        if self._goes_on(call):
+            return self._more_input(call)
+        if call.name is None:
+            if call.args is not None or call.partial_args:
+                raise NotUnderstood
+            return self.leave()  # the end of a call that has ended
+        events = self.leave()
+        events.append(self._start(call.id, call.name, part))
+        name = events[-1].id or ""
+        if call.will_continue or call.partial_args:
+            self._coming = (name, PartialArguments(call.args))
+            return events + self._more_input(call)
+        arguments = {} if call.args is None else call.args
+        return [*events, ToolUseEnd(id=name, scope=self._scope, input=arguments)]
+
+    def _start(self, call: str | None, name: str, part: wire.Part, **more: Any) -> ToolUseStart:
+        name_of_call = self._calls.begin(call, name, server=bool(more.get("server")))
+        kind = more.pop("kind", _KINDS.get(name, "function"))
+        return ToolUseStart(
+            id=name_of_call,
+            scope=self._scope,
+            name=name,
+            kind=kind,
+            provider=_signed(part.thought_signature),
+            **more,
+        )
+
+    def _goes_on(self, call: wire.FunctionCall) -> bool:
+        if self._coming is None:
+            return False
+        return call.id == self._coming[0] or (call.id is None and call.name is None)
+
+    def _more_input(self, call: wire.FunctionCall) -> Events:
+        assert self._coming is not None  # whoever calls this has seen to it
+        name, arguments = self._coming
+        text = ""
+        more: Events = []
+        for patch in call.partial_args or ():
+            try:
+                text += arguments.add(patch)
+            except NotUnderstood:
+                more.append(Raw(scope=self._scope, raw=to_builtins(patch), source="a part"))
+        told: Events = [ToolUseDelta(id=name, scope=self._scope, delta=text)] if text else []
+        return told + more if call.will_continue else told + more + self._end_input()
+
+    def _end_input(self) -> Events:
+        if self._coming is None:
+            return []
+        (name, arguments), self._coming = self._coming, None
+        text = arguments.end()
+        end = ToolUseEnd(id=name, scope=self._scope, input=arguments.value)
+        return [ToolUseDelta(id=name, scope=self._scope, delta=text), end] if text else [end]
+
+    def respond(self, response: wire.FunctionResponse, *, last: bool = False) -> Events:
+        """A function's result; the call is found by its name where the result has no id."""
+        attached = [(raw, convert(raw, wire.Part)) for raw in response.parts or ()]
+        name = self._calls.end(response.id, response.name, last=last)
+        if name is None:
+            raise NotUnderstood
+        partial = bool(response.will_continue)
+        if partial:
+            self._calls.reopen(name, response.name or "")
+        result = ToolResult(
+            id=name,
+            scope=self._scope,
+            output=response.response,
+            status=_status_of(response.response),
+            partial=partial,
+        )
+        files = [self._attached(raw, part, name) for raw, part in attached]
+        return [*self._end_input(), result, *files]
+
+    def _response(self, response: wire.FunctionResponse, _part: wire.Part) -> Events:
+        return self.respond(response)
+
+    def _attached(self, raw: dict[str, JSON], part: wire.Part, call: str) -> StreamEvent:
+        if part.inline_data is not None:
+            return self._blob(part.inline_data, call)
+        if part.file_data is not None:
+            return self._link(part.file_data, call)
+        return Raw(scope=self._scope, raw=raw, source="a part")
+
+    # What runs at the provider
+
+    def _code(self, code: wire.ExecutableCode, part: wire.Part) -> Events:
+        events = self.leave()
+        start = self._start(code.id, CODE, part, kind="code", server=True)
+        arguments = {"language": code.language, "code": code.code}
+        return [*events, start, ToolUseEnd(id=start.id, scope=self._scope, input=arguments)]
+
+    def _code_result(self, result: wire.CodeExecutionResult, part: wire.Part) -> Events:
+        output = {"outcome": result.outcome, "output": result.output}
+        ok = result.outcome in (None, "OUTCOME_OK", "OUTCOME_UNSPECIFIED")
+        return self._served(result.id, CODE, output, "ok" if ok else "error", part)
+
+    def _server_call(self, call: wire.ToolCall, part: wire.Part) -> Events:
+        events, tool = self.leave(), call.tool_type or "TOOL"
+        kind = _SERVER_KINDS.get(tool, "custom")
+        start = self._start(call.id, f"server:{tool}", part, kind=kind, server=True)
+        arguments = {} if call.args is None else call.args
+        return [*events, start, ToolUseEnd(id=start.id, scope=self._scope, input=arguments)]
+
+    def _server_result(self, response: wire.ToolResponse, part: wire.Part) -> Events:
+        output = {} if response.response is None else response.response
+        tool = f"server:{response.tool_type or 'TOOL'}"
+        return self._served(response.id, tool, output, _status_of(output), part)
+
+    def _served(
+        self, call: str | None, tool: str, output: JSON, status: Outcome, part: wire.Part
+    ) -> Events:
+        name = self._calls.end(call, tool)
+        if name is None:
+            raise NotUnderstood
+        signature = _signed(part.thought_signature)
+        result = ToolResult(
+            id=name, scope=self._scope, output=output, status=status, provider=signature
+        )
+        return [*self.leave(), result]
+
+    # Files
+
+    def _inline(self, blob: wire.Blob, part: wire.Part) -> Events:
+        return [*self.leave(), self._blob(blob, self._next_name(), part)]
+
+    def _file(self, file: wire.FileData, part: wire.Part) -> Events:
+        return [*self.leave(), self._link(file, self._next_name(), part)]
+
+    def _next_name(self) -> str:
+        self._blocks += 1
+        return f"{self._message}:{self._blocks}"
+
+    def _blob(self, blob: wire.Blob, name: str, part: wire.Part | None = None) -> File:
+        return File(
+            id=name,
+            scope=self._scope,
+            media_type=blob.mime_type,
+            base64=blob.data.translate(_STANDARD_BASE64),
+            name=blob.display_name,
+            provider=_signed(part.thought_signature if part is not None else None),
+        )
+
+    def _link(self, file: wire.FileData, name: str, part: wire.Part | None = None) -> File:
+        return File(
+            id=name,
+            scope=self._scope,
+            media_type=file.mime_type or "application/octet-stream",
+            url=file.file_uri,
+            name=file.display_name,
+            provider=_signed(part.thought_signature if part is not None else None),
+        )
+
+    # Sources
+
+    def _sources(self, candidate: wire.Candidate) -> Iterator[tuple[JSON, Iterator[StreamEvent]]]:
+        if told := candidate.grounding_metadata:
+            yield told, grounded(told, self.text, self._scope)
+        if told := candidate.citation_metadata:
+            yield told, cited(told, self.text, self._scope)
+        if told := candidate.url_context_metadata:
+            yield told, fetched(told, self._scope)
+
+    def _is_new(self, event: StreamEvent) -> bool:
+        told = repr(event)
+        if told in self._cited:
+            return False
+        self._cited.add(told)
+        return True
+
+    PARTS: ClassVar[dict[str, Callable[[Content, Any, wire.Part], Events]]] = {
+        "text": _say,
+        "function_call": _call,
+        "function_response": _response,
+        "executable_code": _code,
+        "code_execution_result": _code_result,
+        "tool_call": _server_call,
+        "tool_response": _server_result,
+        "inline_data": _inline,
+        "file_data": _file,
+    }
+
+
+def _signed(*signatures: str | None) -> Provider:
+    """What goes back with a message: the last signature, and all, if there were more."""
+    told = [signature for signature in signatures if signature]
+    if not told:
+        return None
+    more = {"thoughtSignatures": told} if len(told) > 1 else {}
+    return {VENDOR: {"thoughtSignature": told[-1], **more}}
+
+
+def _status_of(response: JSON) -> Outcome:
+    """By convention a function that failed answers with `error`."""
+    return "error" if isinstance(response, dict) and response.get("error") else "ok"

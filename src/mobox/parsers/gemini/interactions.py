@@ -1,0 +1,340 @@
+"""The Interactions API: an interaction of steps, each with a start, deltas and a stop.
+
+Rule 1: a step that speaks is a block, `<interaction>:<index>`, told when it says its first word.
+Rule 2: a step that calls a tool is keyed by the call's id; what it came to is a step of its own.
+Rule 3: an interaction that requires action hands its calls over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from msgspec import Struct, convert
+
+from mobox import json_text
+from mobox.errors import NotJson, NotUnderstood
+from mobox.events import (
+    JSON,
+    Done,
+    DoneReason,
+    Error,
+    File,
+    Source,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolKind,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.parsers.gemini import interactions_wire as wire
+from mobox.parsers.gemini.reasons import VENDOR
+
+__all__ = ["Interactions"]
+
+Events = list[StreamEvent]
+Reader = Callable[["Interactions", Any], Events]
+
+_ENDS: Final[dict[str, DoneReason]] = {
+    "completed": "stop",
+    "requires_action": "tool",
+    "incomplete": "length",
+    "budget_exceeded": "length",
+    "failed": "error",
+    "cancelled": "cancelled",
+}
+_KINDS: Final[dict[str, ToolKind]] = {
+    "code_execution": "code",
+    "google_search": "search",
+    "google_maps": "search",
+    "url_context": "search",
+    "file_search": "search",
+    "retrieval": "search",
+    "mcp_server_tool": "mcp",
+}
+_MEDIA: Final = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
+_SPEECH: Final = {"thought": True, "model_output": False}
+
+
+class _Step:
+    """A step that has not stopped."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.is_open = False  # as a block
+        self.pieces: list[str] = []  # of a call's arguments
+        self.arguments: JSON = None
+        self.outcome: wire.Outcome | None = None
+        self.signatures: list[str] = []
+
+    @property
+    def provider(self) -> dict[str, JSON] | None:
+        """What has to go back with it."""
+        told = {"signature": self.signatures[-1]} if self.signatures else None
+        return {VENDOR: told} if told else None
+
+
+class Interactions:
+    """The events of one interaction, or of several that come one after the other."""
+
+    def __init__(self, framework: str, prefix: str = "") -> None:
+        self._framework = framework
+        self._prefix = prefix
+        self._name = f"{prefix}interaction"
+        self._begun = False  # an interaction is under way
+        self._count = 0
+        self._steps: dict[int, _Step] = {}
+        self._calls: set[str] = set()
+        self._status: str | None = None
+        self._ended = False
+
+    def knows(self, raw: dict[str, JSON]) -> bool:
+        """Whether this is an event of an interaction."""
+        kind = raw.get("event_type")
+        return isinstance(kind, str) and kind in self.EVENTS
+
+    def read(self, raw: dict[str, JSON]) -> Events:
+        """What one event means."""
+        shape, reader = self.EVENTS[raw["event_type"]]
+        return reader(self, convert(raw, shape))
+
+    def close(self) -> Events:
+        """The stream ended; how, if it said so."""
+        if not self._ended or self._status is None:
+            return []
+        return [Done(reason=_ENDS.get(self._status, "stop"), native=self._status)]
+
+    # The interaction
+
+    def _created(self, event: wire.InteractionEvent) -> Events:
+        told = event.interaction
+        self._count += 1
+        self._name = told.id or f"{self._prefix}interaction_{self._count}"
+        self._status, self._begun, self._ended = told.status, True, False
+        self._steps.clear()
+        start = Start(framework=self._framework, model=told.model, agent=told.agent)
+        return [start, StepStart(id=self._name, kind="turn", number=self._count)]
+
+    def _updated(self, update: wire.StatusUpdate) -> Events:
+        self._status = update.status or self._status
+        return [Status(message=update.status, kind="progress")] if update.status else []
+
+    def _completed(self, event: wire.InteractionEvent) -> Events:
+        told = event.interaction
+        self._status, self._ended, self._begun = told.status or self._status, True, False
+        events = [*self._stop_all(), *self._used(told)]
+        if self._status == "failed":
+            events.append(Error(message="The interaction failed.", code="failed"))
+        return [*events, StepEnd(id=self._name, reason=self._status)]
+
+    def _used(self, told: wire.Interaction) -> Events:
+        usage = told.usage
+        if usage is None:
+            return []
+        return [
+            Usage(
+                id=self._name,
+                input=(usage.total_input_tokens or 0) + (usage.total_tool_use_tokens or 0),
+                output=(usage.total_output_tokens or 0) + (usage.total_thought_tokens or 0),
+                cache_read=usage.total_cached_tokens,
+                reasoning=usage.total_thought_tokens,
+                total=usage.total_tokens,
+                model=told.model,
+                service_tier=told.service_tier,
+            )
+        ]
+
+    def _failed(self, event: wire.ErrorEvent) -> Events:
+        told = event.error or wire.Failure()
+        code = str(told.code) if told.code is not None else None
+        return [Error(message=told.message or code or "The interaction failed.", code=code)]
+
+    # Steps
+
+    def _step_start(self, event: wire.StepStart) -> Events:
+        kind = convert(event.step, wire.Kind).type
+        step = _Step(kind, f"{self._name}:{event.index}")
+        if kind in _SPEECH:
+            begun: Events = []
+        elif kind.endswith("_call"):
+            begun = self._begin_call(step, convert(event.step, wire.Call))
+        elif kind.endswith("_result"):
+            begun = self._hear(step, convert(event.step, wire.Outcome))
+        else:
+            raise NotUnderstood
+        self._steps[event.index] = step
+        return begun
+
+    def _begin_call(self, step: _Step, call: wire.Call) -> Events:
+        tool = step.kind.removesuffix("_call")
+        step.name = call.id or step.name
+        step.arguments = call.arguments
+        step.signatures += [call.signature] if call.signature else []
+        self._calls.add(step.name)
+        return [
+            ToolUseStart(
+                id=step.name,
+                name=call.name or tool,
+                kind=_KINDS.get(tool, "function"),
+                server=tool != "function",
+                provider=step.provider,
+            )
+        ]
+
+    def _hear(self, step: _Step, outcome: wire.Outcome) -> Events:
+        before = step.outcome or wire.Outcome()
+        step.outcome = wire.Outcome(
+            call_id=outcome.call_id or before.call_id,
+            result=before.result if outcome.result is None else outcome.result,
+            is_error=outcome.is_error or before.is_error,
+            signature=outcome.signature or before.signature,
+        )
+        return []
+
+    def _step_delta(self, event: wire.StepDelta) -> Events:
+        step, kind = self._steps.get(event.index), convert(event.delta, wire.Kind).type
+        if step is None:
+            raise NotUnderstood
+        if kind in self.DELTAS:
+            shape, reader = self.DELTAS[kind]
+            return reader(self, step, convert(event.delta, shape))
+        if kind.endswith("_call"):
+            step.arguments = convert(event.delta, wire.ArgumentsDelta).arguments
+            return []
+        if kind.endswith("_result"):
+            return self._hear(step, convert(event.delta, wire.Outcome))
+        raise NotUnderstood
+
+    def _say(self, step: _Step, words: str) -> Events:
+        thinks = _SPEECH.get(step.kind, False)
+        if not words:
+            return []
+        if step.is_open:
+            tells: Any = ThinkingDelta if thinks else TextDelta
+            return [tells(id=step.name, delta=words)]
+        step.is_open = True
+        if thinks:
+            return [Thinking(id=step.name, content=words, source="summary")]
+        return [Text(id=step.name, content=words)]
+
+    def _text(self, step: _Step, delta: wire.TextDelta) -> Events:
+        return self._say(step, delta.text)
+
+    def _summary(self, step: _Step, delta: wire.SummaryDelta) -> Events:
+        content = delta.content
+        if content is None or content.text is None:
+            raise NotUnderstood
+        return self._say(step, content.text)
+
+    def _signature(self, step: _Step, delta: wire.SignatureDelta) -> Events:
+        step.signatures.append(delta.signature)
+        return []
+
+    def _arguments(self, step: _Step, delta: wire.ArgumentsDelta) -> Events:
+        if not isinstance(delta.arguments, str) or not delta.arguments:
+            return []
+        step.pieces.append(delta.arguments)
+        return [ToolUseDelta(id=step.name, delta=delta.arguments)]
+
+    def _annotations(self, step: _Step, delta: wire.AnnotationsDelta) -> Events:
+        return [
+            Source(
+                id=step.name,
+                url=each.url,
+                document=each.document_uri or each.source,
+                file=each.file_name,
+                title=each.title,
+                location={"startIndex": each.start_index, "endIndex": each.end_index},
+            )
+            for each in delta.annotations
+        ]
+
+    def _media(self, step: _Step, delta: wire.MediaDelta, kind: str) -> Events:
+        media_type = delta.mime_type or _MEDIA.get(kind, "application/octet-stream")
+        return [File(id=step.name, media_type=media_type, base64=delta.data, url=delta.uri)]
+
+    def _step_stop(self, event: wire.StepStop) -> Events:
+        step = self._steps.pop(event.index, None)
+        if step is None:
+            raise NotUnderstood
+        return self._stop(step)
+
+    def _stop_all(self) -> Events:
+        steps = list(self._steps.values())
+        self._steps.clear()
+        return [event for step in steps for event in self._stop(step)]
+
+    def _stop(self, step: _Step) -> Events:
+        if step.kind == "thought":
+            hidden = [] if step.is_open else [Thinking(id=step.name, redacted=True)]
+            if hidden and not step.signatures:
+                return []
+            return [*hidden, ThinkingEnd(id=step.name, provider=step.provider)]
+        if step.kind == "model_output":
+            return [TextEnd(id=step.name, provider=step.provider)] if step.is_open else []
+        return self._end_call(step) if step.outcome is None else self._end_result(step.outcome)
+
+    def _end_call(self, step: _Step) -> Events:
+        text = "".join(step.pieces)
+        if not text:
+            value = {} if step.arguments is None else step.arguments
+            return [ToolUseEnd(id=step.name, input=value)]
+        try:
+            return [ToolUseEnd(id=step.name, input=json_text.decode(text.encode()))]
+        except NotJson:
+            return [ToolUseEnd(id=step.name, invalid=text)]
+
+    def _end_result(self, outcome: wire.Outcome) -> Events:
+        result = ToolResult(
+            id=outcome.call_id,
+            output=outcome.result,
+            status="error" if outcome.is_error else "ok",
+            provider={VENDOR: {"signature": outcome.signature}} if outcome.signature else None,
+        )
+        return [result, *_found(outcome)]
+
+    EVENTS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
+        "interaction.created": (wire.InteractionEvent, _created),
+        "interaction.status_update": (wire.StatusUpdate, _updated),
+        "interaction.completed": (wire.InteractionEvent, _completed),
+        "step.start": (wire.StepStart, _step_start),
+        "step.delta": (wire.StepDelta, _step_delta),
+        "step.stop": (wire.StepStop, _step_stop),
+        "error": (wire.ErrorEvent, _failed),
+    }
+    DELTAS: ClassVar[dict[str, tuple[type[Struct], Callable[..., Events]]]] = {
+        "text": (wire.TextDelta, _text),
+        "thought_summary": (wire.SummaryDelta, _summary),
+        "thought_signature": (wire.SignatureDelta, _signature),
+        "arguments_delta": (wire.ArgumentsDelta, _arguments),
+        "text_annotation_delta": (wire.AnnotationsDelta, _annotations),
+        "image": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "image")),
+        "audio": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "audio")),
+        "video": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "video")),
+        "document": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "")),
+    }
+
+
+def _found(outcome: wire.Outcome) -> Events:
+    """The pages that a result names."""
+    results = outcome.result if isinstance(outcome.result, list) else [outcome.result]
+    pages = [each for each in results if isinstance(each, dict)]
+    found = [(page.get("url"), page.get("title")) for page in pages]
+    return [
+        Source(id=outcome.call_id, url=url, title=title if isinstance(title, str) else None)
+        for url, title in found
+        if isinstance(url, str)
+    ]

@@ -1,0 +1,128 @@
+"""The shapes of the Interactions API's events, as far as the parser reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from mobox.events import JSON
+from mobox.parsers.gemini.wire import Count
+
+Index = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class Usage(Struct):
+    total_input_tokens: Count | None = None
+    total_output_tokens: Count | None = None
+    total_thought_tokens: Count | None = None
+    total_tool_use_tokens: Count | None = None
+    total_cached_tokens: Count | None = None
+    total_tokens: Count | None = None
+
+
+class Interaction(Struct):
+    id: str | None = None
+    status: str | None = None
+    model: str | None = None
+    agent: str | None = None
+    service_tier: str | None = None
+    usage: Usage | None = None
+
+
+class InteractionEvent(Struct):
+    interaction: Interaction
+
+
+class StatusUpdate(Struct):
+    status: str | None = None
+
+
+class StepStart(Struct):
+    index: Index
+    step: dict[str, JSON]
+
+
+class StepDelta(Struct):
+    index: Index
+    delta: dict[str, JSON]
+
+
+class StepStop(Struct):
+    index: Index
+
+
+class Failure(Struct):
+    message: str | None = None
+    code: JSON = None
+
+
+class ErrorEvent(Struct):
+    error: Failure | None = None
+
+
+class Kind(Struct):
+    """What a step or a delta is."""
+
+    type: str
+
+
+class Call(Struct):
+    """A step that calls a tool."""
+
+    id: str | None = None
+    name: str | None = None
+    server_name: str | None = None
+    arguments: JSON = None
+    signature: str | None = None
+
+
+class Outcome(Struct):
+    """A step, or a delta, that tells what came of a call."""
+
+    call_id: str | None = None
+    result: JSON = None
+    is_error: bool | None = None
+    signature: str | None = None
+
+
+class TextDelta(Struct):
+    text: str
+
+
+class Content(Struct):
+    type: str | None = None
+    text: str | None = None
+
+
+class SummaryDelta(Struct):
+    content: Content | None = None
+
+
+class SignatureDelta(Struct):
+    signature: str
+
+
+class ArgumentsDelta(Struct):
+    arguments: JSON = None
+
+
+class MediaDelta(Struct):
+    mime_type: str | None = None
+    data: str | None = None
+    uri: str | None = None
+
+
+class Annotation(Struct):
+    kind: str | None = field(default=None, name="type")
+    url: str | None = None
+    title: str | None = None
+    document_uri: str | None = None
+    file_name: str | None = None
+    source: str | None = None
+    start_index: int | None = None
+    end_index: int | None = None
+
+
+class AnnotationsDelta(Struct):
+    annotations: list[Annotation] = []

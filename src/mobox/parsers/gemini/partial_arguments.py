@@ -1,0 +1,171 @@
+"""Arguments that come as patches of a value, written down as the JSON text that they grow into.
+
+A patch names a place (`$.recipe.steps[0]`) and a value; a string may come in pieces. While patches
+come in the order in which JSON is written, each adds to the text. One that goes back would have to
+change what was written: from then on only the value is kept, and the text is no longer told.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+
+from mobox.errors import NotUnderstood
+from mobox.events import JSON
+from mobox.json_text import MAX_DEPTH
+from mobox.parsers.gemini.wire import PartialArg
+
+__all__ = ["PartialArguments"]
+
+Path = tuple[str | int, ...]
+
+_STEP: Final = re.compile(
+    r"""\.([^.\[\]]+) | \[(\d{1,6})\] | \[ (?: '([^']*)' | "([^"]*)" ) \]""", re.VERBOSE
+)
+
+
+class _Frame:
+    """A container that the text has begun and not ended."""
+
+    def __init__(self, key: str | int, is_list: bool) -> None:
+        self.key = key
+        self.closing = "]" if is_list else "}"
+        self._is_list = is_list
+        self._told: set[str | int] = set()
+
+    def can_hold(self, key: str | int) -> bool:
+        """Whether `key` is what may be written next."""
+        if self._is_list:
+            return key == len(self._told) and isinstance(key, int)
+        return isinstance(key, str) and key not in self._told
+
+    def enter(self, key: str | int) -> str:
+        """What stands before the value of `key`."""
+        comma = "," if self._told else ""
+        self._told.add(key)
+        return comma if isinstance(key, int) else f"{comma}{_json(key)}:"
+
+
+class PartialArguments:
+    """The arguments of one call."""
+
+    def __init__(self, value: JSON = None) -> None:
+        self._value: dict[str, JSON] = value if isinstance(value, dict) else {}
+        self._frames: list[_Frame] = []
+        self._string: tuple[Path, list[str]] | None = None  # one that is still coming
+        self._in_order = not self._value
+
+    @property
+    def value(self) -> JSON:
+        """The arguments as far as they have come."""
+        self._end_string()
+        return self._value
+
+    def add(self, patch: PartialArg) -> str:
+        """The text that `patch` adds; raises `NotUnderstood` for a place that cannot be."""
+        path = _path(patch.json_path)
+        if self._string is not None and self._string[0] == path and patch.string_value is not None:
+            return self._more(patch.string_value, bool(patch.will_continue))
+        closing = '"' if self._string is not None else ""
+        self._end_string()
+        self._put(path, _value(patch))
+        text = closing + self._reach(path) if self._in_order else ""
+        if patch.string_value is not None and patch.will_continue:
+            self._string = (path, [patch.string_value])
+            return text + _json(patch.string_value)[:-1] if self._in_order else ""
+        return text + _json(_value(patch)) if self._in_order else ""
+
+    def end(self) -> str:
+        """The text that is missing at the end."""
+        if not self._in_order:
+            return ""
+        closing = '"' if self._string is not None else ""
+        self._end_string()
+        ends = "".join(frame.closing for frame in reversed(self._frames))
+        return closing + (ends if self._frames else "{}")
+
+    def _more(self, piece: str, goes_on: bool) -> str:
+        assert self._string is not None  # only called for one
+        self._string[1].append(piece)
+        if not goes_on:
+            self._end_string()
+        return _json(piece)[1:-1] + ("" if goes_on else '"') if self._in_order else ""
+
+    def _end_string(self) -> None:
+        if self._string is not None:
+            path, pieces = self._string
+            self._string = None
+            self._put(path, "".join(pieces))
+
+    def _put(self, path: Path, value: JSON) -> None:
+        place: Any = self._value
+        for key, following in pairwise(path):
+            place = _step_into(place, key, [] if isinstance(following, int) else {})
+        _step_into(place, path[-1], value, replace=True)
+
+    def _reach(self, path: Path) -> str:
+        """The text between what was written last and the value at `path`."""
+        text = ""
+        if not self._frames:
+            text, self._frames = "{", [_Frame("", is_list=False)]
+        shared = 1
+        while shared < min(len(path), len(self._frames)) and (
+            self._frames[shared].key == path[shared - 1]
+        ):
+            shared += 1
+        while len(self._frames) > shared:
+            text += self._frames.pop().closing
+        for key, following in pairwise(path[shared - 1 :]):
+            text += self._enter(key) + ("[" if isinstance(following, int) else "{")
+            self._frames.append(_Frame(key, isinstance(following, int)))
+        return text + self._enter(path[-1])
+
+    def _enter(self, key: str | int) -> str:
+        frame = self._frames[-1]
+        self._in_order = self._in_order and frame.can_hold(key)
+        return frame.enter(key)
+
+
+def _path(text: str) -> Path:
+    if not text.startswith("$"):
+        raise NotUnderstood
+    steps: list[str | int] = []
+    end = 1
+    for found in _STEP.finditer(text):
+        if found.start() != end:
+            raise NotUnderstood
+        end = found.end()
+        name, index, single, double = found.groups()
+        words = next((w for w in (name, single, double) if w is not None), "")
+        steps.append(int(index) if index is not None else words)
+    if end != len(text) or not steps or len(steps) > MAX_DEPTH // 2 or isinstance(steps[0], int):
+        raise NotUnderstood
+    return tuple(steps)
+
+
+def _step_into(place: Any, key: str | int, value: JSON, replace: bool = False) -> Any:
+    """What is at `key`; `value`, where there is nothing yet or it is to be replaced."""
+    if isinstance(place, list) and isinstance(key, int) and key <= len(place):
+        if key == len(place):
+            place.append(value)
+        elif replace:
+            place[key] = value
+        return place[key]
+    if isinstance(place, dict) and isinstance(key, str):
+        if replace:
+            place[key] = value
+        return place.setdefault(key, value)
+    raise NotUnderstood
+
+
+def _value(patch: PartialArg) -> JSON:
+    """The value of a patch; one that names none is null."""
+    values = (patch.string_value, patch.number_value, patch.bool_value)
+    return next((value for value in values if value is not None), None)
+
+
+def _json(value: JSON) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,74 @@
+"""Why Gemini stopped, and what it used, in our words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import ValidationError, convert
+
+from mobox.events import JSON, DoneReason, Raw, StreamEvent, Usage
+from mobox.parsers.gemini import wire
+
+__all__ = ["VENDOR", "reason_of", "used"]
+
+VENDOR: Final = "google"
+"""The key of `provider` under which this vendor's state is kept."""
+
+_REASONS: Final[dict[str, DoneReason]] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "JAILBREAK": "content_filter",
+    "OTHER": "stop",
+    "CONTINUATION": "stop",
+    "FINISH_REASON_UNSPECIFIED": "stop",
+    "BLOCK_REASON_UNSPECIFIED": "content_filter",
+    "NO_IMAGE": "stop",
+    "IMAGE_OTHER": "stop",
+    "TOO_MANY_TOOL_CALLS": "max_turns",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "MALFORMED_RESPONSE": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+}
+"""The API's finish and block reasons."""
+
+
+def reason_of(word: str) -> DoneReason | None:
+    """Our word for the API's; `None` for what is no reason of the API's, but another error."""
+    return _REASONS.get(word)
+
+
+def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> list[StreamEvent]:
+    """What one answer has used; thoughts are counted apart by the API, and are output to us."""
+    if not usage:
+        return []
+    try:
+        told = convert(usage, wire.Usage)
+    except ValidationError as error:
+        return [Raw(scope=scope, raw=usage, source=f"malformed: {error}")]
+    return [
+        Usage(
+            id=name,
+            scope=scope,
+            input=_sum(told.prompt_token_count, told.tool_use_prompt_token_count),
+            output=_sum(told.candidates_token_count, told.thoughts_token_count),
+            cache_read=told.cached_content_token_count,
+            reasoning=told.thoughts_token_count,
+            total=told.total_token_count,
+            model=model,
+            service_tier=told.service_tier,
+        )
+    ]
+
+
+def _sum(*counts: int | None) -> int:
+    return min(sum(count or 0 for count in counts), 2**53)

@@ -1,0 +1,128 @@
+"""smolagents: what `agent.run(stream=True)` yields, and what managed agents say meanwhile.
+
+A line is `{"type": class, "data": fields}`, or the fields beside `_class`. Managed agents are
+silent in smolagents; whoever listens to them adds `within`: the names and numbers of the calls,
+such as `["researcher:1"]`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from mobox.errors import NotUnderstood
+from mobox.events import (
+    JSON,
+    Done,
+    Start,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    ThinkingDelta,
+)
+from mobox.json_text import SHORT
+from mobox.parsers import EventParser
+from mobox.parsers.smolagents import wire
+from mobox.parsers.smolagents.agent import KINDS, Agent, words_of
+from mobox.parsers.smolagents.sdk_objects import as_line
+
+__all__ = ["SmolagentsParser"]
+
+Events = list[StreamEvent]
+Path = tuple[str, ...]
+
+_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenLine).decode
+_TASK: Final = "TaskStep"
+MOST_AGENTS: Final = 1000
+"""How many managed agents one run may have: a line names them, and each is remembered."""
+
+
+class SmolagentsParser(EventParser):
+    """One run of a CodeAgent, a ToolCallingAgent, and those whom it manages."""
+
+    framework = "smolagents"
+
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(prefix)
+        self._agents: dict[Path, Agent] = {(): Agent(prefix)}
+        self._speaks: Agent | None = None  # whose thought the last line was about
+        self._started = False
+        self._spawned: set[str] = set()  # the calls that a managed agent came of
+
+    def more(self, line: bytes) -> StreamEvent | None:
+        root = self._speaks
+        if root is None or root.thought is None or len(line) > SHORT:
+            return None
+        try:
+            words = _decode_spoken(line).data.content
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        return ThinkingDelta(id=root.thought, delta=words) if words else None
+
+    def read(self, raw: JSON) -> Events:
+        if not isinstance(raw, dict):
+            raise NotUnderstood
+        line = msgspec.convert(as_line(raw) if "_class" in raw else raw, wire.Line)
+        if line.type not in self.TYPES:
+            raise NotUnderstood
+        path = tuple(line.within)
+        if line.type == _TASK:
+            events = self._announce(path, msgspec.convert(line.data, wire.TaskStep))
+            return [*self._start(), *events]
+        said = msgspec.convert(line.data, Agent.READERS[line.type][0])
+        events = self._announce(path)
+        agent = self._agents[path]
+        self._speaks = None
+        events += agent.read(line.type, said)
+        self._speaks = agent if not path else None
+        return [*self._start(), *events, *self._ended(path, agent)]
+
+    def close(self) -> Events:
+        root = self._agents[()]
+        if not root.has_ended:
+            return []
+        return [Done(reason="max_turns" if root.reached_limit else "stop")]
+
+    def _start(self) -> Events:
+        if self._started:
+            return []
+        self._started = True
+        return [Start(framework=self.framework)]
+
+    # Managed agents
+
+    def _announce(self, path: Path, task: wire.TaskStep | None = None) -> Events:
+        if path in self._agents:
+            if task is not None and not path:
+                raise NotUnderstood  # the root's task is the user's own message
+            return []
+        if len(self._agents) >= MOST_AGENTS:
+            raise NotUnderstood
+        events = self._announce(path[:-1])
+        parent = self._agents[path[:-1]]
+        name = path[-1].rpartition(":")[0] or path[-1]
+        spawned_by = self._call_of(parent, name) or f"{self.prefix}{path[-1]}"
+        self._spawned.add(spawned_by)
+        agent = self._agents[path] = Agent(f"{spawned_by}/", (*parent.scope, spawned_by))
+        words = task.task if task is not None else None
+        start = SubagentStart(
+            id=spawned_by, scope=agent.scope[:-1], agent=name or "agent", task=words
+        )
+        return [*events, start]
+
+    def _call_of(self, parent: Agent, name: str) -> str | None:
+        """The open call that is this agent's: of its name, or code, which can call it by that."""
+        calls = [call for call in parent.calls if call not in self._spawned]
+        named = [call for call in calls if parent.calls[call] == name]
+        code = [call for call in calls if KINDS.get(parent.calls[call]) == "code"]
+        return next(iter(named + code), None)
+
+    def _ended(self, path: Path, agent: Agent) -> Events:
+        if not path or not agent.has_ended:
+            return []
+        del self._agents[path]
+        end = SubagentEnd(id=agent.scope[-1], scope=agent.scope[:-1], summary=words_of(agent.final))
+        return [end]
+
+    TYPES: Final = frozenset({*Agent.READERS, _TASK})

@@ -1,0 +1,313 @@
+"""What one agent of smolagents says, step by step.
+
+Rule 1: a step is told by its end: until ActionStep or PlanningStep comes, nobody knows which of
+        them it was, nor its number. What the model says in a step is a thought; the answer is what
+        FinalAnswerStep says.
+Rule 2: a plan is streamed as a thought, and told again as what it was (RETRACT).
+Rule 3: a call without an output of its own, as code is, came to what its step observed, or to its
+        error.
+Rule 4: the last ActionStep comes twice when the limit of steps is reached, and that is all that
+        tells of it.
+Rule 5: ids of calls are counted anew by every agent; a managed agent's get its name before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+import msgspec
+from msgspec import Struct
+
+from mobox.events import (
+    JSON,
+    Outcome,
+    Result,
+    Retract,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    TodoItem,
+    ToolKind,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.parsers.plans import change
+from mobox.parsers.smolagents import wire
+from mobox.parsers.smolagents.images import file_of
+from mobox.parsers.smolagents.plan import items_of
+
+__all__ = ["VENDOR", "Agent"]
+
+Events = list[StreamEvent]
+Scope = tuple[str, ...]
+Reader = Callable[["Agent", Any], Events]
+
+VENDOR: Final = "smolagents"
+KINDS: Final[dict[str, ToolKind]] = {
+    "python_interpreter": "code",
+    "web_search": "search",
+    "visit_webpage": "search",
+    "wikipedia_search": "search",
+}
+MAX_STEPS: Final = "AgentMaxStepsError"
+
+
+class Agent:
+    """One run of one agent: the root, or one that it manages."""
+
+    def __init__(self, prefix: str = "", scope: Scope = ()) -> None:
+        self.scope = scope
+        self.final: JSON = None
+        """What the run came to."""
+        self.has_ended = False
+        self.reached_limit = False
+        self.calls: dict[str, str] = {}
+        """The calls that have no result: their tools, by id."""
+        self.thought: str | None = None
+        """The block of the model's words that is open."""
+        self._prefix = prefix
+        self._step: str | None = None
+        self._steps = 0
+        self._number = 0  # of the last action
+        self._thoughts: list[str] = []  # the blocks of this step
+        self._fragments: dict[int | None, str] = {}
+        self._plan: tuple[TodoItem, ...] = ()
+        self._told_usage: wire.TokenUsage | None = None
+        self._timings: list[wire.Timing] = []
+
+    def read(self, kind: str, said: Struct) -> Events:
+        """What an object of the class `kind` means, in the shape that READERS names for it."""
+        return self.READERS[kind][1](self, said)
+
+    # What the model says
+
+    def _delta(self, delta: wire.StreamDelta) -> Events:
+        events = self._say(delta.content) if delta.content else []
+        for fragment in delta.tool_calls or ():
+            events += self._fragment(fragment)
+        return events + self._use(delta.token_usage)
+
+    def _say(self, words: str) -> Events:
+        events = self._begin_step()
+        if self.thought is None:
+            self.thought = f"{self._step}:{len(self._thoughts) + 1}"
+            self._thoughts.append(self.thought)
+            events.append(Thinking(id=self.thought, scope=self.scope))
+        return [*events, ThinkingDelta(id=self.thought, scope=self.scope, delta=words)]
+
+    def _fragment(self, fragment: wire.CallFragment) -> Events:
+        function = fragment.function or wire.FunctionFragment()
+        events: Events = []
+        if fragment.index not in self._fragments or fragment.id:
+            name = self._own(fragment.id or f"{self._next_step()}:call_{len(self.calls) + 1}")
+            events = self._begin_call(name, function.name or "")
+            self._fragments[fragment.index] = name
+        name = self._fragments[fragment.index]
+        if isinstance(function.arguments, str) and function.arguments:
+            events.append(ToolUseDelta(id=name, scope=self.scope, delta=function.arguments))
+        return events
+
+    # Tools
+
+    def _tool_call(self, call: wire.ToolCall) -> Events:
+        name = self._own(call.id or f"{self._next_step()}:call_{len(self.calls) + 1}")
+        tool, arguments = call.function.name, call.function.arguments
+        events = [] if name in self.calls else self._begin_call(name, tool)
+        if KINDS.get(tool) == "code" and isinstance(arguments, str):
+            arguments = {"code": arguments}
+        return [*events, ToolUseEnd(id=name, scope=self.scope, input=arguments)]
+
+    def _begin_call(self, name: str, tool: str) -> Events:
+        before = [*self._begin_step(), *self._end_thought()]
+        self.calls[name] = tool
+        kind = KINDS.get(tool, "function")
+        return [*before, ToolUseStart(id=name, scope=self.scope, name=tool, kind=kind)]
+
+    def _tool_output(self, output: wire.ToolOutput) -> Events:
+        name = self._own(output.id)
+        self.calls.pop(name, None)
+        shown = file_of(output.output, name, self.scope) if _is_image(output.output) else None
+        told = output.observation if output.output is None or shown else output.output
+        result = ToolResult(id=name, scope=self.scope, output=told)
+        return [*self._begin_step(), result, *([shown] if shown else [])]
+
+    def _action_output(self, _output: wire.ActionOutput) -> Events:
+        return self._begin_step()  # the step that follows at once has it too
+
+    # Steps
+
+    def _action_step(self, step: wire.ActionStep) -> Events:
+        if step.error is not None and step.error.type == MAX_STEPS:
+            self.reached_limit = True
+        if self._step is None and self._steps and step.step_number == self._number:
+            self.reached_limit = True
+            return []
+        self._number = step.step_number
+        events = [*self._begin_step(), *self._unheard(step.model_output)]
+        images = [file_of(each, self._step, self.scope) for each in step.observations_images or ()]
+        events += [*self._results(step), *(image for image in images if image is not None)]
+        status: Outcome = "ok" if step.error is None else "error"
+        if step.error is None and step.model_output is None and not _did_something(step):
+            status = "interrupted"
+        reason = step.error.type if step.error is not None else None
+        return events + self._end_step(step, status, reason)
+
+    def _unheard(self, words: JSON) -> Events:
+        """What the model said, where it was not streamed."""
+        if self._thoughts or not isinstance(words, str) or not words:
+            return []
+        name = f"{self._step}:1"
+        said = Thinking(id=name, scope=self.scope, content=words)
+        return [said, ThinkingEnd(id=name, scope=self.scope)]
+
+    def _results(self, step: wire.ActionStep) -> Events:
+        open_calls, self.calls = self.calls, {}
+        output = step.observations if step.error is None else step.error.message
+        status: Outcome = "ok" if step.error is None else "error"
+        told: Events = [
+            ToolResult(
+                id=name,
+                scope=self.scope,
+                output=output,
+                status=status,
+                structured=step.action_output,
+            )
+            for name in open_calls
+        ]
+        if step.error is not None and not told:
+            message = step.error.message
+            told.append(Status(scope=self.scope, message=message, kind="notice"))
+        return told
+
+    def _planning_step(self, step: wire.PlanningStep) -> Events:
+        message = step.model_output_message
+        said = message.content if message is not None else None
+        plan = said if isinstance(said, str) and said else step.plan
+        events = [*self._begin_step(), *self._end_thought()]
+        if self._thoughts:
+            blocks = tuple(self._thoughts)
+            events.append(Retract(scope=self.scope, blocks=blocks, reason="plan"))
+        name = f"{self._step}:plan"
+        provider = {VENDOR: {"plan": step.plan}} if step.plan != plan else None
+        events += [
+            Thinking(id=name, scope=self.scope, content=plan, source="plan", provider=provider),
+            ThinkingEnd(id=name, scope=self.scope),
+            *self._planned(items_of(plan)),
+        ]
+        return events + self._end_step(step, "ok", "plan")
+
+    def _planned(self, items: tuple[TodoItem, ...]) -> Events:
+        if not items:
+            return []
+        before, self._plan = self._plan, items
+        return [msgspec.structs.replace(each, scope=self.scope) for each in change(before, items)]
+
+    def _final_answer(self, answer: wire.FinalAnswer) -> Events:
+        self.final, self.has_ended = answer.output, True
+        events = [*self._end_thought(), *self._leave_step()]
+        name = self._own("answer")
+        shown = file_of(answer.output, name, self.scope) if _is_image(answer.output) else None
+        if shown is not None:
+            return [*events, shown, *self._statistics(None)]
+        text = words_of(answer.output)
+        said = Text(id=name, scope=self.scope, content=text)
+        end = TextEnd(id=name, scope=self.scope)
+        return [*events, said, end, *self._statistics(text)]
+
+    def _statistics(self, text: str | None) -> Events:
+        if self.scope:
+            return []
+        starts = [t.start_time for t in self._timings if t.start_time is not None]
+        ends = [t.end_time for t in self._timings if t.end_time is not None]
+        duration = round((max(ends) - min(starts)) * 1000, 3) if starts and ends else None
+        return [Result(text=text, duration_ms=duration, num_turns=self._number or None)]
+
+    # The step under way
+
+    def _begin_step(self) -> Events:
+        if self._step is not None:
+            return []
+        self._step = self._next_step()
+        self._steps += 1
+        number = self._number + 1
+        return [StepStart(id=self._step, scope=self.scope, kind="turn", number=number)]
+
+    def _next_step(self) -> str:
+        return self._step or self._own(f"step_{self._steps + 1}")
+
+    def _end_thought(self) -> Events:
+        name, self.thought = self.thought, None
+        return [ThinkingEnd(id=name, scope=self.scope)] if name is not None else []
+
+    def _end_step(
+        self, step: wire.ActionStep | wire.PlanningStep, status: Outcome, reason: str | None
+    ) -> Events:
+        if step.timing is not None:
+            self._timings.append(step.timing)
+        events = [*self._end_thought(), *self._use(step.token_usage)]
+        return events + self._leave_step(status, reason)
+
+    def _leave_step(self, status: Outcome = "ok", reason: str | None = None) -> Events:
+        name, self._step = self._step, None
+        self._thoughts, self._told_usage = [], None
+        self._fragments.clear()
+        if name is None:
+            return []
+        return [StepEnd(id=name, scope=self.scope, status=status, reason=reason)]
+
+    def _use(self, usage: wire.TokenUsage | None) -> Events:
+        """What the step has used; the last piece of a stream says it, and the step once more."""
+        if usage is None or usage == self._told_usage:
+            return []
+        self._told_usage = usage
+        return [
+            *self._begin_step(),
+            Usage(
+                id=self._step,
+                scope=self.scope,
+                input=usage.input_tokens or 0,
+                output=usage.output_tokens or 0,
+                total=usage.total_tokens,
+            ),
+        ]
+
+    def _own(self, name: str) -> str:
+        return f"{self._prefix}{name}"
+
+    READERS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
+        "ChatMessageStreamDelta": (wire.StreamDelta, _delta),
+        "ChatMessageToolCall": (wire.ToolCall, _tool_call),
+        "ToolCall": (wire.ToolCall, _tool_call),
+        "ToolOutput": (wire.ToolOutput, _tool_output),
+        "ActionOutput": (wire.ActionOutput, _action_output),
+        "PlanningStep": (wire.PlanningStep, _planning_step),
+        "ActionStep": (wire.ActionStep, _action_step),
+        "FinalAnswerStep": (wire.FinalAnswer, _final_answer),
+    }
+
+
+def words_of(output: JSON) -> str:
+    """An answer as text: what is not words already is told as JSON."""
+    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+
+
+def _did_something(step: wire.ActionStep) -> bool:
+    """Whether a step in which the model said nothing came to something after all."""
+    return step.observations is not None or step.action_output is not None
+
+
+def _is_image(output: JSON) -> bool:
+    """Whether a value stands for an image: only then is it told apart from words."""
+    if isinstance(output, str):
+        return output.startswith("data:image/")
+    return isinstance(output, dict) and ("media_type" in output or "mime_type" in output)

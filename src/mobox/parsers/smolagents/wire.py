@@ -1,0 +1,120 @@
+"""The shapes of smolagents' stream, as far as the parser reads them: `{"type": class, "data": …}`.
+
+Decoding into these is the check: a line of another shape raises `msgspec.ValidationError` and
+becomes RAW. Keys that are not listed are ignored here, and null is the same as absent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from mobox.events import JSON
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
+
+
+class Line(Struct):
+    type: str
+    data: dict[str, JSON]
+    within: list[str] = []
+    """The managed agents, outermost first, whose line this is: `name:number of the call`."""
+
+
+class Spoken(Struct, forbid_unknown_fields=True):
+    content: str
+    tool_calls: None = None
+    token_usage: None = None
+
+
+class SpokenLine(Struct, forbid_unknown_fields=True):
+    """A piece of what the model says, and nothing else: most lines of a stream."""
+
+    type: Literal["ChatMessageStreamDelta"]
+    data: Spoken
+
+
+class TokenUsage(Struct):
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    total_tokens: Count | None = None
+
+
+class FunctionFragment(Struct):
+    name: str | None = None
+    arguments: JSON = None
+
+
+class CallFragment(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: FunctionFragment | None = None
+
+
+class StreamDelta(Struct):
+    content: str | None = None
+    tool_calls: list[CallFragment] | None = None
+    token_usage: TokenUsage | None = None
+
+
+class Function(Struct):
+    name: str
+    arguments: JSON = None
+
+
+class ToolCall(Struct):
+    function: Function
+    id: str | None = None
+
+
+class ToolOutput(Struct):
+    id: str
+    output: JSON = None
+    observation: str | None = None
+
+
+class ActionOutput(Struct):
+    output: JSON = None
+    is_final_answer: bool = False
+
+
+class StepError(Struct):
+    message: str
+    type: str | None = None
+
+
+class Timing(Struct):
+    start_time: float | None = None
+    end_time: float | None = None
+
+
+class Message(Struct):
+    content: JSON = None
+
+
+class ActionStep(Struct):
+    step_number: int
+    timing: Timing | None = None
+    error: StepError | None = None
+    model_output: JSON = None
+    observations: str | None = None
+    observations_images: list[JSON] | None = None
+    action_output: JSON = None
+    token_usage: TokenUsage | None = None
+    is_final_answer: bool = False
+
+
+class PlanningStep(Struct):
+    plan: str
+    model_output_message: Message | None = None
+    timing: Timing | None = None
+    token_usage: TokenUsage | None = None
+
+
+class TaskStep(Struct):
+    task: str
+
+
+class FinalAnswer(Struct):
+    output: JSON = None

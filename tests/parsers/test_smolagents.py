@@ -1,0 +1,225 @@
+"""smolagents' lines, one behaviour each; whole streams are in tests/golden/smolagents."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mobox import Recorder, get_parser
+from mobox.events import (
+    Done,
+    File,
+    Raw,
+    Result,
+    Retract,
+    Start,
+    Status,
+    StepEnd,
+    StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    Thinking,
+    TodoCreate,
+    TodoItem,
+    ToolResult,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
+)
+from mobox.parsers.smolagents.plan import items_of
+
+Line = dict[str, Any]
+
+
+def line(kind: str, *within: str, **data: Any) -> Line:
+    return {"type": kind, "data": data, **({"within": list(within)} if within else {})}
+
+
+def delta(content: str | None, *within: str, **more: Any) -> Line:
+    return line("ChatMessageStreamDelta", *within, content=content, **more)
+
+
+def call(name: str, arguments: Any, *within: str, call_id: str = "call_1") -> Line:
+    function = {"name": name, "arguments": arguments}
+    return line("ToolCall", *within, id=call_id, type="function", function=function)
+
+
+def told(*lines: Line) -> list[StreamEvent]:
+    recorder = Recorder("smolagents")
+    return [entry.event for entry in recorder.feed(lines) + recorder.close()]
+
+
+def of(kind: type[StreamEvent], events: list[StreamEvent]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_code_is_a_call_whose_result_is_what_its_step_observed() -> None:
+    events = told(
+        call("python_interpreter", "print(1)"),
+        line("ActionOutput", output=None, is_final_answer=False),
+        line("ActionStep", step_number=1, observations="1", action_output=7, model_output="hm"),
+    )
+    assert events[2:5] == [
+        ToolUseStart(id="call_1", name="python_interpreter", kind="code"),
+        ToolUseEnd(id="call_1", input={"code": "print(1)"}),
+        Thinking(id="step_1:1", content="hm"),
+    ]
+    assert of(ToolResult, events) == [ToolResult(id="call_1", output="1", structured=7)]
+
+
+def test_fragments_of_a_call_are_its_input() -> None:
+    first = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a"'}}
+    more = {"index": 0, "id": None, "function": {"name": "", "arguments": ": 1}"}}
+    events = told(
+        delta("", tool_calls=[first]),
+        delta("", tool_calls=[more]),
+        call("look", {"a": 1}, call_id="c1"),
+    )
+    assert [event.type for event in events[2:6]] == [
+        "tool_use_start",
+        "tool_use_delta",
+        "tool_use_delta",
+        "tool_use_end",
+    ]
+
+
+def test_a_streamed_plan_is_taken_back_and_told_as_a_plan() -> None:
+    events = told(delta("1. look\n2. answer"), line("PlanningStep", plan="1. look\n2. answer"))
+    assert of(Retract, events) == [Retract(blocks=("step_1:1",), reason="plan")]
+    assert of(Thinking, events)[-1] == Thinking(
+        id="step_1:plan", content="1. look\n2. answer", source="plan"
+    )
+    items = (TodoItem(content="look"), TodoItem(content="answer"))
+    assert of(TodoCreate, events) == [TodoCreate(items=items)]
+
+
+def test_only_the_plan_of_a_plan_is_todos() -> None:
+    plan = "## 1. Facts\n- rain\n## 2. Plan\n1. Ask.\n2) Tell.\n<end_plan>\n3. No more"
+    assert [item.content for item in items_of(plan)] == ["Ask.", "Tell."]
+    assert items_of("No list at all.") == ()
+
+
+@pytest.mark.parametrize("type_", ["AgentParsingError", None])
+def test_an_error_that_is_no_calls_is_a_notice(type_: str | None) -> None:
+    error = {"type": type_, "message": "no code"}
+    events = told(delta("hm"), line("ActionStep", step_number=1, error=error))
+    assert of(Status, events) == [Status(message="no code", kind="notice")]
+    assert of(StepEnd, events)[0].status == "error"
+
+
+def test_the_error_of_a_call_is_its_result() -> None:
+    error = {"type": "AgentToolExecutionError", "message": "kaput"}
+    events = told(call("boom", {}), line("ActionStep", step_number=1, error=error))
+    assert of(ToolResult, events) == [ToolResult(id="call_1", output="kaput", status="error")]
+    assert of(Status, events) == []
+
+
+def test_a_step_that_comes_twice_reached_the_limit() -> None:
+    step = line("ActionStep", step_number=1, model_output="hm")
+    events = told(step, step, line("FinalAnswerStep", output="I could not"))
+    assert len(of(StepStart, events)) == 1
+    assert events[-1] == Done(reason="max_turns")
+
+
+def test_usage_that_is_said_twice_is_told_once() -> None:
+    usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    events = told(
+        delta("hm", token_usage=usage), line("ActionStep", step_number=1, token_usage=usage)
+    )
+    assert of(Usage, events) == [Usage(id="step_1", input=5, output=2, total=7)]
+
+
+def test_the_answer_is_text_and_result() -> None:
+    timing = {"start_time": 10.0, "end_time": 10.5}
+    events = told(
+        line("ActionStep", step_number=3, timing=timing), line("FinalAnswerStep", output={"a": 1})
+    )
+    assert of(Text, events) == [Text(id="answer", content='{"a":1}')]
+    assert of(Result, events) == [Result(text='{"a":1}', duration_ms=500.0, num_turns=3)]
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["data:image/png;base64,iVBO", {"media_type": "image/png", "base64": "iVBO"}],
+)
+def test_images_are_files(image: Any) -> None:
+    step = line("ActionStep", step_number=1, observations_images=[image, "iVBO", 7, {}, "no!"])
+    events = told(step, line("FinalAnswerStep", output=image))
+    owners = ["step_1", "step_1", "answer"]
+    expected = [File(id=owner, media_type="image/png", base64="iVBO") for owner in owners]
+    assert of(File, events) == expected
+    assert of(Text, events) == []
+
+
+def test_the_image_that_a_tool_returns_is_a_file_too() -> None:
+    image = {"media_type": "image/png", "base64": "iVBO"}
+    output = line("ToolOutput", id="call_1", output=image, observation="Stored an image.")
+    events = told(call("draw", {}), output)
+    assert of(ToolResult, events) == [ToolResult(id="call_1", output="Stored an image.")]
+    assert len(of(File, events)) == 1
+
+
+def test_a_managed_agent_is_nested_under_the_call_that_it_came_of() -> None:
+    events = told(
+        call("sub", {"task": "weather"}),
+        line("TaskStep", "sub:1", task="weather"),
+        call("look", {}, "sub:1"),
+        line("ToolOutput", "sub:1", id="call_1", output="21C"),
+        line("FinalAnswerStep", "sub:1", output="21C"),
+        line("ToolOutput", id="call_1", output="21C"),
+        line("FinalAnswerStep", output="21C"),
+    )
+    assert of(SubagentStart, events) == [SubagentStart(id="call_1", agent="sub", task="weather")]
+    assert of(SubagentEnd, events) == [SubagentEnd(id="call_1", agent="sub", summary="21C")]
+    nested = [event for event in events if event.scope == ("call_1",)]
+    assert [event.id for event in of(ToolUseStart, nested)] == ["call_1/call_1"]
+    assert [event.content for event in of(Text, events) if not event.scope] == ["21C"]
+
+
+def test_two_agents_that_one_piece_of_code_calls_are_two() -> None:
+    events = told(
+        call("python_interpreter", "a(); b(); c()"),
+        line("FinalAnswerStep", "a:1", output=1),
+        line("FinalAnswerStep", "b:2", output=2),
+        delta("hm", "c:3", "d:4"),
+    )
+    assert [start.id for start in of(SubagentStart, events)] == ["call_1", "b:2", "c:3", "d:4"]
+    assert of(Thinking, events)[0].scope == ("c:3", "d:4")
+
+
+def test_what_is_no_line_of_smolagents_is_kept() -> None:
+    unknown: list[Any] = [line("SystemPromptStep"), line("TaskStep", task="x"), {"type": []}, 7]
+    events = told(*unknown, delta("hm"))
+    assert [event.raw for event in of(Raw, events)] == unknown
+    assert told(line("ActionStep", step_number="one"))[1].type == "raw"
+
+
+def test_a_line_that_says_more_is_read_the_short_way() -> None:
+    parser = get_parser("smolagents")
+    more = json.dumps(delta("more", tool_calls=None, token_usage=None)).encode()
+    assert parser.more(more) is None
+    assert parser.feed_line(more)[0] == Start(framework="smolagents")
+    assert parser.more(more) == parser.feed_line(more)[0]
+    for other in (delta(""), delta("x", "sub:1"), delta("x", token_usage={}), line("ToolCall")):
+        assert parser.more(json.dumps(other).encode()) is None
+
+
+def test_objects_mean_what_their_lines_mean() -> None:
+    error = {"_exception": "AgentToolExecutionError", "str": "kaput"}
+    objects: list[Line] = [
+        {"_class": "ChatMessageStreamDelta", "content": "hm", "tool_calls": None},
+        {"_class": "ToolCall", "name": "boom", "arguments": {"a": 1}, "id": "c1"},
+        {"_class": "TaskStep", "task": "x", "within": ["sub:1"]},
+        {"_class": "ActionStep", "step_number": 1, "error": error},
+    ]
+    lines = [
+        delta("hm"),
+        call("boom", {"a": 1}, call_id="c1"),
+        line("TaskStep", "sub:1", task="x"),
+        line("ActionStep", step_number=1, error={"type": error["_exception"], "message": "kaput"}),
+    ]
+    assert told(*objects) == told(*lines)
+    shaped = {"_class": "ToolCall", **lines[1]["data"]}
+    assert told(shaped) == told(lines[1])
