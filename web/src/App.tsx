@@ -8,7 +8,6 @@ import { useShortcuts } from "@/shell/shortcuts";
 import { agents } from "@/state/agents";
 import { chats } from "@/state/chats";
 import { navigate, useRoute } from "@/state/route";
-import { running } from "@/state/running";
 import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -114,7 +113,7 @@ function useServer(): void {
     load();
     document.addEventListener("visibilitychange", load);
     window.addEventListener("online", load);
-    const unwatch = running.watch();
+    const unwatch = chats.watch();
     return () => {
       document.removeEventListener("visibilitychange", load);
       window.removeEventListener("online", load);

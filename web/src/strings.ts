@@ -231,6 +231,7 @@ export const strings = {
     retry: "Try again",
     untitled: "Untitled",
     running: "The agent is working",
+    waiting: "Waiting for you",
     today: "Today",
     yesterday: "Yesterday",
     week: "Previous 7 days",

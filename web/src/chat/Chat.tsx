@@ -40,7 +40,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   const choice = useAgentChoice(state.agent);
   agent.current = choice.next?.id;
   const { phase, life } = state;
-  const title = useTitle(id, state.title);
+  const title = useTitle(id);
   const isEmpty = phase === "ready" && messages.length === 0;
   const isHere = phase === "ready" || phase === "loading";
   useStopByKey(life === "working", conversation.stop);
@@ -126,9 +126,9 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   );
 }
 
-function useTitle(id: string, loaded: string | undefined): string {
-  const { rows } = useStore(chats.state);
-  const title = rows.find((row) => row.id === id)?.title ?? loaded;
+function useTitle(id: string): string {
+  useStore(chats.state);
+  const title = chats.titleOf(id);
   useEffect(() => {
     document.title = title ? `${title} · ${strings.product}` : strings.product;
   }, [title]);

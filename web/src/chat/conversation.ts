@@ -277,11 +277,11 @@ export class Conversation {
   #show(view: ChatView): void {
     const further = reachesFurther(this.chat.messages, view);
     const before = further ? this.state.get().before : view.before;
+    this.#hooks.onView(view);
     this.chat.messages = merge(this.chat.messages, view);
     this.state.set({
       phase: "ready",
       connection: "ok",
-      title: view.title,
       agent: view.agent ?? undefined,
       before,
     });
@@ -350,9 +350,8 @@ export class Conversation {
   // What happens elsewhere
 
   #heard(news: News): void {
-    if (news.about === "title") this.state.set({ title: news.title });
-    else if (news.about === "deleted") this.#gone();
-    else this.#refresh(true);
+    if (news.about === "deleted") this.#gone();
+    else if (news.about !== "title") this.#refresh(true);
   }
 
   /** Looks whether something happened, unless it is being read anyway. */
