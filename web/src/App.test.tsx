@@ -182,14 +182,14 @@ describe("settings", () => {
     await userEvent.click(screen.getByRole("button", { name: "Settings" }));
     await userEvent.click(await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ }));
     await userEvent.keyboard("{Escape}");
-    expect(localStorage.getItem("app-mode")).toContain("demo");
+    expect(localStorage.getItem("app-mode")).toBe("demo");
     expect(screen.getAllByText("Demo").length).toBeGreaterThan(1);
     await userEvent.type(field(), "one{Enter}");
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
     await screen.findByRole("button", { name: "Send" });
     await userEvent.click(screen.getByRole("button", { name: "Agent: Demo" }));
     await userEvent.click(await screen.findByRole("menuitemradio", { name: /Writer/ }));
-    expect(localStorage.getItem("app-mode")).toContain("live");
+    expect(localStorage.getItem("app-mode")).toBe("live");
     await userEvent.type(field(), "two{Enter}");
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(2));
     expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["demo", "writer"]);

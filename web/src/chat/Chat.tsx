@@ -1,10 +1,13 @@
-import { useEffect, useRef, useState } from "react";
+import { X } from "lucide-react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { Announcer } from "@/chat/Announcer";
 import { Composer } from "@/chat/Composer";
 import { Prompts, Welcome } from "@/chat/Empty";
 import { editing } from "@/chat/editing";
+import { wholeOf } from "@/chat/exporting";
 import { Header } from "@/chat/Header";
 import { endingOf } from "@/chat/history";
+import type { ConversationState } from "@/chat/life";
 import { MessageList } from "@/chat/MessageList";
 import { Notice } from "@/chat/Notice";
 import { useAgentChoice } from "@/chat/useAgentChoice";
@@ -12,11 +15,10 @@ import { useConversation } from "@/chat/useConversation";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { AgentPicker } from "@/shell/AgentPicker";
 import { Banner } from "@/shell/Banner";
-import { DEMO } from "@/state/agents";
 import { chats, rename } from "@/state/chats";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
-import { Button } from "@/ui/Button";
+import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 
 interface ChatProps {
@@ -31,14 +33,15 @@ interface ChatProps {
 /** One chat: its head, what was said, and where the person writes. */
 export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatProps) {
   const agent = useRef<string>(undefined);
-  const [problem, setProblem] = useState<string>();
   const { conversation, state, messages } = useConversation(id, {
     isNew,
     agent: () => agent.current,
     onBegun,
   });
   const choice = useAgentChoice(state.agent);
-  agent.current = choice.next?.id;
+  useLayoutEffect(() => {
+    agent.current = choice.next?.id;
+  });
   const { phase, life } = state;
   const title = useTitle(id);
   const isEmpty = phase === "ready" && messages.length === 0;
@@ -50,28 +53,22 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   };
   const send = (text: string, asked?: string) => {
     if (asked) choice.pick(asked);
-    setProblem(undefined);
     agent.current = asked ?? choice.next?.id;
     conversation.send(text);
   };
-  const refused = state.refused ?? (problem ? { message: problem } : undefined);
-  const complaint = refused && (
-    <ErrorBlock network text={refused.message} onRetry={state.refused?.again} />
+  const complaint = state.refused && (
+    <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
   );
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col">
       <Header
-        chat={id}
         title={title}
         isStored={phase === "ready" && !isEmpty}
-        agent={choice.next?.id === DEMO ? undefined : choice.next?.name}
-        isDemo={choice.next?.id === DEMO}
-        onRename={(next) =>
-          void rename(id, next).catch((error: Error) => setProblem(error.message))
-        }
+        choice={choice}
+        whole={() => wholeOf(id, title, conversation.chat.messages)}
+        onRename={(next) => rename(id, next)}
         onDelete={() => onDelete({ id, title })}
         onOpenChats={onOpenChats}
-        onProblem={setProblem}
       />
       <Banner isLost={state.connection === "lost"} />
       <Announcer life={life} ending={endingOf(messages.at(-1))} />
@@ -146,6 +143,23 @@ function useStopByKey(active: boolean, stop: () => void): void {
     return () => document.removeEventListener("keydown", onKey);
   }, [active, stop]);
 }
+
+interface ComplaintProps {
+  refused: NonNullable<ConversationState["refused"]>;
+  onDismiss: () => void;
+}
+
+/** What the server said no to, until it is tried again or taken note of. */
+const Complaint = ({ refused, onDismiss }: ComplaintProps) => (
+  <div className="flex items-start gap-1">
+    <div className="min-w-0 flex-1">
+      <ErrorBlock network text={refused.message} onRetry={refused.again} />
+    </div>
+    <IconButton label={strings.chat.dismiss} onClick={onDismiss}>
+      <X aria-hidden />
+    </IconButton>
+  </div>
+);
 
 const Loading = () => (
   <div role="status" className="mx-auto w-full max-w-3xl flex-1 px-4 pt-6">

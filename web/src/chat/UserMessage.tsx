@@ -1,8 +1,8 @@
 import type { UIMessage } from "ai";
-import { Check, Copy, Pencil } from "lucide-react";
+import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { useCopy } from "@/chat/clipboard";
 import { editing } from "@/chat/editing";
+import { CopyButton } from "@/content/CopyButton";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 
@@ -46,15 +46,9 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
 }
 
 function UserActions({ text, onEdit }: { text: string; onEdit?: () => void }) {
-  const [copied, copy] = useCopy();
   return (
     <div className="flex shrink-0 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
-      <IconButton
-        label={copied ? strings.chat.copied : strings.chat.copy}
-        onClick={() => copy(text)}
-      >
-        {copied ? <Check aria-hidden /> : <Copy aria-hidden />}
-      </IconButton>
+      <CopyButton text={() => text} className="size-9 [&_svg]:size-4" />
       {onEdit && (
         <IconButton label={strings.chat.edit} onClick={onEdit}>
           <Pencil aria-hidden />

@@ -181,6 +181,9 @@ export class Conversation {
     }
   };
 
+  /** What was refused is known now. */
+  dismiss = (): void => this.state.set({ refused: undefined });
+
   /** Loads a chat that could not be read, once more. */
   reload = (): void => {
     this.state.set({ phase: "loading", refused: undefined });

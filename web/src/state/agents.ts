@@ -4,8 +4,12 @@ import { oneOf, stored } from "@/state/stored";
 
 export const DEMO = "demo";
 
-/** Demo mode: new turns go to the demo agent, through everything that others go through. */
-export const mode = stored<"demo" | "live">("app-mode", "live", oneOf("demo", "live"));
+/**
+ * Demo mode: new turns go to the demo agent, through everything that others go through. Stored as a
+ * bare word, since others read and write it too.
+ */
+const isMode = oneOf("demo", "live");
+export const mode = stored<"demo" | "live">("app-mode", "live", isMode, undefined, String);
 
 /** Whom the person chose last, for chats in which nobody answered yet. */
 const isWord = (value: unknown): value is string => typeof value === "string";
