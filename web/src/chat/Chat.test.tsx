@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Chat } from "@/chat/Chat";
 import { agents } from "@/state/agents";
 import { asInBrowser } from "@/testing/browser";
-import { running } from "@/testing/conversation";
-import { agent, chat, json, Network, Stream, says, user } from "@/testing/server";
+import { running, waiting } from "@/testing/conversation";
+import { agent, type Chunk, chat, ENDS, json, Network, Stream, says, user } from "@/testing/server";
 
 // The whole chat: on a busy machine it takes its time.
 configure({ asyncUtilTimeout: 5_000 });
@@ -45,10 +45,10 @@ const choose = async (name: string) => {
 const composer = () => screen.getByRole("textbox", { name: "Your message" });
 
 /** A chat whose second answer is being written. */
-function beingWritten() {
+function beingWritten(active: object = running) {
   const stored = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
   network
-    .on("GET api/chats/c1", () => json(chat(stored, running)))
+    .on("GET api/chats/c1", () => json(chat(stored, active)))
     .on("GET api/chats/c1/messages", () => json({ messages: stored, before: null }))
     .on("GET api/chat/c1/stream", (asked) => new Stream(asked).say(...says("half")).response);
 }
@@ -143,4 +143,105 @@ it("lets the person take note of what was refused", async () => {
   expect((await screen.findByRole("alert")).textContent).toContain("Too many runs go on.");
   await userEvent.click(screen.getByRole("button", { name: "Dismiss" }));
   expect(screen.queryByRole("alert")).toBeNull();
+});
+
+describe("Escape", () => {
+  const stops = () => network.to("POST api/chat/c1/stop").length;
+
+  it.each([
+    ["works", running],
+    ["waits", waiting],
+  ])("stops an agent that %s", async (_, active) => {
+    beingWritten(active);
+    await open();
+    await screen.findByRole("button", { name: "Stop" });
+    await userEvent.type(composer(), "{Escape}");
+    await waitFor(() => expect(stops()).toBe(1));
+  });
+
+  it("in another field is not for the agent", async () => {
+    beingWritten();
+    await open();
+    await screen.findByRole("button", { name: "Stop" });
+    const elsewhere = document.body.appendChild(document.createElement("input"));
+    onTestFinished(() => elsewhere.remove());
+    await userEvent.type(elsewhere, "{Escape}");
+    expect(stops()).toBe(0);
+  });
+});
+
+describe("the focus", () => {
+  const asks = (id: string): Chunk[] => [
+    { type: "start", messageId: "run_1" },
+    { type: "tool-input-available", toolCallId: id, toolName: id, input: {}, dynamic: true },
+    { type: "tool-approval-request", approvalId: `a-${id}`, toolCallId: id },
+    { type: "finish", finishReason: "tool-calls" },
+  ];
+
+  it("goes to what is asked next, and after that to the composer", async () => {
+    let view = chat([user("m1", "one")], waiting);
+    const then = new Stream();
+    network
+      .on("GET api/chats/c1", () => json(view))
+      .on("GET api/chat/c1/stream", () => new Stream().say(...asks("first")).end())
+      .on("POST api/chat", () => then.response);
+    await open();
+    await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
+    await waitFor(() => expect(document.activeElement).toBe(composer()));
+    then.say(...asks("second")).end();
+    const again = await screen.findByRole("button", { name: "Approve" });
+    await waitFor(() => expect(document.activeElement).toBe(again));
+    network.on("POST api/chat", () => new Stream().say(...says("done"), ...ENDS).end());
+    view = chat([user("m1", "one"), agent("run_1", "done")]);
+    await userEvent.click(again);
+    await waitFor(() => expect(document.activeElement).toBe(composer()));
+  });
+
+  it("is in the composer after an edit, and after another try", async () => {
+    network.on("POST api/chat", () => new Stream().say(...says("again"), ...ENDS).end());
+    await open();
+    await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
+    await userEvent.click(screen.getByRole("button", { name: "Cancel" }));
+    expect(document.activeElement).toBe(composer());
+    await userEvent.click(await screen.findByRole("button", { name: "Regenerate" }));
+    expect(document.activeElement).toBe(composer());
+  });
+});
+
+it("shows what the person sent along", async () => {
+  const url = "data:text/plain;base64,aGVsbG8=";
+  const file = { type: "file" as const, mediaType: "text/plain", filename: "notes.txt", url };
+  const said = { ...user("m1", "Read this"), parts: [file, ...user("m1", "Read this").parts] };
+  network.on("GET api/chats/c1", () => json(chat([said, agent("r1", "first")])));
+  await open();
+  const mine = within(await screen.findByRole("article", { name: "You" }));
+  expect(mine.getByText("notes.txt")).toBeTruthy();
+  expect(mine.getByText("Read this")).toBeTruthy();
+});
+
+it("offers one other try where the agent failed", async () => {
+  const failed = { ...agent("r1", "first"), metadata: { reason: "error", error: "It broke." } };
+  network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), failed])));
+  await open();
+  expect(await screen.findByRole("button", { name: "Retry" })).toBeTruthy();
+  expect(screen.queryByRole("button", { name: "Regenerate" })).toBeNull();
+});
+
+it("is not headed as a new one where there is no such chat", async () => {
+  network.on("GET api/chats/c1", () => json({ error: { code: "not_found", message: "" } }, 404));
+  await open();
+  expect(await screen.findByRole("heading", { name: "No such chat", level: 1 })).toBeTruthy();
+});
+
+it("says that the agents could not be loaded, and loads them again", async () => {
+  network.on("GET api/agents", () => json({ agents: [] }));
+  await agents.load();
+  network.isDown = true;
+  await agents.load();
+  network.isDown = false;
+  network.on("GET api/agents", () => json({ agents: [WRITER] }));
+  await open();
+  expect(await screen.findByText("The agents could not be loaded.")).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+  expect(await screen.findAllByText("Writer")).toBeTruthy();
 });

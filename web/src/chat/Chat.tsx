@@ -5,6 +5,7 @@ import { Composer } from "@/chat/Composer";
 import { Prompts, Welcome } from "@/chat/Empty";
 import { editing } from "@/chat/editing";
 import { wholeOf } from "@/chat/exporting";
+import { isOtherField } from "@/chat/focus";
 import { Header } from "@/chat/Header";
 import { endingOf } from "@/chat/history";
 import type { ConversationState } from "@/chat/life";
@@ -43,10 +44,10 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
     agent.current = choice.next?.id;
   });
   const { phase, life } = state;
-  const title = useTitle(id);
+  const title = useTitle(id, phase);
   const isEmpty = phase === "ready" && messages.length === 0;
   const isHere = phase === "ready" || phase === "loading";
-  useStopByKey(life === "working", conversation.stop);
+  useStopByKey(life !== "idle", conversation.stop);
   const editLast = () => {
     const last = messages.findLast((message) => message.role === "user");
     if (last) editing.begin(last.id);
@@ -123,21 +124,30 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   );
 }
 
-function useTitle(id: string): string {
+/** Where a chat has no title: why. */
+const UNTITLED = {
+  loading: strings.chat.loading,
+  ready: strings.chat.newChat,
+  missing: strings.chat.missing,
+  unreadable: strings.chat.unreadableTitle,
+};
+
+function useTitle(id: string, phase: ConversationState["phase"]): string {
   useStore(chats.state);
-  const title = chats.titleOf(id);
+  const title = phase === "missing" ? strings.chat.missing : chats.titleOf(id);
   useEffect(() => {
     document.title = title ? `${title} · ${strings.product}` : strings.product;
   }, [title]);
-  return title ?? strings.chat.newChat;
+  return title ?? UNTITLED[phase];
 }
 
-/** Escape stops the agent, unless it closed something. */
+/** Escape stops the agent, unless it closed something or belongs to a field. */
 function useStopByKey(active: boolean, stop: () => void): void {
   useEffect(() => {
     if (!active) return;
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) stop();
+      const isTaken = event.defaultPrevented || event.isComposing || isOtherField(event.target);
+      if (event.key === "Escape" && !isTaken) stop();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

@@ -22,6 +22,7 @@ const state = new Store<{ agents: Agent[]; phase: "loading" | "ready" | "failed"
 
 export const agents = {
   use: () => useStore(state).agents,
+  useFailed: () => useStore(state).phase === "failed",
   get: () => state.get().agents,
   async load(): Promise<void> {
     try {
