@@ -24,22 +24,30 @@ export function DemoSwitch({ choice }: { choice: AgentChoice }) {
       aria-checked={isDemo}
       title={strings.chat.demoHint}
       onClick={() => setDemo(!isDemo)}
-      className={classes(
-        PILL,
-        "min-h-7 gap-1.5 px-2 hover:bg-ground-3 max-md:min-h-11",
-        isDemo ? ON : "border-ink-2 text-ink-2",
-      )}
+      className="flex min-h-7 shrink-0 items-center rounded-full max-md:min-h-11"
     >
-      {strings.chat.demo}
       <span
-        aria-hidden
         className={classes(
-          "flex h-3.5 w-6 items-center rounded-full border border-current px-px",
-          isDemo && "justify-end",
+          PILL,
+          "gap-1.5 px-2 leading-6 hover:bg-ground-3",
+          isDemo ? ON : "border-ink-2 text-ink-2",
         )}
       >
-        <span className="size-2.5 rounded-full bg-current" />
+        {strings.chat.demo}
+        <Track on={isDemo} />
       </span>
     </button>
   );
 }
+
+const Track = ({ on }: { on: boolean }) => (
+  <span
+    aria-hidden
+    className={classes(
+      "flex h-3.5 w-6 items-center rounded-full border border-current px-px",
+      on && "justify-end",
+    )}
+  >
+    <span className="size-2.5 rounded-full bg-current" />
+  </span>
+);

@@ -82,6 +82,26 @@ it("renames and deletes at the server, and tells everybody", async () => {
   expect(list.state.get().rows).toEqual([{ ...row("a", 1), title: "Better" }]);
 });
 
+it("does not take a title from an answer that was on its way when it changed", async () => {
+  let title = "Old";
+  let arrive = () => {};
+  const late = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  network.on("GET api/chats", async () => {
+    const told = json({ chats: [{ ...row("a", 1), title }], before: null });
+    if (title === "Old") await late;
+    return told;
+  });
+  const list = new ChatList();
+  const first = list.refresh();
+  title = "Better";
+  list.heard({ about: "title", chat: "a", title });
+  arrive();
+  await first;
+  await vi.waitFor(() => expect(list.titleOf("a")).toBe("Better"));
+});
+
 describe("how the chats stand", () => {
   const statuses = (list: ChatList) => list.state.get().rows.map(({ status }) => status);
 

@@ -17,6 +17,7 @@ interface ChatListState {
 export class ChatList {
   readonly state = new Store<ChatListState>({ rows: [], phase: "loading" });
   #asked = 0;
+  #answered = 0;
   #loadingMore = false;
 
   constructor(readonly query = "") {}
@@ -27,6 +28,7 @@ export class ChatList {
     try {
       const page = await getChats({ query: this.query, limit: PAGE });
       if (asked !== this.#asked) return;
+      this.#answered = asked;
       const { rows, before } = this.state.get();
       const rest = page.before ? after(page.chats, rows) : [];
       this.state.set({
@@ -35,8 +37,9 @@ export class ChatList {
         phase: "ready",
       });
     } catch {
-      if (asked === this.#asked && !this.state.get().rows.length)
-        this.state.set({ phase: "failed" });
+      if (asked !== this.#asked) return;
+      this.#answered = asked;
+      if (!this.state.get().rows.length) this.state.set({ phase: "failed" });
     }
   };
 
@@ -94,7 +97,10 @@ export class ChatList {
       this.state.set({ rows: rows.map(renamed), opened: opened && renamed(opened) });
     } else {
       void this.refresh();
+      return;
     }
+    // What is on its way may be from before.
+    if (this.#asked !== this.#answered) void this.refresh();
   };
 }
 
