@@ -112,7 +112,7 @@ const SkipLink = () => (
   <button
     type="button"
     onClick={() => document.getElementById("composer")?.focus()}
-    className="sr-only z-50 rounded-lg border bg-ground px-3 py-2 text-block font-medium shadow-md focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
+    className="sr-only z-50 rounded-lg border bg-ground text-block font-medium shadow-md focus:not-sr-only focus:px-3 focus:py-2 focus:absolute focus:top-2 focus:left-2"
   >
     {strings.shell.skip}
   </button>
