@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mobox.events import Done, Error, Start
+from mobox.events import Done, Error, InputRequest, Paused, Start
 from mobox.server.services import Services
 from server.app_client import answered, app_client, begin, say
 from server.serving import on_uvloop
@@ -49,6 +49,20 @@ async def test_chats_are_listed_page_by_page(tmp_path: Path, url: str) -> None:
         }  # fmt: skip
         ids = [chat["id"] for chat in whole["chats"]]
         assert await pages(client, "/api/chats", "chats", limit="2") == [ids[:2], ids[2:]]
+
+
+@pytest.mark.parametrize("url", URLS)
+@on_uvloop
+async def test_the_list_tells_which_chats_run_and_which_wait(tmp_path: Path, url: str) -> None:
+    async with app_client(tmp_path, url) as (services, client):
+        await answered(services, "over", "The weather", "Rain")
+        await begin(services, "running", "Go")
+        run = await begin(services, "waiting", "Ask")
+        await say(services, run, InputRequest(id="r", kind="question"), Paused(request_ids=("r",)))
+        chats = (await client.get("/api/chats")).json()["chats"]
+        assert {chat["id"]: chat["status"] for chat in chats} == {
+            "over": None, "running": "running", "waiting": "waiting"
+        }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -899,6 +899,25 @@ class StorageConformance:
         assert pages == [titles[:3], titles[3:6], titles[6:]]
 
     @scenario
+    async def test_a_page_of_chats_tells_which_of_them_run_and_wait(self, store: Storage) -> None:
+        await turn(store, "Over", "Hi", chat_id="over")
+        running = await begin(store, submit("Go", chat_id="running"))
+        waiting = await begin(store, submit("Ask", chat_id="waiting"))
+        await say(store, waiting, *BEGINNING, *QUESTION)
+        behind = await begin(store, submit("Ask", chat_id="both"))
+        await say(store, behind, *BEGINNING, *QUESTION)
+        ahead = await begin(store, submit("Never mind", "u2", chat_id="both"))
+        page = await store.chats("ann")
+        assert {run.chat_id: (run.id, run.status) for run in page.active} == {
+            "running": (running.id, "running"),
+            "waiting": (waiting.id, "waiting"),
+            "both": (ahead.id, "running"),
+        }
+        assert len(page.active) == 3
+        last = await store.chats("ann", limit=1)
+        assert [run.chat_id for run in last.active] == [chat.id for chat in last.chats]
+
+    @scenario
     async def test_a_bad_cursor_of_a_list_is_refused(self, store: Storage) -> None:
         await turn(store, "Hello", "Hi")
         for cursor in ("", "x", "1", "1.2.3", "-1.2", "\uff11.\uff12", "9" * 30 + ".1"):

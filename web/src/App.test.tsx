@@ -2,6 +2,7 @@ import { configure, render, screen, waitFor, within } from "@testing-library/rea
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { App } from "@/App";
+import type { ListedChat } from "@/api";
 import { agents } from "@/state/agents";
 import { asInBrowser } from "@/testing/browser";
 import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
@@ -14,7 +15,7 @@ const DEMO = { id: "demo", name: "Demo", description: "Shows things." };
 const WRITER = { id: "writer", name: "Writer", description: "Writes." };
 
 let network: Network;
-let stored: { id: string; title: string; createdAt: number; updatedAt: number }[];
+let stored: Partial<ListedChat>[];
 
 beforeEach(async () => {
   asInBrowser();
@@ -25,7 +26,7 @@ beforeEach(async () => {
   network = new Network()
     .on("GET api/agents", () => json({ agents: [DEMO] }))
     .on("GET api/chats", ({ query }) => {
-      const found = stored.filter(({ title }) => title.includes(query.get("query") ?? ""));
+      const found = stored.filter(({ title }) => title?.includes(query.get("query") ?? ""));
       return json({ chats: found, before: null });
     });
   await agents.load();
@@ -94,6 +95,27 @@ describe("the page", () => {
     expect(await screen.findByText("What should the agent do?")).toBeTruthy();
   });
 
+  it("has the way to the chats also at an address that means nothing", async () => {
+    await open("/elsewhere");
+    expect(screen.getByRole("heading", { name: "No such chat" })).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Open the list of chats" }));
+    const drawer = within(await screen.findByRole("dialog", { name: "Chats" }));
+    await userEvent.click(drawer.getByRole("button", { name: "Close the list of chats" }));
+    expect(screen.queryByRole("dialog")).toBeNull();
+  });
+
+  it("marks chats in which an agent works, or waits for the person", async () => {
+    stored = [
+      { ...row("c1", "Apples"), status: "running" },
+      { ...row("c2", "Pears"), status: "waiting" },
+    ];
+    await open("/");
+    expect(
+      await sidebar().findByRole("link", { name: /Apples ?The agent is working/ }),
+    ).toBeTruthy();
+    expect(sidebar().getByRole("link", { name: /Pears ?Waiting for you/ })).toBeTruthy();
+  });
+
   it("follows the browser's way back", async () => {
     stored = [row("c1", "A chat")];
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
@@ -157,6 +179,25 @@ describe("the sidebar", () => {
   });
 });
 
+describe("the keyboard", () => {
+  it("leads past the chats to the composer by its first stop", async () => {
+    stored = [row("c1", "Apples")];
+    await open("/");
+    await sidebar().findByText("Apples");
+    (document.activeElement as HTMLElement).blur();
+    await userEvent.tab();
+    await userEvent.keyboard("{Enter}");
+    expect(document.activeElement).toBe(field());
+  });
+
+  it("goes back to the composer from the empty search by Escape", async () => {
+    await open("/");
+    await userEvent.click(screen.getByRole("textbox", { name: "Search chats" }));
+    await userEvent.keyboard("{Escape}");
+    expect(document.activeElement).toBe(field());
+  });
+});
+
 describe("settings", () => {
   it("change the colours at once, and are remembered as theme.js reads them", async () => {
     await open("/");
@@ -182,14 +223,14 @@ describe("settings", () => {
     await userEvent.click(screen.getByRole("button", { name: "Settings" }));
     await userEvent.click(await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ }));
     await userEvent.keyboard("{Escape}");
-    expect(localStorage.getItem("app-mode")).toContain("demo");
+    expect(localStorage.getItem("app-mode")).toBe("demo");
     expect(screen.getAllByText("Demo").length).toBeGreaterThan(1);
     await userEvent.type(field(), "one{Enter}");
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
     await screen.findByRole("button", { name: "Send" });
     await userEvent.click(screen.getByRole("button", { name: "Agent: Demo" }));
     await userEvent.click(await screen.findByRole("menuitemradio", { name: /Writer/ }));
-    expect(localStorage.getItem("app-mode")).toContain("live");
+    expect(localStorage.getItem("app-mode")).toBe("live");
     await userEvent.type(field(), "two{Enter}");
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(2));
     expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["demo", "writer"]);

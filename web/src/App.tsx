@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Chat } from "@/chat/Chat";
+import { TopBar } from "@/chat/Header";
 import { newId } from "@/chat/ids";
 import { Notice } from "@/chat/Notice";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
@@ -8,7 +9,6 @@ import { useShortcuts } from "@/shell/shortcuts";
 import { agents } from "@/state/agents";
 import { chats } from "@/state/chats";
 import { navigate, useRoute } from "@/state/route";
-import { running } from "@/state/running";
 import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -67,12 +67,16 @@ export function App() {
   );
   return (
     <div className="flex h-dvh overflow-hidden pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
+      {route.page !== "unknown" && <SkipLink />}
       <div className="flex w-64 shrink-0 flex-col border-r max-md:hidden">{sidebar(search)}</div>
       <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
         {sidebar(drawerSearch)}
       </Drawer>
       {route.page === "unknown" ? (
         <main className="flex min-w-0 flex-1 flex-col">
+          <TopBar onOpenChats={() => setDrawer(true)}>
+            <h1 className="truncate text-sm font-semibold">{strings.chat.missing}</h1>
+          </TopBar>
           <Notice title={strings.chat.missingTitle} line={strings.chat.missingLine}>
             <Button onClick={openNew}>{strings.chat.missingBack}</Button>
           </Notice>
@@ -103,6 +107,17 @@ export function App() {
   );
 }
 
+/** Past all the chats, for who goes by the keyboard. */
+const SkipLink = () => (
+  <button
+    type="button"
+    onClick={() => document.getElementById("composer")?.focus()}
+    className="sr-only z-50 rounded-lg border bg-ground text-block font-medium shadow-md focus:not-sr-only focus:px-3 focus:py-2 focus:absolute focus:top-2 focus:left-2"
+  >
+    {strings.shell.skip}
+  </button>
+);
+
 /** Loads what the whole page needs, and looks again when the page is looked at again. */
 function useServer(): void {
   useEffect(() => {
@@ -114,7 +129,7 @@ function useServer(): void {
     load();
     document.addEventListener("visibilitychange", load);
     window.addEventListener("online", load);
-    const unwatch = running.watch();
+    const unwatch = chats.watch();
     return () => {
       document.removeEventListener("visibilitychange", load);
       window.removeEventListener("online", load);

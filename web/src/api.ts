@@ -14,6 +14,10 @@ export interface ChatRow {
   createdAt: number;
   updatedAt: number;
 }
+export interface ListedChat extends ChatRow {
+  /** Of the run that goes on, or waits for the person. */
+  status: "running" | "waiting" | null;
+}
 export interface ActiveRun {
   id: string;
   status: "running" | "waiting" | "done";
@@ -31,7 +35,7 @@ export interface Agent {
   description: string;
 }
 export interface ChatPage {
-  chats: ChatRow[];
+  chats: ListedChat[];
   before?: string | null;
 }
 export interface MessagePage {

@@ -18,7 +18,16 @@ from mobox.server.services import Services, json_response, owner_of, read_as
 from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.log import Run, Status
 
-__all__ = ["ActiveRun", "AgentList", "ChatList", "ChatRow", "ChatView", "ChatsRoutes", "Messages"]
+__all__ = [
+    "ActiveRun",
+    "AgentList",
+    "ChatList",
+    "ChatRow",
+    "ChatView",
+    "ChatsRoutes",
+    "ListedChat",
+    "Messages",
+]
 
 MOST = 200
 LONGEST = 200
@@ -26,7 +35,7 @@ LONGEST = 200
 
 
 class ChatRow(Struct, rename="camel", kw_only=True):
-    """A chat in a list."""
+    """A chat."""
 
     id: str
     title: str
@@ -34,10 +43,17 @@ class ChatRow(Struct, rename="camel", kw_only=True):
     updated_at: int
 
 
+class ListedChat(ChatRow, rename="camel", kw_only=True):
+    """A chat in a list."""
+
+    status: Status | None = None
+    """Of the run that goes on, or waits for an answer."""
+
+
 class ChatList(Struct, rename="camel", kw_only=True):
     """Some chats, the latest first; `before` asks for those before them."""
 
-    chats: list[ChatRow]
+    chats: list[ListedChat]
     before: str | None = None
 
 
@@ -101,9 +117,9 @@ class ChatsRoutes:
         page = await self._storage.chats(
             owner_of(request), before, _limit(request), _query(request)
         )
-        return json_response(
-            ChatList(chats=[_row(chat) for chat in page.chats], before=page.before)
-        )
+        status = {run.chat_id: run.status for run in page.active}
+        chats = [_listed(chat, status.get(chat.id)) for chat in page.chats]
+        return json_response(ChatList(chats=chats, before=page.before))
 
     async def get(self, request: Request) -> Response:
         """One chat with its messages, and the run that is going on: at one moment."""
@@ -178,6 +194,16 @@ def _query(request: Request) -> str:
 def _row(chat: Chat) -> ChatRow:
     return ChatRow(
         id=chat.id, title=chat.title, created_at=chat.created_at, updated_at=chat.updated_at
+    )
+
+
+def _listed(chat: Chat, status: Status | None) -> ListedChat:
+    return ListedChat(
+        id=chat.id,
+        title=chat.title,
+        created_at=chat.created_at,
+        updated_at=chat.updated_at,
+        status=status,
     )
 
 

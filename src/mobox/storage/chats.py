@@ -83,6 +83,8 @@ class ChatPage(Struct, frozen=True, kw_only=True):
     """Some of an owner's chats, the latest first."""
 
     chats: tuple[Chat, ...]
+    active: tuple[Run, ...] = ()
+    """The active runs of these chats: of each at most one, as `History.active` tells it."""
     before: str | None = None
     """The cursor of the chats before these; `None` if there are none."""
 

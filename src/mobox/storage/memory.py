@@ -152,12 +152,18 @@ class MemoryStorage(MemoryLog):
         threads = [thread for thread in self._threads.values() if thread.chat.owner == owner]
         placed = sorted(((t.chat.updated_at, t.n), t) for t in threads)
         found = [
-            (place, thread.chat)
+            (place, thread)
             for place, thread in reversed(placed)
             if (end is None or place < end) and self._says(thread, query.casefold())
         ]
         more = write_cursor(*found[limit - 1][0]) if len(found) > limit else None
-        return ChatPage(chats=tuple(chat for _, chat in found[:limit]), before=more)
+        page = [thread for _, thread in found[:limit]]
+        active = (self._active(thread) for thread in page)
+        return ChatPage(
+            chats=tuple(thread.chat for thread in page),
+            active=tuple(run for run in active if run is not None),
+            before=more,
+        )
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         chat = self._thread(owner, chat_id).chat

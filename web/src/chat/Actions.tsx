@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
-import { Check, Copy, RefreshCw } from "lucide-react";
-import { useCopy } from "@/chat/clipboard";
+import { RefreshCw } from "lucide-react";
+import { CopyButton } from "@/content/CopyButton";
 import { plainText } from "@/parts/exportText";
 import { Usage } from "@/parts/Usage";
 import { strings } from "@/strings";
@@ -11,19 +11,14 @@ interface ActionsProps {
   onRegenerate?: () => void;
 }
 
+const hasText = ({ parts }: UIMessage) => parts.some((part) => part.type === "text" && part.text);
+
 /** What can be done with an answer, and what it cost. */
 export function Actions({ message, onRegenerate }: ActionsProps) {
-  const [copied, copy] = useCopy();
-  const text = plainText(message);
   return (
     <div className="-ml-2 flex min-h-9 flex-wrap items-center gap-x-1">
-      {text && (
-        <IconButton
-          label={copied ? strings.chat.copied : strings.chat.copy}
-          onClick={() => copy(text)}
-        >
-          {copied ? <Check aria-hidden /> : <Copy aria-hidden />}
-        </IconButton>
+      {hasText(message) && (
+        <CopyButton text={() => plainText(message)} className="size-9 [&_svg]:size-4" />
       )}
       {onRegenerate && (
         <IconButton label={strings.chat.regenerate} onClick={onRegenerate}>

@@ -1,10 +1,14 @@
-import { useEffect, useRef, useState } from "react";
+import { X } from "lucide-react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { Announcer } from "@/chat/Announcer";
 import { Composer } from "@/chat/Composer";
 import { Prompts, Welcome } from "@/chat/Empty";
 import { editing } from "@/chat/editing";
+import { wholeOf } from "@/chat/exporting";
+import { isOtherField } from "@/chat/focus";
 import { Header } from "@/chat/Header";
 import { endingOf } from "@/chat/history";
+import type { ConversationState } from "@/chat/life";
 import { MessageList } from "@/chat/MessageList";
 import { Notice } from "@/chat/Notice";
 import { useAgentChoice } from "@/chat/useAgentChoice";
@@ -12,11 +16,10 @@ import { useConversation } from "@/chat/useConversation";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { AgentPicker } from "@/shell/AgentPicker";
 import { Banner } from "@/shell/Banner";
-import { DEMO } from "@/state/agents";
 import { chats, rename } from "@/state/chats";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
-import { Button } from "@/ui/Button";
+import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 
 interface ChatProps {
@@ -31,47 +34,42 @@ interface ChatProps {
 /** One chat: its head, what was said, and where the person writes. */
 export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatProps) {
   const agent = useRef<string>(undefined);
-  const [problem, setProblem] = useState<string>();
   const { conversation, state, messages } = useConversation(id, {
     isNew,
     agent: () => agent.current,
     onBegun,
   });
   const choice = useAgentChoice(state.agent);
-  agent.current = choice.next?.id;
+  useLayoutEffect(() => {
+    agent.current = choice.next?.id;
+  });
   const { phase, life } = state;
-  const title = useTitle(id, state.title);
+  const title = useTitle(id, phase);
   const isEmpty = phase === "ready" && messages.length === 0;
   const isHere = phase === "ready" || phase === "loading";
-  useStopByKey(life === "working", conversation.stop);
+  useStopByKey(life !== "idle", conversation.stop);
   const editLast = () => {
     const last = messages.findLast((message) => message.role === "user");
     if (last) editing.begin(last.id);
   };
   const send = (text: string, asked?: string) => {
     if (asked) choice.pick(asked);
-    setProblem(undefined);
     agent.current = asked ?? choice.next?.id;
     conversation.send(text);
   };
-  const refused = state.refused ?? (problem ? { message: problem } : undefined);
-  const complaint = refused && (
-    <ErrorBlock network text={refused.message} onRetry={state.refused?.again} />
+  const complaint = state.refused && (
+    <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
   );
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col">
       <Header
-        chat={id}
         title={title}
         isStored={phase === "ready" && !isEmpty}
-        agent={choice.next?.id === DEMO ? undefined : choice.next?.name}
-        isDemo={choice.next?.id === DEMO}
-        onRename={(next) =>
-          void rename(id, next).catch((error: Error) => setProblem(error.message))
-        }
+        choice={choice}
+        whole={() => wholeOf(id, title, conversation.chat.messages)}
+        onRename={(next) => rename(id, next)}
         onDelete={() => onDelete({ id, title })}
         onOpenChats={onOpenChats}
-        onProblem={setProblem}
       />
       <Banner isLost={state.connection === "lost"} />
       <Announcer life={life} ending={endingOf(messages.at(-1))} />
@@ -126,26 +124,52 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   );
 }
 
-function useTitle(id: string, loaded: string | undefined): string {
-  const { rows } = useStore(chats.state);
-  const title = rows.find((row) => row.id === id)?.title ?? loaded;
+/** Where a chat has no title: why. */
+const UNTITLED = {
+  loading: strings.chat.loading,
+  ready: strings.chat.newChat,
+  missing: strings.chat.missing,
+  unreadable: strings.chat.unreadableTitle,
+};
+
+function useTitle(id: string, phase: ConversationState["phase"]): string {
+  useStore(chats.state);
+  const title = phase === "missing" ? strings.chat.missing : chats.titleOf(id);
   useEffect(() => {
     document.title = title ? `${title} · ${strings.product}` : strings.product;
   }, [title]);
-  return title ?? strings.chat.newChat;
+  return title ?? UNTITLED[phase];
 }
 
-/** Escape stops the agent, unless it closed something. */
+/** Escape stops the agent, unless it closed something or belongs to a field. */
 function useStopByKey(active: boolean, stop: () => void): void {
   useEffect(() => {
     if (!active) return;
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) stop();
+      const isTaken = event.defaultPrevented || event.isComposing || isOtherField(event.target);
+      if (event.key === "Escape" && !isTaken) stop();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, [active, stop]);
 }
+
+interface ComplaintProps {
+  refused: NonNullable<ConversationState["refused"]>;
+  onDismiss: () => void;
+}
+
+/** What the server said no to, until it is tried again or taken note of. */
+const Complaint = ({ refused, onDismiss }: ComplaintProps) => (
+  <div className="flex items-start gap-1">
+    <div className="min-w-0 flex-1">
+      <ErrorBlock network text={refused.message} onRetry={refused.again} />
+    </div>
+    <IconButton label={strings.chat.dismiss} onClick={onDismiss}>
+      <X aria-hidden />
+    </IconButton>
+  </div>
+);
 
 const Loading = () => (
   <div role="status" className="mx-auto w-full max-w-3xl flex-1 px-4 pt-6">

@@ -71,6 +71,18 @@ describe("the composer", () => {
     expect(onStop).toHaveBeenCalledOnce();
   });
 
+  it("says why Enter sends nothing while the agent works, until it is done", async () => {
+    const { again } = show({ life: "working" });
+    expect(screen.getByRole("status").textContent).toBe("");
+    await userEvent.type(field(), "next{Enter}");
+    expect(screen.getByRole("status").textContent).toBe("Wait for the answer, or stop it (Esc).");
+    again({ life: "waiting" });
+    expect(screen.getByRole("status").textContent).toContain("Answer the question above");
+    again({ life: "idle" });
+    again({ life: "working" });
+    expect(screen.getByRole("status").textContent).toBe("");
+  });
+
   it("edits the last message by the arrow up, only where it is empty", async () => {
     const { onEditLast } = show();
     await userEvent.type(field(), "{ArrowUp}");

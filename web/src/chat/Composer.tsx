@@ -1,11 +1,21 @@
 import { ArrowUp, Square } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { Life } from "@/chat/life";
 import { useDraft } from "@/state/drafts";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
 
 const TALLEST = 160;
+
+/** Why nothing is sent now. */
+const HINTS = { working: strings.chat.busyHint, waiting: strings.chat.waitingHint };
 
 interface ComposerProps {
   chat: string;
@@ -33,8 +43,11 @@ export function Composer(props: ComposerProps) {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, []);
   const isFree = life === "idle" && !disabled;
+  const [hasTried, setTried] = useState(false);
+  if (hasTried && life === "idle") setTried(false);
   const send = () => {
     const said = text.trim();
+    if (said && life !== "idle") setTried(true);
     if (!said || !isFree) return;
     setText("");
     props.onSend(said);
@@ -75,6 +88,9 @@ export function Composer(props: ComposerProps) {
         onKeyDown={onKeyDown}
         className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 placeholder:text-ink-2 focus-visible:outline-none max-md:text-[16px]"
       />
+      <p role="status" className="px-4 text-mono text-ink-2">
+        {hasTried && life !== "idle" ? HINTS[life] : ""}
+      </p>
       <div className="flex items-center gap-2 p-2">
         <div className="min-w-0 flex-1">{props.children}</div>
         {life === "idle" ? (

@@ -3,9 +3,11 @@ import { ArrowDown, History } from "lucide-react";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import type { Conversation } from "@/chat/conversation";
+import { useMessageActions } from "@/chat/focus";
 import { KeepPlace } from "@/chat/KeepPlace";
 import type { ConversationState } from "@/chat/life";
-import { Message, Working } from "@/chat/Message";
+import { Message } from "@/chat/Message";
+import { Parts } from "@/parts/Parts";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -17,6 +19,9 @@ interface MessageListProps {
   children?: ReactNode;
 }
 
+/** The agent was asked, and nothing of its answer is there yet. */
+const NOTHING: UIMessage = { id: "", role: "assistant", parts: [] };
+
 /**
  * The messages: the only thing on the page that scrolls. It stays at its end while an answer grows,
  * until the person scrolls up. Not a live region: nobody wants tokens read out one by one.
@@ -24,6 +29,7 @@ interface MessageListProps {
 export function MessageList({ messages, conversation, state, children }: MessageListProps) {
   const stick = useStickToBottom({ initial: "instant", resize: "instant" });
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
+  const actions = useMessageActions(conversation, state.life, messages);
   const last = messages.at(-1);
   const isLive = state.life === "working";
   const asked = last?.role === "user" ? last.id : undefined;
@@ -53,7 +59,7 @@ export function MessageList({ messages, conversation, state, children }: Message
               <Message
                 key={message.id}
                 message={message}
-                conversation={conversation}
+                actions={actions}
                 isLast={isLast}
                 live={isLast && isLive && message.role === "assistant"}
                 waiting={isLast && state.life === "waiting"}
@@ -61,7 +67,7 @@ export function MessageList({ messages, conversation, state, children }: Message
               />
             );
           })}
-          {isLive && last?.role === "user" && <Working />}
+          {isLive && last?.role === "user" && <Parts message={NOTHING} live />}
           {children}
         </div>
       </div>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { tellFailure } from "@/chat/failure";
 import { strings } from "@/strings";
 
 interface TitleFieldProps {
@@ -6,16 +7,31 @@ interface TitleFieldProps {
   editable: boolean;
   editing: boolean;
   onEdit: (editing: boolean) => void;
-  onSave: (title: string) => void;
+  onSave: (title: string) => Promise<void>;
 }
 
-/** The title, which becomes a field where it stands. Enter and leaving it keep what was typed. */
+/**
+ * The title, which becomes a field where it stands. Enter and leaving it keep what was typed; a title
+ * that could not be kept stays in the field, with the reason.
+ */
 export function TitleField({ title, editable, editing, onEdit, onSave }: TitleFieldProps) {
-  if (editing) return <Field title={title} onEdit={onEdit} onSave={onSave} />;
+  const button = useRef<HTMLButtonElement>(null);
+  const goesBack = useRef(false);
+  useEffect(() => {
+    if (editing || !goesBack.current) return;
+    goesBack.current = false;
+    button.current?.focus();
+  }, [editing]);
+  const onEnd = (byKey: boolean) => {
+    goesBack.current = byKey;
+    onEdit(false);
+  };
+  if (editing) return <Field title={title} onEnd={onEnd} onSave={onSave} />;
   if (!editable) return <h1 className="truncate text-sm font-semibold max-md:flex-1">{title}</h1>;
   return (
     <h1 className="min-w-0 max-md:flex-1">
       <button
+        ref={button}
         type="button"
         onClick={() => onEdit(true)}
         title={strings.chat.rename}
@@ -27,7 +43,13 @@ export function TitleField({ title, editable, editing, onEdit, onSave }: TitleFi
   );
 }
 
-function Field({ title, onEdit, onSave }: Omit<TitleFieldProps, "editable" | "editing">) {
+interface FieldProps {
+  title: string;
+  onEnd: (byKey: boolean) => void;
+  onSave: (title: string) => Promise<void>;
+}
+
+function Field({ title, onEnd, onSave }: FieldProps) {
   const [text, setText] = useState(title);
   const field = useRef<HTMLInputElement>(null);
   // A menu gives the focus back to its button when it has closed: later than this begins.
@@ -35,31 +57,59 @@ function Field({ title, onEdit, onSave }: Omit<TitleFieldProps, "editable" | "ed
     const timer = setTimeout(() => field.current?.select(), 0);
     return () => clearTimeout(timer);
   }, []);
-  const isOver = useRef(false);
-  const end = (keep: boolean) => {
-    const next = text.trim();
-    if (isOver.current) return; // the field also loses the focus when it goes
-    isOver.current = true;
-    onEdit(false);
-    if (keep && next && next !== title) onSave(next);
-  };
+  const { problem, save, leave } = useSaving(title, onEnd, onSave);
   return (
-    <input
-      ref={field}
-      aria-label={strings.chat.title}
-      value={text}
-      maxLength={200}
-      onChange={(event) => setText(event.target.value)}
-      onBlur={() => end(true)}
-      onKeyDown={(event) => {
-        if (event.nativeEvent.isComposing) return;
-        if (event.key === "Enter") end(true);
-        if (event.key === "Escape") {
-          event.preventDefault();
-          end(false);
-        }
-      }}
-      className="min-w-0 flex-1 rounded-small border bg-ground px-1 text-sm font-semibold max-md:min-h-11 max-md:text-[16px] md:max-w-md"
-    />
+    <div className="relative min-w-0 flex-1 md:max-w-md">
+      <input
+        ref={field}
+        aria-label={strings.chat.title}
+        aria-invalid={problem !== undefined}
+        value={text}
+        maxLength={200}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={() => problem === undefined && void save(text, false)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Enter") void save(text, true);
+          if (event.key === "Escape") {
+            event.preventDefault();
+            leave(true);
+          }
+        }}
+        className="w-full rounded-small border bg-ground px-1 text-sm font-semibold max-md:min-h-11 max-md:text-[16px]"
+      />
+      {problem !== undefined && (
+        <p
+          role="alert"
+          className="absolute top-full left-0 z-10 mt-1 rounded-small border border-bad-line bg-bad-ground px-2 py-1 text-block text-bad shadow-md"
+        >
+          {problem}
+        </p>
+      )}
+    </div>
   );
+}
+
+/** One try at a time; once the field goes, that it loses the focus means nothing. */
+function useSaving(title: string, onEnd: FieldProps["onEnd"], onSave: FieldProps["onSave"]) {
+  const [problem, setProblem] = useState<string>();
+  const isBusy = useRef(false);
+  const leave = (byKey: boolean) => {
+    isBusy.current = true;
+    onEnd(byKey);
+  };
+  const save = async (text: string, byKey: boolean) => {
+    if (isBusy.current) return;
+    const next = text.trim();
+    if (!next || next === title) return leave(byKey);
+    isBusy.current = true;
+    try {
+      await onSave(next);
+      leave(byKey);
+    } catch (error) {
+      setProblem(tellFailure(error));
+      isBusy.current = false;
+    }
+  };
+  return { problem, save, leave };
 }

@@ -1,8 +1,11 @@
 import type { UIMessage } from "ai";
-import { Check, Copy, Pencil } from "lucide-react";
+import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { useCopy } from "@/chat/clipboard";
 import { editing } from "@/chat/editing";
+import { toComposer } from "@/chat/focus";
+import { CopyButton } from "@/content/CopyButton";
+import { Files } from "@/parts/Files";
+import { readFile } from "@/parts/fileItems";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 
@@ -15,9 +18,18 @@ interface UserMessageProps {
 const textOf = (message: UIMessage) =>
   message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 
+const filesOf = (message: UIMessage) =>
+  message.parts.filter(({ type }) => type === "file" || type === "data-file").map(readFile);
+
+function end(): void {
+  editing.end();
+  toComposer();
+}
+
 /** What the person said: a bubble on the right, which can be said in other words. */
 export function UserMessage({ message, free, onEdit }: UserMessageProps) {
   const text = textOf(message);
+  const files = filesOf(message);
   const isEdited = editing.use() === message.id && free;
   return (
     <article
@@ -27,17 +39,22 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
       {isEdited ? (
         <Editor
           text={text}
-          onCancel={() => editing.end()}
+          onCancel={end}
           onSave={(next) => {
-            editing.end();
+            end();
             if (next !== text) onEdit(message.id, next);
           }}
         />
       ) : (
         <>
-          <p className="min-w-0 max-w-[85%] rounded-large rounded-br-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap">
-            {text}
-          </p>
+          <div className="flex min-w-0 max-w-[85%] flex-col items-end gap-2">
+            {files.length > 0 && <Files block={{ kind: "files", key: message.id, files }} />}
+            {text && (
+              <p className="max-w-full rounded-large rounded-br-small bg-ground-3 px-4 py-2 break-words whitespace-pre-wrap">
+                {text}
+              </p>
+            )}
+          </div>
           <UserActions text={text} onEdit={free ? () => editing.begin(message.id) : undefined} />
         </>
       )}
@@ -46,15 +63,9 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
 }
 
 function UserActions({ text, onEdit }: { text: string; onEdit?: () => void }) {
-  const [copied, copy] = useCopy();
   return (
     <div className="flex shrink-0 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
-      <IconButton
-        label={copied ? strings.chat.copied : strings.chat.copy}
-        onClick={() => copy(text)}
-      >
-        {copied ? <Check aria-hidden /> : <Copy aria-hidden />}
-      </IconButton>
+      <CopyButton text={() => text} className="size-9 [&_svg]:size-4" />
       {onEdit && (
         <IconButton label={strings.chat.edit} onClick={onEdit}>
           <Pencil aria-hidden />
@@ -98,6 +109,7 @@ function Editor({ text, onSave, onCancel }: EditorProps) {
             save();
           }
           if (event.key === "Escape") {
+            event.preventDefault();
             event.stopPropagation();
             onCancel();
           }

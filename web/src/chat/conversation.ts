@@ -181,6 +181,9 @@ export class Conversation {
     }
   };
 
+  /** What was refused is known now. */
+  dismiss = (): void => this.state.set({ refused: undefined });
+
   /** Loads a chat that could not be read, once more. */
   reload = (): void => {
     this.state.set({ phase: "loading", refused: undefined });
@@ -277,11 +280,11 @@ export class Conversation {
   #show(view: ChatView): void {
     const further = reachesFurther(this.chat.messages, view);
     const before = further ? this.state.get().before : view.before;
+    this.#hooks.onView(view);
     this.chat.messages = merge(this.chat.messages, view);
     this.state.set({
       phase: "ready",
       connection: "ok",
-      title: view.title,
       agent: view.agent ?? undefined,
       before,
     });
@@ -350,9 +353,8 @@ export class Conversation {
   // What happens elsewhere
 
   #heard(news: News): void {
-    if (news.about === "title") this.state.set({ title: news.title });
-    else if (news.about === "deleted") this.#gone();
-    else this.#refresh(true);
+    if (news.about === "deleted") this.#gone();
+    else if (news.about !== "title") this.#refresh(true);
   }
 
   /** Looks whether something happened, unless it is being read anyway. */

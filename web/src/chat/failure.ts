@@ -1,5 +1,6 @@
 import { APICallError } from "ai";
 import { Refused } from "@/api";
+import { strings } from "@/strings";
 
 /**
  * What went wrong with a request, by what can be done about it: `lost` and `busy` heal by
@@ -31,6 +32,12 @@ export function failureOf(error: unknown): Failure {
   if (refused instanceof Refused) return ofRefusal(refused);
   if (error instanceof TypeError && LOST.test(error.message)) return { kind: "lost" };
   return { kind: "run", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** The same in words for the person: the server's where it spoke, else ours, never the browser's. */
+export function tellFailure(error: unknown): string {
+  const failure = failureOf(error);
+  return "message" in failure ? failure.message : strings.chat.failures[failure.kind];
 }
 
 function ofRefusal({ status, code, message }: Refused): Failure {

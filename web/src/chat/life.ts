@@ -1,3 +1,5 @@
+import type { ChatRow } from "@/api";
+
 /** Of a run: `waiting` is for the person's answer. */
 export type Life = "idle" | "working" | "waiting";
 
@@ -7,7 +9,6 @@ export interface ConversationState {
   /** Of the run: `waiting` for the person's answer. */
   life: Life;
   connection: "ok" | "lost";
-  title?: string;
   /** Who answered last. */
   agent?: string;
   before?: string | null;
@@ -24,6 +25,8 @@ export interface Hooks {
   agent: () => string | undefined;
   /** A turn of this chat was taken by the server. */
   onBegun: () => void;
+  /** The server told how the chat stands. */
+  onView: (chat: ChatRow) => void;
   /** A run of this chat began or is over. */
   onLife: (life: Life) => void;
 }

@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import { useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import { weight } from "@/chat/history";
 
 /** What to show of a message that is read once more from its beginning: never less than before. */
@@ -12,6 +12,8 @@ export function useSteady(messages: UIMessage[], replaying: boolean): UIMessage[
   const shown = useRef<UIMessage>(undefined);
   const last = messages.at(-1);
   const view = last && replaying ? steady(shown.current, last) : last;
-  shown.current = view;
+  useLayoutEffect(() => {
+    shown.current = view;
+  });
   return view && view !== last ? [...messages.slice(0, -1), view] : messages;
 }

@@ -6,6 +6,11 @@ export interface AgentChoice {
   known: Agent[];
   next: Agent | undefined;
   hasDemo: boolean;
+  /** There is nobody else. */
+  isOnlyDemo: boolean;
+  /** Demo mode is on. */
+  isDemo: boolean;
+  setDemo: (on: boolean) => void;
   pick: (id: string) => void;
 }
 
@@ -15,17 +20,23 @@ export function useAgentChoice(last: string | undefined): AgentChoice {
   const [how, setMode] = mode.use();
   const [remembered, remember] = preferred.use();
   const [picked, setPicked] = useState<string>();
-  const isDemo = how === "demo" || isOnlyDemo(known);
+  const isOnly = isOnlyDemo(known);
+  const isDemo = how === "demo" || isOnly;
+  const asked = (how: "demo" | "live", from = known) =>
+    nextAgent({ agents: from, mode: how, picked, last, preferred: remembered });
   return {
     known,
-    next: nextAgent({
-      agents: known,
-      mode: isDemo ? "demo" : "live",
-      picked,
-      last,
-      preferred: remembered,
-    }),
+    next: asked(isDemo ? "demo" : "live"),
     hasDemo: known.some(({ id }) => id === DEMO),
+    isOnlyDemo: isOnly,
+    isDemo,
+    setDemo: (on) => {
+      setMode(on ? "demo" : "live");
+      if (on || asked("live")?.id !== DEMO) return;
+      // The demo agent answered last: without its mode, somebody else is meant.
+      const others = known.filter(({ id }) => id !== DEMO);
+      setPicked(asked("live", others)?.id);
+    },
     pick: (id) => {
       setPicked(id);
       if (id !== DEMO) {

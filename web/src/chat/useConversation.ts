@@ -1,13 +1,14 @@
 import { useChat } from "@ai-sdk/react";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Conversation } from "@/chat/conversation";
 import { useSteady } from "@/chat/steady";
 import { chats } from "@/state/chats";
-import { running } from "@/state/running";
 import { useStore } from "@/state/store";
 
 /** A burst of deltas is one rendering. */
 const THROTTLE = 50;
+
+const STATUS = { idle: null, working: "running", waiting: "waiting" } as const;
 
 interface Options {
   isNew: boolean;
@@ -20,7 +21,9 @@ interface Options {
 /** A chat for as long as it is on the page; one component, one chat. */
 export function useConversation(id: string, options: Options) {
   const latest = useRef(options);
-  latest.current = options;
+  useLayoutEffect(() => {
+    latest.current = options;
+  });
   const [conversation] = useState(
     () =>
       new Conversation(id, options.isNew, {
@@ -29,20 +32,14 @@ export function useConversation(id: string, options: Options) {
           latest.current.onBegun();
           void chats.refresh();
         },
+        onView: chats.open,
         onLife: (life) => {
-          running.mark(id, life === "working");
+          chats.mark(id, STATUS[life]);
           if (life !== "working") void chats.refresh();
         },
       }),
   );
-  useEffect(() => {
-    const close = conversation.open();
-    const unfollow = running.follow(id);
-    return () => {
-      close();
-      unfollow();
-    };
-  }, [conversation, id]);
+  useEffect(() => conversation.open(), [conversation]);
   const state = useStore(conversation.state);
   const { messages } = useChat({ chat: conversation.chat, throttle: THROTTLE });
   return { conversation, state, messages: useSteady(messages, state.replaying) };

@@ -1,12 +1,15 @@
 import { Bot, ChevronsUpDown } from "lucide-react";
 import type { AgentChoice } from "@/chat/useAgentChoice";
+import { agents } from "@/state/agents";
 import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
 import { Menu, MenuChoice } from "@/ui/Menu";
 
 /** Who answers next. Where there is only one, there is nothing to choose. */
 export function AgentPicker({ choice }: { choice: AgentChoice }) {
   const { known, next, pick } = choice;
-  if (!next) return null;
+  const hasFailed = agents.useFailed();
+  if (!next) return hasFailed ? <Failed /> : null;
   if (known.length < 2) {
     return (
       <span className="flex items-center gap-1.5 px-2 text-mono text-ink-2">
@@ -40,3 +43,12 @@ export function AgentPicker({ choice }: { choice: AgentChoice }) {
     </Menu>
   );
 }
+
+const Failed = () => (
+  <span className="flex flex-wrap items-center gap-x-2 px-2 text-mono text-ink-2">
+    <span role="status">{strings.shell.agentsFailed}</span>
+    <Button kind="quiet" onClick={() => void agents.load()}>
+      {strings.shell.retry}
+    </Button>
+  </span>
+);

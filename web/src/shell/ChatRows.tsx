@@ -1,10 +1,9 @@
-import { Ellipsis, Pencil, Trash2 } from "lucide-react";
+import { Ellipsis, MessageCircleQuestionMark, Pencil, Trash2 } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import type { ChatRow } from "@/api";
+import type { ChatRow, ListedChat } from "@/api";
 import { groupByTime } from "@/shell/groups";
 import type { ChatList } from "@/state/chats";
 import { hrefOf } from "@/state/route";
-import { running } from "@/state/running";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
@@ -25,7 +24,6 @@ interface ChatRowsProps extends RowActions {
 /** The chats of a list, by day; more of them come when the end is near. */
 export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
   const { rows, phase, before } = useStore(list.state);
-  const active = running.use();
   if (phase === "failed") {
     return (
       <div className="flex flex-col items-start gap-2 px-3 py-2 text-block text-ink-2">
@@ -48,13 +46,7 @@ export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
           <h3 className="px-3 py-1 text-mono font-medium text-ink-2">{group.label}</h3>
           <ul>
             {group.rows.map((row) => (
-              <Row
-                key={row.id}
-                row={row}
-                isCurrent={row.id === current}
-                isRunning={active.has(row.id)}
-                {...actions}
-              />
+              <Row key={row.id} row={row} isCurrent={row.id === current} {...actions} />
             ))}
           </ul>
         </section>
@@ -65,12 +57,11 @@ export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
 }
 
 interface RowProps extends RowActions {
-  row: ChatRow;
+  row: ListedChat;
   isCurrent: boolean;
-  isRunning: boolean;
 }
 
-const Row = memo(function Row({ row, isCurrent, isRunning, ...actions }: RowProps) {
+const Row = memo(function Row({ row, isCurrent, ...actions }: RowProps) {
   const title = row.title || strings.shell.untitled;
   return (
     <li
@@ -90,24 +81,18 @@ const Row = memo(function Row({ row, isCurrent, isRunning, ...actions }: RowProp
         }}
         className={classes(
           "flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg px-3 text-block max-md:min-h-11",
+          "group-focus-within:pr-10 group-hover:pr-10 group-has-data-[state=open]:pr-10 pointer-coarse:pr-12",
           isCurrent && "font-medium",
         )}
       >
-        <span className="truncate">{title}</span>
-        {isRunning && (
-          <span
-            role="img"
-            aria-label={strings.shell.running}
-            title={strings.shell.running}
-            className="size-2 shrink-0 animate-shimmer rounded-full bg-accent"
-          />
-        )}
+        <span className="min-w-0 flex-1 truncate">{title}</span>
+        {row.status && <Status status={row.status} />}
       </a>
       <Menu
         trigger={
           <IconButton
             label={strings.shell.chatMenu(title)}
-            className="opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100 pointer-coarse:opacity-100"
+            className="absolute right-0 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 data-[state=open]:opacity-100 pointer-coarse:opacity-100"
           >
             <Ellipsis aria-hidden />
           </IconButton>
@@ -127,6 +112,21 @@ const Row = memo(function Row({ row, isCurrent, isRunning, ...actions }: RowProp
     </li>
   );
 });
+
+const words = { running: strings.shell.running, waiting: strings.shell.waiting };
+
+/** That an agent is at work in a chat, or that it waits for the person. */
+function Status({ status }: { status: "running" | "waiting" }) {
+  return (
+    <span role="img" aria-label={words[status]} title={words[status]} className="shrink-0">
+      {status === "waiting" ? (
+        <MessageCircleQuestionMark aria-hidden className="size-4 text-running" />
+      ) : (
+        <span aria-hidden className="block size-2 animate-shimmer rounded-full bg-accent" />
+      )}
+    </span>
+  );
+}
 
 /** Where the list goes on: seen, it asks for more. */
 function More({ onNear }: { onNear: () => void }) {

@@ -1,5 +1,6 @@
 import { Search, SquarePen, X } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
+import { toComposer } from "@/chat/focus";
 import { ChatRows, type RowActions } from "@/shell/ChatRows";
 import { SettingsMenu } from "@/shell/SettingsMenu";
 import { MODIFIER } from "@/shell/shortcuts";
@@ -62,10 +63,10 @@ function SearchField({ query, onQuery, field }: SearchFieldProps) {
         placeholder={strings.shell.search}
         onChange={(event) => onQuery(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key !== "Escape" || !query) return;
+          if (event.key !== "Escape" || event.defaultPrevented) return;
           event.preventDefault();
-          event.stopPropagation();
-          onQuery("");
+          if (query) onQuery("");
+          else toComposer();
         }}
         className="min-h-9 w-full rounded-lg border bg-ground pr-10 pl-9 text-block placeholder:text-ink-2 max-md:min-h-11 max-md:text-[16px]"
       />

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { tellFailure } from "@/chat/failure";
 import { SHORTCUTS } from "@/shell/shortcuts";
 import { remove, rename } from "@/state/chats";
 import { strings } from "@/strings";
@@ -101,7 +102,7 @@ function useAct(action: () => Promise<void>, onClose: () => void, onDone?: () =>
       onClose();
       onDone?.();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(tellFailure(error));
       setBusy(false);
     }
   };

@@ -1,15 +1,15 @@
 import type { ChatRow } from "@/api";
 import { strings } from "@/strings";
 
-export interface Group {
+export interface Group<T extends ChatRow> {
   label: string;
-  rows: ChatRow[];
+  rows: T[];
 }
 
 const DAY = 86_400_000;
 
 /** The chats by when something last happened in them, in the order in which they come. */
-export function groupByTime(rows: ChatRow[], now: Date, locale?: string): Group[] {
+export function groupByTime<T extends ChatRow>(rows: T[], now: Date, locale?: string): Group<T>[] {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" });
   const labelOf = ({ updatedAt }: ChatRow): string => {
@@ -19,7 +19,7 @@ export function groupByTime(rows: ChatRow[], now: Date, locale?: string): Group[
     if (days <= 1) return strings.shell.yesterday;
     return days <= 7 ? strings.shell.week : months.format(updatedAt);
   };
-  const groups = new Map<string, ChatRow[]>();
+  const groups = new Map<string, T[]>();
   for (const row of rows) {
     const label = labelOf(row);
     groups.set(label, [...(groups.get(label) ?? []), row]);

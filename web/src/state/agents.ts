@@ -4,8 +4,12 @@ import { oneOf, stored } from "@/state/stored";
 
 export const DEMO = "demo";
 
-/** Demo mode: new turns go to the demo agent, through everything that others go through. */
-export const mode = stored<"demo" | "live">("app-mode", "live", oneOf("demo", "live"));
+/**
+ * Demo mode: new turns go to the demo agent, through everything that others go through. Stored as a
+ * bare word, since others read and write it too.
+ */
+const isMode = oneOf("demo", "live");
+export const mode = stored<"demo" | "live">("app-mode", "live", isMode, undefined, String);
 
 /** Whom the person chose last, for chats in which nobody answered yet. */
 const isWord = (value: unknown): value is string => typeof value === "string";
@@ -18,6 +22,7 @@ const state = new Store<{ agents: Agent[]; phase: "loading" | "ready" | "failed"
 
 export const agents = {
   use: () => useStore(state).agents,
+  useFailed: () => useStore(state).phase === "failed",
   get: () => state.get().agents,
   async load(): Promise<void> {
     try {

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ChatList, remove, rename } from "@/state/chats";
 import { hear } from "@/state/tabs";
 import { json, Network } from "@/testing/server";
@@ -8,7 +8,13 @@ beforeEach(() => {
   network = new Network();
 });
 
-const row = (id: string, updatedAt: number) => ({ id, title: id, createdAt: 0, updatedAt });
+const row = (id: string, updatedAt: number, status: "running" | "waiting" | null = null) => ({
+  id,
+  title: id,
+  createdAt: 0,
+  updatedAt,
+  status,
+});
 const ids = (list: ChatList) => list.state.get().rows.map(({ id }) => id);
 
 it("loads page after page, and asks for what is searched", async () => {
@@ -74,4 +80,70 @@ it("renames and deletes at the server, and tells everybody", async () => {
   await remove("b");
   deaf();
   expect(list.state.get().rows).toEqual([{ ...row("a", 1), title: "Better" }]);
+});
+
+it("does not take a title from an answer that was on its way when it changed", async () => {
+  let title = "Old";
+  let arrive = () => {};
+  const late = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  network.on("GET api/chats", async () => {
+    const told = json({ chats: [{ ...row("a", 1), title }], before: null });
+    if (title === "Old") await late;
+    return told;
+  });
+  const list = new ChatList();
+  const first = list.refresh();
+  title = "Better";
+  list.heard({ about: "title", chat: "a", title });
+  arrive();
+  await first;
+  await vi.waitFor(() => expect(list.titleOf("a")).toBe("Better"));
+});
+
+describe("how the chats stand", () => {
+  const statuses = (list: ChatList) => list.state.get().rows.map(({ status }) => status);
+
+  it("is asked for again as long as an agent is at work, and no longer", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let chats = [row("b", 2, "running"), row("a", 1, "waiting")];
+    network.on("GET api/chats", () => json({ chats, before: null }));
+    const list = new ChatList();
+    onTestFinished(list.watch());
+    await list.refresh();
+    chats = [row("b", 2), row("a", 1, "waiting")];
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(statuses(list)).toEqual([null, "waiting"]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(network.asked).toHaveLength(2);
+  });
+
+  it("stays as it was while the server cannot be reached, and when a chat is renamed", async () => {
+    network.on("GET api/chats", () => json({ chats: [row("a", 1, "running")], before: null }));
+    const list = new ChatList();
+    await list.refresh();
+    list.heard({ about: "title", chat: "a", title: "Better" });
+    network.isDown = true;
+    await list.refresh();
+    expect(statuses(list)).toEqual(["running"]);
+  });
+
+  it("is told at once by the chat that is open", async () => {
+    network.on("GET api/chats", () => json({ chats: [row("a", 1)], before: null }));
+    const list = new ChatList();
+    await list.refresh();
+    list.mark("a", "waiting");
+    list.mark("not listed", "running");
+    expect(statuses(list)).toEqual(["waiting"]);
+  });
+});
+
+it("knows the title of the chat that is open, though it is on no page yet", () => {
+  const list = new ChatList();
+  list.open(row("old", 1));
+  list.heard({ about: "title", chat: "old", title: "Better" });
+  expect(list.titleOf("old")).toBe("Better");
+  expect(list.titleOf("other")).toBeUndefined();
 });

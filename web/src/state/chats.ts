@@ -1,11 +1,14 @@
-import { type ChatRow, deleteChat, getChats, renameChat } from "@/api";
+import { type ChatRow, deleteChat, getChats, type ListedChat, renameChat } from "@/api";
 import { Store } from "@/state/store";
 import { announce, hear, type News } from "@/state/tabs";
 
 const PAGE = 30;
+const INTERVAL = 4_000;
 
 interface ChatListState {
-  rows: ChatRow[];
+  rows: ListedChat[];
+  /** The chat that is open: it may be on none of the pages that were loaded. */
+  opened?: ChatRow;
   before?: string | null;
   phase: "loading" | "ready" | "failed";
 }
@@ -14,6 +17,7 @@ interface ChatListState {
 export class ChatList {
   readonly state = new Store<ChatListState>({ rows: [], phase: "loading" });
   #asked = 0;
+  #answered = 0;
   #loadingMore = false;
 
   constructor(readonly query = "") {}
@@ -24,6 +28,7 @@ export class ChatList {
     try {
       const page = await getChats({ query: this.query, limit: PAGE });
       if (asked !== this.#asked) return;
+      this.#answered = asked;
       const { rows, before } = this.state.get();
       const rest = page.before ? after(page.chats, rows) : [];
       this.state.set({
@@ -32,8 +37,9 @@ export class ChatList {
         phase: "ready",
       });
     } catch {
-      if (asked === this.#asked && !this.state.get().rows.length)
-        this.state.set({ phase: "failed" });
+      if (asked !== this.#asked) return;
+      this.#answered = asked;
+      if (!this.state.get().rows.length) this.state.set({ phase: "failed" });
     }
   };
 
@@ -54,23 +60,52 @@ export class ChatList {
     }
   };
 
+  /** The chat that is open says of itself how it stands, before the server is asked. */
+  mark = (chat: string, status: ListedChat["status"]): void => {
+    const { rows } = this.state.get();
+    const row = rows.find(({ id }) => id === chat);
+    if (!row || row.status === status) return;
+    this.state.set({ rows: rows.map((each) => (each === row ? { ...row, status } : each)) });
+  };
+
+  open = (chat: ChatRow): void => this.state.set({ opened: chat });
+
+  titleOf = (chat: string): string | undefined => {
+    const { rows, opened } = this.state.get();
+    return [...rows, opened].find((row) => row?.id === chat)?.title;
+  };
+
+  /** Asks again and again as long as an agent of a chat in it is at work. */
+  watch = (): (() => void) => {
+    const look = () => {
+      const isSeen = document.visibilityState === "visible";
+      const latest = this.state.get().rows.slice(0, PAGE);
+      if (isSeen && latest.some(({ status }) => status === "running")) void this.refresh();
+    };
+    const timer = setInterval(look, INTERVAL);
+    return () => clearInterval(timer);
+  };
+
   /** What happened to a chat, here or in another tab. */
   heard = (news: News): void => {
-    const { rows } = this.state.get();
+    const { rows, opened } = this.state.get();
     if (news.about === "deleted") {
       this.state.set({ rows: rows.filter(({ id }) => id !== news.chat) });
     } else if (news.about === "title") {
-      const renamed = (row: ChatRow) =>
+      const renamed = <T extends ChatRow>(row: T): T =>
         row.id === news.chat ? { ...row, title: news.title } : row;
-      this.state.set({ rows: rows.map(renamed) });
+      this.state.set({ rows: rows.map(renamed), opened: opened && renamed(opened) });
     } else {
       void this.refresh();
+      return;
     }
+    // What is on its way may be from before.
+    if (this.#asked !== this.#answered) void this.refresh();
   };
 }
 
 /** Rows older than all of a page: those that it does not replace. */
-function after(page: ChatRow[], rows: ChatRow[]): ChatRow[] {
+function after(page: ListedChat[], rows: ListedChat[]): ListedChat[] {
   const oldest = page.at(-1)?.updatedAt ?? 0;
   const known = new Set(page.map(({ id }) => id));
   return rows.filter((row) => row.updatedAt <= oldest && !known.has(row.id));

@@ -10,7 +10,8 @@ it.each([
   ["/below/", "/below/", { page: "new" }],
   ["/below/chat/abc", "/below/", { page: "chat", id: "abc" }],
   ["/elsewhere", "/", { page: "unknown" }],
-  ["/chat/", "/", { page: "unknown" }],
+  ["/chat", "/", { page: "new" }],
+  ["/chat/", "/", { page: "new" }],
   ["/chat/%E0%A4%A", "/", { page: "unknown" }],
 ])("reads %s below %s", (path, base, route) => {
   expect(routeOf(path, base)).toEqual(route);

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Where the page is: `/` is a new chat, `/chat/{id}` an old one. Relative to the page's `<base>`. */
+/** Where the page is: `/` (and `/chat`) is a new chat, `/chat/{id}` an old one. Relative to the page's `<base>`. */
 export type Route = { page: "new" } | { page: "chat"; id: string } | { page: "unknown" };
 
 const listeners = new Set<() => void>();
@@ -9,7 +9,7 @@ const basePath = () => new URL(document.baseURI).pathname;
 /** Reads a path; `base` ends with a slash. */
 export function routeOf(path: string, base: string): Route {
   const rest = path.startsWith(base) ? path.slice(base.length) : path.replace(/^\//, "");
-  if (rest === "" || rest === "index.html") return { page: "new" };
+  if (["", "index.html", "chat", "chat/"].includes(rest)) return { page: "new" };
   const [, id] = /^chat\/(.+)$/.exec(rest) ?? [];
   if (!id) return { page: "unknown" };
   try {
@@ -24,10 +24,10 @@ export function hrefOf(route: Route): string {
   return new URL(path, document.baseURI).pathname;
 }
 
-export function navigate(route: Route, how: "push" | "replace" = "push"): void {
+export function navigate(route: Route): void {
   const href = hrefOf(route);
   if (href === location.pathname) return;
-  history[how === "push" ? "pushState" : "replaceState"](null, "", href);
+  history.pushState(null, "", href);
   for (const listener of listeners) listener();
 }
 

@@ -16,6 +16,7 @@ export function stored<T>(
   fallback: T,
   isValid: (value: unknown) => value is T,
   area: () => Storage = () => localStorage,
+  write: (value: T) => string = JSON.stringify,
 ): Stored<T> {
   const key = name.includes(":") || name === "app-mode" ? name : `mobox:${name}`;
   const listeners = new Set<() => void>();
@@ -35,7 +36,7 @@ export function stored<T>(
   const set = (value: T): void => {
     unsaved = undefined;
     const saved = attempt(() => {
-      area().setItem(key, JSON.stringify(value));
+      area().setItem(key, write(value));
       return true;
     }, false);
     if (!saved) unsaved = { value };

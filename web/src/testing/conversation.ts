@@ -8,6 +8,7 @@ export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conve
   const conversation = new Conversation("c1", isNew, {
     agent: () => "demo",
     onBegun: hooks.onBegun ?? (() => {}),
+    onView: () => {},
     onLife: () => {},
   });
   onTestFinished(conversation.open());

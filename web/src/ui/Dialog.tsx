@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
@@ -56,18 +56,42 @@ interface DrawerProps {
 
 /** What is a column on a wide page comes in from the left on a narrow one. */
 export function Drawer({ open, onClose, title, children }: DrawerProps) {
+  useWide(open, onClose);
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[#00000066]" />
         <Radix.Content
           aria-describedby={undefined}
-          className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-ground-2 shadow-xl outline-none"
+          className={classes(
+            "fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-ground-2 shadow-xl outline-none",
+            "transition-transform duration-200 ease-fold starting:-translate-x-full",
+          )}
         >
           <Radix.Title className="sr-only">{title}</Radix.Title>
+          <Radix.Close asChild>
+            <IconButton label={strings.shell.closeChats} className="absolute top-0.5 right-2">
+              <X aria-hidden />
+            </IconButton>
+          </Radix.Close>
           {children}
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** Where the page becomes wide, what comes in has its own place again. */
+function useWide(active: boolean, onWide: () => void): void {
+  const latest = useRef(onWide);
+  useEffect(() => {
+    latest.current = onWide;
+  });
+  useEffect(() => {
+    if (!active) return;
+    const wide = matchMedia("(min-width: 48rem)");
+    const onChange = () => wide.matches && latest.current();
+    wide.addEventListener("change", onChange);
+    return () => wide.removeEventListener("change", onChange);
+  }, [active]);
 }

@@ -162,6 +162,10 @@ AND ({title} OR EXISTS (
 """
 _LIKE = "{} LIKE :pattern ESCAPE '\\'"
 _SAYS = "says({}, :query)"
+_ACTIVE = f"""
+{RUN} WHERE run.chat IN (SELECT value FROM json_each(?))
+AND run.status != 'done' AND run.superseded = 0 ORDER BY run.status = 'running', run.n
+"""
 _LATEST = (2**62, 0)
 _ESCAPES = str.maketrans({character: "\\" + character for character in "\\%_"})
 
@@ -183,7 +187,14 @@ def list_chats(
     rows = connection.execute(listed, asked).fetchall()
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
-    return ChatPage(chats=chats, before=more)
+    active = _active_runs(connection, [row[0] for row in rows[:limit]])
+    return ChatPage(chats=chats, active=active, before=more)
+
+
+def _active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
+    """Of each chat the running one; else the last that waits."""
+    rows = connection.execute(_ACTIVE, (json.dumps(chats),))
+    return tuple({row[1]: run_of(row) for row in rows}.values())
 
 
 def _filter(query: str) -> str:

@@ -1,0 +1,247 @@
+import { configure, render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { Chat } from "@/chat/Chat";
+import { agents } from "@/state/agents";
+import { asInBrowser } from "@/testing/browser";
+import { running, waiting } from "@/testing/conversation";
+import { agent, type Chunk, chat, ENDS, json, Network, Stream, says, user } from "@/testing/server";
+
+// The whole chat: on a busy machine it takes its time.
+configure({ asyncUtilTimeout: 5_000 });
+vi.setConfig({ testTimeout: 30_000 });
+
+const DEMO = { id: "demo", name: "Demo", description: "Shows things." };
+const WRITER = { id: "writer", name: "Writer", description: "Writes." };
+let network: Network;
+
+beforeEach(async () => {
+  asInBrowser();
+  network = new Network()
+    .on("GET api/agents", () => json({ agents: [DEMO] }))
+    .on("GET api/chats", () => json({ chats: [], before: null }))
+    .on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
+  await agents.load();
+});
+
+async function open() {
+  render(
+    <Chat
+      id="c1"
+      isNew={false}
+      onBegun={() => {}}
+      onNew={() => {}}
+      onOpenChats={() => {}}
+      onDelete={() => {}}
+    />,
+  );
+  await waitFor(() => expect(network.to("GET api/chats/c1")).toHaveLength(1));
+}
+
+const choose = async (name: string) => {
+  await userEvent.click(await screen.findByRole("button", { name: "About this chat" }));
+  await userEvent.click(await screen.findByRole("menuitem", { name }));
+};
+const composer = () => screen.getByRole("textbox", { name: "Your message" });
+
+/** A chat whose second answer is being written. */
+function beingWritten(active: object = running) {
+  const stored = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
+  network
+    .on("GET api/chats/c1", () => json(chat(stored, active)))
+    .on("GET api/chats/c1/messages", () => json({ messages: stored, before: null }))
+    .on("GET api/chat/c1/stream", (asked) => new Stream(asked).say(...says("half")).response);
+}
+
+function clipboard(write: (text: string) => Promise<void>) {
+  const writeText = vi.fn(write);
+  Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText } });
+  onTestFinished(() => void Reflect.deleteProperty(navigator, "clipboard"));
+  return writeText;
+}
+
+describe("a chat that is copied", () => {
+  it("has the answer in it that is being written, and says that it was done", async () => {
+    beingWritten();
+    const writeText = clipboard(async () => {});
+    await open();
+    await screen.findByText("half");
+    await choose("Copy conversation");
+    expect(await screen.findByText("Copied")).toBeTruthy();
+    expect(writeText.mock.calls[0]?.[0]).toMatch(/one.*first.*two.*half/s);
+  });
+
+  it("says so where the browser does not let it", async () => {
+    network.on("GET api/chats/c1/messages", () => json({ messages: [], before: null }));
+    await open();
+    await screen.findByText("first");
+    clipboard(() => Promise.reject(new DOMException("no")));
+    await choose("Copy conversation");
+    expect(await screen.findByText("The browser did not let it be copied.")).toBeTruthy();
+  });
+});
+
+describe("a title", () => {
+  const rename = async (title: string) => {
+    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
+    const field = screen.getByRole("textbox", { name: "Title" });
+    await userEvent.clear(field);
+    await userEvent.type(field, `${title}{Enter}`);
+    return field;
+  };
+
+  it("that could not be kept stays in its field, with the reason in our words", async () => {
+    await open();
+    await screen.findByText("first");
+    network.isDown = true;
+    const field = await rename("Better");
+    expect((await screen.findByRole("alert")).textContent).toBe(
+      "The server cannot be reached. Try again in a moment.",
+    );
+    expect(field).toHaveProperty("value", "Better");
+  });
+
+  it("is shown when it is kept, and has the focus", async () => {
+    network.on("PATCH api/chats/c1", ({ body }) => json({ ...chat([]), title: body.title }));
+    await open();
+    await screen.findByText("first");
+    await rename("Better");
+    const title = await screen.findByRole("button", { name: "Better" });
+    await waitFor(() => expect(document.activeElement).toBe(title));
+  });
+});
+
+describe("demo mode", () => {
+  it("is a switch in the head where there is somebody else", async () => {
+    network.on("GET api/agents", () => json({ agents: [DEMO, WRITER] }));
+    await agents.load();
+    await open();
+    const demo = await screen.findByRole("switch", { name: "Demo" });
+    expect(demo.getAttribute("aria-checked")).toBe("false");
+    await userEvent.click(demo);
+    expect(demo.getAttribute("aria-checked")).toBe("true");
+    expect(localStorage.getItem("app-mode")).toBe("demo");
+    await userEvent.click(demo);
+    expect(screen.getByRole("button", { name: "Agent: Writer" })).toBeTruthy();
+  });
+
+  it("is no switch, but explained, where nobody else is", async () => {
+    await open();
+    const head = within(screen.getByRole("banner"));
+    expect(head.getByText(/the only one here/)).toBeTruthy();
+    expect(head.queryByRole("switch")).toBeNull();
+  });
+});
+
+it("lets the person take note of what was refused", async () => {
+  network.on("POST api/chat", () =>
+    json({ error: { code: "too_many_runs", message: "Too many runs go on." } }, 429),
+  );
+  await open();
+  await screen.findByText("first");
+  await userEvent.type(composer(), "two{Enter}");
+  expect((await screen.findByRole("alert")).textContent).toContain("Too many runs go on.");
+  await userEvent.click(screen.getByRole("button", { name: "Dismiss" }));
+  expect(screen.queryByRole("alert")).toBeNull();
+});
+
+describe("Escape", () => {
+  const stops = () => network.to("POST api/chat/c1/stop").length;
+
+  it.each([
+    ["works", running],
+    ["waits", waiting],
+  ])("stops an agent that %s", async (_, active) => {
+    beingWritten(active);
+    await open();
+    await screen.findByRole("button", { name: "Stop" });
+    await userEvent.type(composer(), "{Escape}");
+    await waitFor(() => expect(stops()).toBe(1));
+  });
+
+  it("in another field is not for the agent", async () => {
+    beingWritten();
+    await open();
+    await screen.findByRole("button", { name: "Stop" });
+    const elsewhere = document.body.appendChild(document.createElement("input"));
+    onTestFinished(() => elsewhere.remove());
+    await userEvent.type(elsewhere, "{Escape}");
+    expect(stops()).toBe(0);
+  });
+});
+
+describe("the focus", () => {
+  const asks = (id: string): Chunk[] => [
+    { type: "start", messageId: "run_1" },
+    { type: "tool-input-available", toolCallId: id, toolName: id, input: {}, dynamic: true },
+    { type: "tool-approval-request", approvalId: `a-${id}`, toolCallId: id },
+    { type: "finish", finishReason: "tool-calls" },
+  ];
+
+  it("goes to what is asked next, and after that to the composer", async () => {
+    let view = chat([user("m1", "one")], waiting);
+    const then = new Stream();
+    network
+      .on("GET api/chats/c1", () => json(view))
+      .on("GET api/chat/c1/stream", () => new Stream().say(...asks("first")).end())
+      .on("POST api/chat", () => then.response);
+    await open();
+    await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
+    await waitFor(() => expect(document.activeElement).toBe(composer()));
+    then.say(...asks("second")).end();
+    const again = await screen.findByRole("button", { name: "Approve" });
+    await waitFor(() => expect(document.activeElement).toBe(again));
+    network.on("POST api/chat", () => new Stream().say(...says("done"), ...ENDS).end());
+    view = chat([user("m1", "one"), agent("run_1", "done")]);
+    await userEvent.click(again);
+    await waitFor(() => expect(document.activeElement).toBe(composer()));
+  });
+
+  it("is in the composer after an edit, and after another try", async () => {
+    network.on("POST api/chat", () => new Stream().say(...says("again"), ...ENDS).end());
+    await open();
+    await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
+    await userEvent.click(screen.getByRole("button", { name: "Cancel" }));
+    expect(document.activeElement).toBe(composer());
+    await userEvent.click(await screen.findByRole("button", { name: "Regenerate" }));
+    expect(document.activeElement).toBe(composer());
+  });
+});
+
+it("shows what the person sent along", async () => {
+  const url = "data:text/plain;base64,aGVsbG8=";
+  const file = { type: "file" as const, mediaType: "text/plain", filename: "notes.txt", url };
+  const said = { ...user("m1", "Read this"), parts: [file, ...user("m1", "Read this").parts] };
+  network.on("GET api/chats/c1", () => json(chat([said, agent("r1", "first")])));
+  await open();
+  const mine = within(await screen.findByRole("article", { name: "You" }));
+  expect(mine.getByText("notes.txt")).toBeTruthy();
+  expect(mine.getByText("Read this")).toBeTruthy();
+});
+
+it("offers one other try where the agent failed", async () => {
+  const failed = { ...agent("r1", "first"), metadata: { reason: "error", error: "It broke." } };
+  network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), failed])));
+  await open();
+  expect(await screen.findByRole("button", { name: "Retry" })).toBeTruthy();
+  expect(screen.queryByRole("button", { name: "Regenerate" })).toBeNull();
+});
+
+it("is not headed as a new one where there is no such chat", async () => {
+  network.on("GET api/chats/c1", () => json({ error: { code: "not_found", message: "" } }, 404));
+  await open();
+  expect(await screen.findByRole("heading", { name: "No such chat", level: 1 })).toBeTruthy();
+});
+
+it("says that the agents could not be loaded, and loads them again", async () => {
+  network.on("GET api/agents", () => json({ agents: [] }));
+  await agents.load();
+  network.isDown = true;
+  await agents.load();
+  network.isDown = false;
+  network.on("GET api/agents", () => json({ agents: [WRITER] }));
+  await open();
+  expect(await screen.findByText("The agents could not be loaded.")).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+  expect(await screen.findAllByText("Writer")).toBeTruthy();
+});

@@ -1,0 +1,50 @@
+import { ClipboardCopy, Ellipsis, FileJson, FileText, Pencil, Trash2 } from "lucide-react";
+import { copyChat, saveJson, saveMarkdown, type Whole } from "@/chat/exporting";
+import { strings } from "@/strings";
+import { IconButton } from "@/ui/Button";
+import { Menu, MenuItem, MenuLine } from "@/ui/Menu";
+
+interface ChatMenuProps {
+  whole: () => Promise<Whole>;
+  onRename: () => void;
+  onDelete: () => void;
+  /** Says what became of what was asked. */
+  onSay: (words: string) => void;
+}
+
+/** What can be done with the whole of a chat. */
+export function ChatMenu({ whole, onRename, onDelete, onSay }: ChatMenuProps) {
+  const withAll = (use: (chat: Whole) => unknown) => () => {
+    whole()
+      .then(use)
+      .catch(() => onSay(strings.chat.exportFailed));
+  };
+  const copy = async (chat: Whole) =>
+    onSay((await copyChat(chat)) ? strings.chat.copied : strings.chat.copyRefused);
+  return (
+    <Menu
+      trigger={
+        <IconButton label={strings.chat.menu}>
+          <Ellipsis aria-hidden />
+        </IconButton>
+      }
+    >
+      <MenuItem icon={<Pencil aria-hidden />} onSelect={onRename}>
+        {strings.chat.rename}
+      </MenuItem>
+      <MenuItem icon={<ClipboardCopy aria-hidden />} onSelect={withAll(copy)}>
+        {strings.chat.copyAll}
+      </MenuItem>
+      <MenuItem icon={<FileText aria-hidden />} onSelect={withAll(saveMarkdown)}>
+        {strings.chat.exportMarkdown}
+      </MenuItem>
+      <MenuItem icon={<FileJson aria-hidden />} onSelect={withAll(saveJson)}>
+        {strings.chat.exportJson}
+      </MenuItem>
+      <MenuLine />
+      <MenuItem kind="danger" icon={<Trash2 aria-hidden />} onSelect={onDelete}>
+        {strings.chat.delete}
+      </MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,51 @@
+import type { UIMessage } from "ai";
+import { allMessages } from "@/api";
+import { copyText } from "@/content/CopyButton";
+import { chatMarkdown } from "@/parts/exportText";
+
+/** A chat to take along. */
+export interface Whole {
+  id: string;
+  title: string;
+  messages: UIMessage[];
+}
+
+/** All that was said: what is stored, and after it what is on the page only, being written. */
+export async function wholeOf(id: string, title: string, shown: UIMessage[]): Promise<Whole> {
+  const stored = await allMessages(id);
+  const known = new Set(stored.map((message) => message.id));
+  const unstored = shown.filter((message) => !known.has(message.id));
+  return { id, title, messages: [...stored, ...unstored] };
+}
+
+/** Whether the browser let it. */
+export const copyChat = ({ title, messages }: Whole): Promise<boolean> =>
+  copyText(chatMarkdown(title, messages));
+
+export const saveMarkdown = ({ title, messages }: Whole): void =>
+  save(fileName(title, "md"), "text/markdown", chatMarkdown(title, messages));
+
+export const saveJson = ({ id, title, messages }: Whole): void =>
+  save(
+    fileName(title, "json"),
+    "application/json",
+    JSON.stringify({ id, title, messages }, null, 2),
+  );
+
+/** Hands a file to the person. */
+function save(name: string, type: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
+}
+
+/** A title as the name of a file. */
+export function fileName(title: string, ending: string): string {
+  const words = title
+    .normalize("NFC")
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
+  return `${words.slice(0, 60) || "chat"}.${ending}`;
+}

@@ -1,0 +1,89 @@
+import type { UIMessage } from "ai";
+import { useEffect, useMemo, useRef } from "react";
+import type { Conversation } from "@/chat/conversation";
+import type { Life } from "@/chat/life";
+
+const COMPOSER = "composer";
+const CONTROL = ":is(button, input, textarea, select):not(:disabled)";
+
+/**
+ * Where the person goes on when what had the focus is gone: to the composer. A touch screen would
+ * cover the answer with its keyboard, so there it is the list of messages.
+ */
+export function toComposer(): void {
+  const isFine = matchMedia("(pointer: fine)").matches;
+  const target = isFine ? document.getElementById(COMPOSER) : document.querySelector("[role=log]");
+  if (target instanceof HTMLElement) target.focus({ preventScroll: !isFine });
+}
+
+/** Whether somebody writes, elsewhere than in the composer. */
+export function isOtherField(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement) || target.id === COMPOSER) return false;
+  return target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+export interface MessageActions {
+  decide: Conversation["decide"];
+  answer: Conversation["answer"];
+  edit: Conversation["edit"];
+  regenerate: Conversation["regenerate"];
+}
+
+/**
+ * What is done with messages takes away the control it was done with. This is the same with the
+ * focus moved on: to what is asked next, else to the composer.
+ */
+export function useMessageActions(
+  conversation: Conversation,
+  life: Life,
+  messages: UIMessage[],
+): MessageActions {
+  const isAnswering = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page has changed, by either
+  useEffect(() => {
+    if (!isAnswering.current) return;
+    if (life === "idle") isAnswering.current = false;
+    if (!isLost()) return;
+    if (life !== "waiting") return toComposer();
+    const next = firstAsked();
+    next?.focus();
+    isAnswering.current = next === undefined;
+  }, [life, messages]);
+  return useMemo(() => {
+    const answering =
+      <A extends unknown[]>(act: (...args: A) => Promise<void>) =>
+      async (...args: A) => {
+        const from = document.activeElement;
+        isAnswering.current = true;
+        try {
+          await act(...args);
+        } catch (error) {
+          isAnswering.current = false;
+          requestAnimationFrame(() => from instanceof HTMLElement && from.focus());
+          throw error;
+        }
+      };
+    return {
+      decide: answering(conversation.decide),
+      answer: answering(conversation.answer),
+      edit: conversation.edit,
+      regenerate: () => {
+        conversation.regenerate();
+        toComposer();
+      },
+    };
+  }, [conversation]);
+}
+
+/** Nobody has the focus, or the composer that got it from here, in which nothing is written. */
+function isLost(): boolean {
+  const at = document.activeElement;
+  if (!at || at === document.body || at.matches(":disabled, [role=log]")) return true;
+  return at instanceof HTMLTextAreaElement && at.id === COMPOSER && at.value === "";
+}
+
+/** The first control of what is asked by which one answers; those with a picture only do not. */
+function firstAsked(): HTMLElement | undefined {
+  const found = document.querySelectorAll<HTMLElement>(`[role=log] article fieldset ${CONTROL}`);
+  return Array.from(found).find((control) => !control.matches("button") || control.textContent);
+}
