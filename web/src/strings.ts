@@ -48,7 +48,6 @@ export const strings = {
     thinking: "Thinking…",
     thought: "Thought",
     thoughtFor: (duration: string) => `Thought for ${duration}`,
-    instant: "less than a second",
     seconds: (seconds: number) => `${seconds}s`,
     minutes: (minutes: number, seconds: number) => `${minutes}m ${seconds}s`,
 

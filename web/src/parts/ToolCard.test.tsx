@@ -1,6 +1,8 @@
 import { fireEvent, render, screen } from "@testing-library/react";
+import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { CallState, ToolBlock } from "@/parts/blocks";
+import { Parts } from "@/parts/Parts";
 import { firstArgument, ToolCard } from "@/parts/ToolCard";
 import { ToolGroup } from "@/parts/ToolGroup";
 import { strings } from "@/strings";
@@ -62,6 +64,31 @@ test("many calls are one row that says how many, and which of them failed", () =
   expect(screen.getByText("No such file", { exact: false }).textContent).toBe("read: No such file");
   fireEvent.click(head());
   expect(screen.getAllByRole("button", { expanded: false })).toHaveLength(5);
+});
+
+test("a card that somebody opened is not hidden when a fourth call ends", () => {
+  const call = (toolCallId: string, state: string) => ({
+    type: "dynamic-tool",
+    toolCallId,
+    toolName: `tool_${toolCallId}`,
+    state,
+    input: {},
+    ...(state === "output-available" && { output: "ok" }),
+  });
+  const at = (last: string) => ({
+    id: "m1",
+    role: "assistant" as const,
+    parts: ["a", "b", "c", "d"].map((id, place) =>
+      call(id, place === 3 ? last : "output-available"),
+    ) as UIMessage["parts"],
+  });
+  const { rerender } = render(<Parts message={at("input-available")} live />);
+  fireEvent.click(screen.getByRole("button", { name: /tool_b/ }));
+  rerender(<Parts message={at("output-available")} live />);
+  expect(screen.getByRole("button", { name: /Used 4 tools/, expanded: true })).toBeTruthy();
+  expect(screen.getByLabelText("Result")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: /tool_b/ }));
+  expect(screen.getByRole("button", { name: /tool_b/, expanded: false })).toBeTruthy();
 });
 
 test.each([

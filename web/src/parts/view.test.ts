@@ -151,11 +151,20 @@ describe("reasoning", () => {
     ]);
   });
 
-  test("it is old as soon as anything but a plan follows", () => {
-    const plan = { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } };
+  test.each([
+    ["a plan", { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } }],
+    ["a step", { type: "data-step", id: "s", data: { name: "Look", status: "running" } }],
+    ["a call", tool("t1")],
+    ["text", text("b")],
+  ])("it is old as soon as %s follows", (_what, next) => {
     const block = thought("a", { id: "a" });
-    expect(first(see(block, plan), "reasoning").newer).toBe(false);
-    expect(first(see(block, plan, text("b")), "reasoning").newer).toBe(true);
+    expect(first(see(block), "reasoning").newer).toBe(false);
+    expect(first(see(block, next), "reasoning").newer).toBe(true);
+  });
+
+  test("a list of sources does not make it old", () => {
+    const found = source("https://one.example/", "t1");
+    expect(first(see(thought("a"), found), "reasoning").newer).toBe(false);
   });
 
   test("it is not being written in a message that nobody writes", () => {
