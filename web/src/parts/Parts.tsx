@@ -34,7 +34,7 @@ interface PartsProps {
   message: UIMessage;
   /** It is being written. */
   live: boolean;
-  /** Says whether a call may run. A promise that fails lets the person try again. */
+  /** Says whether a call may run, or whether the agent may go on. A promise that fails lets the person try again. */
   onDecide?: Decide;
   /** Answers a question; the decision is "answered" unless something else is said. */
   onAnswer?: Answer;
@@ -107,7 +107,9 @@ const ROWS: { [K in Block["kind"]]: ComponentType<ShownProps<Extract<Block, { ki
   todos: Todos,
   steps: Steps,
   subagent: Nested,
-  request: ({ block, actions }) => <Question block={block} onAnswer={actions.onAnswer} />,
+  request: ({ block, actions: { onAnswer, onDecide } }) => (
+    <Question block={block} onAnswer={onAnswer} onDecide={onDecide} />
+  ),
   files: Files,
   chart: ChartRow,
   data: DataRow,

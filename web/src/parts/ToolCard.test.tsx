@@ -50,10 +50,31 @@ test("why a call failed is seen without opening it, and once when it is open", (
   expect(screen.getAllByText("No such city")).toHaveLength(1);
 });
 
-test("what a person decided stays with the call", () => {
-  const decision = { id: "x", approved: false, reason: "Not today" };
-  render(<ToolCard block={tool({ state: "denied", decision })} />);
-  expect(screen.getByText("You denied this. Reason: Not today")).toBeTruthy();
+test.each([
+  [{ approved: false, reason: "Not today" }, "You denied this: Not today"],
+  [{ approved: false }, "You denied this."],
+  [{ approved: true }, "You approved this."],
+])("what a person decided stays with the call: %j is %j", (decision, said) => {
+  render(<ToolCard block={tool({ state: "denied", decision: { id: "x", ...decision } })} />);
+  expect(screen.getByText(said)).toBeTruthy();
+});
+
+test.each([
+  "approval-responded",
+  "output-denied",
+])("why a call was denied is told when it is %s", (state) => {
+  const approval = { id: "x", approved: false, reason: "Not today" };
+  const part = {
+    type: "dynamic-tool",
+    toolCallId: "a",
+    toolName: "rm",
+    state,
+    input: {},
+    approval,
+  };
+  const parts = [part] as unknown as UIMessage["parts"];
+  render(<Parts message={{ id: "m1", role: "assistant", parts }} live={false} />);
+  expect(screen.getByText("You denied this: Not today")).toBeTruthy();
 });
 
 test("many calls are one row that says how many, and which of them failed", () => {

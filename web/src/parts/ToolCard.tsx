@@ -76,10 +76,16 @@ export function ErrorLine({ text, name }: { text: string; name?: string }) {
   );
 }
 
+/** What somebody decided, and why, in words. */
+export function decided(approved: boolean, reason?: string): string {
+  if (approved) return reason ? words.approvedBecause(reason) : words.approved;
+  return reason ? words.deniedBecause(reason) : words.denied;
+}
+
 function Decided({ decision: { approved, reason } }: { decision: Decision }) {
   return (
-    <p className="px-3 pb-2 text-block text-ink-2">
-      {approved ? words.approved : words.denied} {reason && words.because(reason)}
+    <p className="px-3 pb-2 text-block break-words whitespace-pre-wrap text-ink-2">
+      {decided(approved === true, reason)}
     </p>
   );
 }

@@ -103,7 +103,7 @@ export interface RequestBlock {
   options?: Json;
   /** Somebody may still answer. */
   open: boolean;
-  answer?: { decision: string; value?: Json };
+  answer?: { decision: string; value?: Json; reason?: string };
 }
 
 export interface FileItem {

@@ -223,6 +223,7 @@ function readRequest(reader: Reader, part: Part): void {
   const { kind, prompt, schema, options, answered } = dataOf(part);
   const words = textOf(prompt);
   const answer = fieldsOf(answered);
+  const reason = textOf(answer.reason);
   const call = reader.facts.calls.get(textOf(dataOf(part).toolCallId) ?? "") as Fields | undefined;
   const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
@@ -235,7 +236,11 @@ function readRequest(reader: Reader, part: Part): void {
     ...(options !== undefined && { options }),
     open: reader.facts.open.has(part),
     ...(isAnswered && {
-      answer: { decision: textOf(answer.decision) ?? "answered", value: answer.value },
+      answer: {
+        decision: textOf(answer.decision) ?? "answered",
+        value: answer.value,
+        ...(reason && { reason }),
+      },
     }),
   });
 }
