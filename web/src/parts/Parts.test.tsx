@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { UIMessage } from "ai";
 import axe from "axe-core";
 import { describe, expect, test, vi } from "vitest";
@@ -88,6 +88,29 @@ test("a subagent's doings are behind its name, and open while it works", () => {
   expect(screen.queryByRole("button", { name: "Thought" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: /researcher/ }));
   expect(screen.getByRole("button", { name: "Thought" })).toBeTruthy();
+});
+
+test("a subagent's card does not close over what somebody opened in it", () => {
+  const at = (status: string) =>
+    message([
+      { type: "data-subagent", id: "a", data: { agent: "researcher", status } },
+      {
+        type: "dynamic-tool",
+        toolCallId: "t1",
+        toolName: "look",
+        state: "output-available",
+        input: {},
+        output: "tall",
+        callProviderMetadata: { mobox: { scope: ["a"] } },
+      },
+    ]);
+  vi.useFakeTimers();
+  const { rerender } = render(<Parts message={at("running")} live />);
+  fireEvent.click(screen.getByRole("button", { name: /look/ }));
+  rerender(<Parts message={at("ok")} live={false} />);
+  act(() => vi.advanceTimersByTime(5000));
+  vi.useRealTimers();
+  expect(screen.getByLabelText("Result").textContent).toContain("tall");
 });
 
 test("sources have the elements that the marks of the text lead to", () => {

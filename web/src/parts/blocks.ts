@@ -87,6 +87,8 @@ export interface SubagentBlock {
   /** The names of those who sent it, where they are not shown around it, and its own. */
   trail: string[];
   task?: string;
+  /** What else it was sent with. */
+  more: [name: string, value: string][];
   background: boolean;
   state: CallState;
   summary?: string;

@@ -54,10 +54,11 @@ const WRITERS: Writers = {
   tools: ({ tools }) => join(tools.map(call)),
   todos: ({ items }) => list(items),
   steps: ({ items }) => list(items),
-  subagent: ({ trail, task, state, blocks, summary }) =>
+  subagent: ({ trail, task, more, state, blocks, summary }) =>
     quoted(
       join([
         `**${trail.join(" › ")}** (${words.callStates[state]})${task ? `: ${oneLine(task)}` : ""}`,
+        more.map(([name, value]) => `- ${name}: ${oneLine(value)}`).join("\n"),
         ...written(blocks),
         summary,
       ]),

@@ -12,6 +12,7 @@ import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
 import { readFile } from "@/parts/fileItems";
 import { Flows } from "@/parts/flows";
 import { finish } from "@/parts/grouping";
+import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
 import {
   dataOf,
@@ -75,6 +76,7 @@ class Reader {
   }
 
   blocks(): Block[] {
+    this.subagents.finish();
     const sources = this.flows.finish(this.facts);
     if (sources) this.root.push(sources);
     const error = errorOf(this.message);
@@ -144,11 +146,16 @@ function readReasoning(reader: Reader, part: Part): void {
   const fields = part as unknown as Fields;
   const text = textOf(fields.text) ?? "";
   if (text.trim() === "") return;
+  const variant = variantOf(part, text);
+  if (variant === "thinking" && isOnCards(text, reader.facts)) {
+    reader.flows.breakOff(reader.list(part));
+    return;
+  }
   const durationMs = numberOf(moboxOf(part).durationMs);
   reader.add(part, {
     kind: "reasoning",
     key: reader.key("reasoning", idOf(part)),
-    variant: variantOf(part, text),
+    variant,
     text,
     active: reader.facts.live && fields.state === "streaming",
     newer: false,
@@ -161,7 +168,7 @@ function readCall(reader: Reader, part: Part): void {
   const callId = callOf(part);
   const block = readTool(part, reader.key("tool", callId), facts);
   const scope = scopeOf(part);
-  if (facts.subagents.has(callId)) reader.subagents.card([...scope, callId]).blocks.push(block);
+  if (facts.senders.has(callId)) reader.subagents.sent([...scope, callId], block);
   else if (isShownElsewhere(part, facts) && QUIET.has(block.state))
     reader.flows.breakOff(reader.list(part));
   else reader.add(part, block);
