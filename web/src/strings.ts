@@ -80,7 +80,6 @@ export const strings = {
 
     subagent: "Subagent",
     inBackground: "in the background",
-    task: "Task",
 
     approvalTitle: "May the agent do this?",
     approve: "Approve",
@@ -107,7 +106,6 @@ export const strings = {
     yes: "Yes",
     no: "No",
 
-    files: "Files",
     enlarge: (name: string) => `Enlarge ${name}`,
     download: "Download",
     openFile: "Opens in a new tab",
@@ -136,7 +134,7 @@ export const strings = {
     speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
     tokensIn: (count: string) => `${count} in`,
     tokensOut: (count: string) => `${count} out`,
-    usage: "Usage",
+    tokens: (counts: string) => `${counts} tokens`,
     cacheRead: (count: string) => `${count} read from cache`,
     cacheWrite: (count: string) => `${count} written to cache`,
     reasoningTokens: (count: string) => `${count} for reasoning`,

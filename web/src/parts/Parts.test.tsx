@@ -123,13 +123,24 @@ test("sources have the elements that the marks of the text lead to", () => {
 
 test("a stored failure and a live one look the same, and offer another try", () => {
   const onRetry = vi.fn();
+  const said = "This is what a failure looks like.";
   const stored = render(<Parts message={demo.error} live={false} onRetry={onRetry} />);
-  const alert = screen.getByRole("alert").outerHTML;
+  const look = stored.getByText(said).closest("div.flex")?.className;
   fireEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(onRetry).toHaveBeenCalledOnce();
   stored.unmount();
-  render(<ErrorBlock text="This is what a failure looks like." onRetry={onRetry} />);
-  expect(screen.getByRole("alert").outerHTML).toBe(alert);
+  render(<ErrorBlock text={said} onRetry={onRetry} />);
+  expect(screen.getByRole("alert").className).toBe(look);
+});
+
+test("only a failure that happens now is read out at once", () => {
+  const { rerender, unmount } = render(<Parts message={message([])} live />);
+  rerender(<Parts message={demo.error} live={false} />);
+  expect(screen.getByRole("alert").textContent).toContain("a failure");
+  unmount();
+  render(<Parts message={demo.error} live={false} />);
+  expect(screen.queryByRole("alert")).toBeNull();
+  expect(screen.getByText("This is what a failure looks like.")).toBeTruthy();
 });
 
 test("a request that failed is called so", () => {
@@ -141,13 +152,13 @@ test("the use of a message is one line, with the rest behind it", () => {
   const usage = { inputTokens: 1840, outputTokens: 412, costUsd: 0.0117, cachedInputTokens: 1024 };
   render(<Usage message={message([], { usage, durationMs: 7400 })} />);
   const line = screen.getByTitle("1,024 read from cache");
-  expect(line.firstChild?.textContent).toBe("1,840 in · 412 out · $0.0117 · 7s");
+  expect(line.firstChild?.textContent).toBe("1,840 in · 412 out tokens · $0.0117 · 7s");
 });
 
 test("while a run goes on its use so far is told, and nothing where nothing is known", () => {
   const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
   const { rerender, container } = render(<Usage message={message([part])} />);
-  expect(container.textContent).toBe("3 in · 12 out");
+  expect(container.textContent).toBe("3 in · 12 out tokens");
   rerender(<Usage message={message([])} />);
   expect(container.textContent).toBe("");
 });

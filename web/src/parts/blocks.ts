@@ -35,7 +35,7 @@ export type CallState =
   | "denied"
   | "stopped";
 
-export interface Decision {
+export interface Verdict {
   id: string;
   /** What the person is asked, where somebody put it into words. */
   asked?: string;
@@ -53,7 +53,7 @@ export interface ToolBlock {
   input: Json;
   output?: Json;
   error?: string;
-  decision?: Decision;
+  decision?: Verdict;
 }
 
 export interface ToolsBlock {

@@ -21,9 +21,12 @@ export function usageOf(message: UIMessage): UsageText | undefined {
   const usage: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
   // The server's clock saw the whole run, the agent's only its own.
   const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
-  const line = join([
+  const tokens = join([
     told(usage.inputTokens, words.tokensIn),
     told(usage.outputTokens, words.tokensOut),
+  ]);
+  const line = join([
+    tokens && words.tokens(tokens),
     money(numberOf(usage.costUsd)),
     ms === undefined ? undefined : duration(ms),
   ]);
