@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 
 from shared.emitter import (
     approve,
+    ask,
     emit,
     emit_chart,
     emit_done,
@@ -232,6 +233,34 @@ def ask_first(_: str) -> None:
         stream(words("As you wish: nothing was deleted."))
 
 
+def question(_: str) -> None:
+    """Something that only a person knows: one choice, and words of their own."""
+    cities = {"Bern": "old town and bears", "Lugano": "palm trees", "Zermatt": "one mountain"}
+    options = [{"label": city, "description": known} for city, known in cities.items()]
+    questions = [
+        {"question": "Where to?", "options": options},
+        {"question": "What should not be missing?"},
+    ]
+    told = ask(
+        "Before I plan your weekend:",
+        id="question_1",
+        options={"questions": questions},
+        resume={"command": "ask"},
+    )
+    if told["decision"] != "answered":
+        stream(words("Then it will be a surprise."))
+        return
+    stream(words("Noted:\n\n" + "".join(f"- {line}\n" for line in _answers(told.get("value")))))
+
+
+def _answers(value: object) -> list[str]:
+    """What was said, by question if it is known which."""
+    answers = value.get("answers") if isinstance(value, dict) else None
+    if not isinstance(answers, dict):
+        return [str(value)]
+    return [f"{asked} **{said}**" for asked, said in answers.items()]
+
+
 def slow(_: str) -> None:
     """A minute of work."""
     for number in range(60):
@@ -287,6 +316,7 @@ COMMANDS: dict[str, Callable[[str], None]] = {
     "cite": cite,
     "file": file,
     "approve": ask_first,
+    "ask": question,
     "slow": slow,
     "crash": crash,
     "hang": hang,

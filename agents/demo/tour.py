@@ -14,7 +14,8 @@ What you see here is what your own agent gets, whatever it is written with.
 | `todo` | a plan that is worked off |
 | `subagent` | an agent that another one sent |
 | `chart`, `cite`, `file` | a chart, sources, files |
-| `approve` | a question that only you can answer |
+| `approve` | a call that only you can allow |
+| `ask` | questions that only you can answer |
 | `text hello`, `code x = 1` | your own words |
 | `error`, `crash`, `hang`, `slow`, `flood` | how bad days are survived |
 | `all` | the pleasant ones, one after the other |

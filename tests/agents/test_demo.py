@@ -21,6 +21,7 @@ from mobox.catalog import load_agent
 from mobox.events import (
     Done,
     Error,
+    InputRequest,
     InputResponse,
     Paused,
     Status,
@@ -127,7 +128,7 @@ def test_every_command_is_tested() -> None:
     argv = [sys.executable, "-B", "-c", code]
     listed = subprocess.run(argv, env={"PYTHONPATH": path}, capture_output=True, check=True)
     assert set(listed.stdout.decode().split()) <= {
-        prompt.split()[0] for prompt in [*PROMPTS, "approve", "hang"]
+        prompt.split()[0] for prompt in [*PROMPTS, "approve", "ask", "hang"]
     }
 
 
@@ -194,6 +195,44 @@ def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_pat
     assert result_of(log) == DECISIONS[decision]
     assert log[-1].event == Done(reason="stop")
     assert not [entry for entry in log if entry.event.type == "raw"]
+
+
+ANSWERS = [
+    (
+        Answer(decision="answered", value={"answers": {"Where to?": "Bern"}}),
+        "Noted:\n\n- Where to? **Bern**\n",
+    ),
+    (Answer(decision="answered", value="Bern"), "Noted:\n\n- Bern\n"),
+    (Answer(decision="cancelled"), "Then it will be a surprise."),
+]
+
+
+@pytest.mark.parametrize(("answer", "said"), ANSWERS)
+def test_a_question_with_choices_and_free_text_is_answered(
+    answer: Answer, said: str, tmp_path: Path
+) -> None:
+    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+        for paused in [event for event in events if isinstance(event, Paused)]:
+            execution.answer(paused.request_ids[0], answer)
+
+    log, _ = run_of("ask", tmp_path / "state", hear)
+    (request,) = [e.event for e in checked(log) if isinstance(e.event, InputRequest)]
+    assert request.kind == "question"
+    choice, free = request.options["questions"]
+    assert [option["label"] for option in choice["options"]] == ["Bern", "Lugano", "Zermatt"]
+    assert "options" not in free
+    assert "".join(e.event.delta for e in log if isinstance(e.event, TextDelta)) == said
+
+
+def test_a_question_is_answered_to_the_next_process(tmp_path: Path) -> None:
+    answer = Answer(
+        decision="answered", value={"answers": {"Where to?": "Lugano"}}, request_id="question_1"
+    )
+    turn = Turn(answers=(answer,), resume={"command": "ask"})
+    log, _ = asyncio.run(leg(Recorder("emitted"), turn, tmp_path / "state"))
+    said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
+    assert said == "Noted:\n\n- Where to? **Lugano**\n"
+    assert not [entry for entry in log if isinstance(entry.event, InputRequest)]
 
 
 def result_of(log: list[LogEntry]) -> str:

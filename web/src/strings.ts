@@ -48,7 +48,6 @@ export const strings = {
     thinking: "Thinking…",
     thought: "Thought",
     thoughtFor: (duration: string) => `Thought for ${duration}`,
-    instant: "less than a second",
     seconds: (seconds: number) => `${seconds}s`,
     minutes: (minutes: number, seconds: number) => `${minutes}m ${seconds}s`,
 
@@ -81,16 +80,15 @@ export const strings = {
 
     subagent: "Subagent",
     inBackground: "in the background",
-    task: "Task",
 
     approvalTitle: "May the agent do this?",
     approve: "Approve",
     deny: "Deny",
-    denyReason: "Reason (optional)",
-    denyReasonHint: "Say why, and the agent will hear it",
+    denyReason: "Reason for denying (optional)",
     approved: "You approved this.",
     denied: "You denied this.",
-    because: (reason: string) => `Reason: ${reason}`,
+    approvedBecause: (reason: string) => `You approved this: ${reason}`,
+    deniedBecause: (reason: string) => `You denied this: ${reason}`,
     sending: "Sending…",
     notSent: "Your answer could not be sent. Try again.",
 
@@ -108,7 +106,6 @@ export const strings = {
     yes: "Yes",
     no: "No",
 
-    files: "Files",
     enlarge: (name: string) => `Enlarge ${name}`,
     download: "Download",
     openFile: "Opens in a new tab",
@@ -137,7 +134,7 @@ export const strings = {
     speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
     tokensIn: (count: string) => `${count} in`,
     tokensOut: (count: string) => `${count} out`,
-    usage: "Usage",
+    tokens: (counts: string) => `${counts} tokens`,
     cacheRead: (count: string) => `${count} read from cache`,
     cacheWrite: (count: string) => `${count} written to cache`,
     reasoningTokens: (count: string) => `${count} for reasoning`,

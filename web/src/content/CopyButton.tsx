@@ -2,6 +2,9 @@ import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
+import { copyText } from "@/ui/clipboard";
+
+export { copyText };
 
 interface CopyButtonProps {
   /** Asked for at the click: what is copied may be long to make. */
@@ -41,32 +44,4 @@ export function CopyButton({ text, label = strings.content.copy, className }: Co
       </span>
     </>
   );
-}
-
-/** Whether it worked. A page that came over plain HTTP has no clipboard, but can still select. */
-export async function copyText(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copySelected(text);
-  }
-}
-
-function copySelected(text: string): boolean {
-  const area = document.createElement("textarea");
-  const focused = document.activeElement;
-  area.value = text;
-  area.style.position = "fixed";
-  area.style.opacity = "0";
-  document.body.append(area);
-  area.select();
-  try {
-    return document.execCommand("copy");
-  } catch {
-    return false;
-  } finally {
-    area.remove();
-    if (focused instanceof HTMLElement) focused.focus();
-  }
 }

@@ -172,14 +172,17 @@ const CHART = '<<{"type":"promql","tool_call_id":"call_1"}>>';
 
 test("a placeholder shows the chart of its tool call", () => {
   const page = show(`Before\n\n${CHART}\n\nAfter`, {
-    lookUp: (id: string) => (id === "call_1" ? { status: "success", data: MATRIX } : undefined),
+    lookUp: (id: string) =>
+      id === "call_1"
+        ? { value: { status: "success", data: MATRIX }, title: "query_range" }
+        : undefined,
   });
-  expect(screen.getByRole("img", { name: /^Line chart: Chart. 1 series: api/ })).toBeTruthy();
+  expect(screen.getByRole("img", { name: /^Line chart: query_range. 1 series: api/ })).toBeTruthy();
   expect(page.textContent).not.toContain("<<");
 });
 
 test("a placeholder whose call gave no chart stays the text that it is", () => {
-  const page = show(`Before\n\n${CHART}`, { lookUp: () => "no data" });
+  const page = show(`Before\n\n${CHART}`, { lookUp: () => ({ value: "no data" }) });
   expect(page.textContent).toContain(CHART);
   expect(screen.queryByRole("figure")).toBeNull();
 });

@@ -1,11 +1,11 @@
 import { memo, useId, useMemo } from "react";
 import { defaultRemarkPlugins, Streamdown, type StreamdownProps } from "streamdown";
-import { blocks, growingBlocks } from "@/content/blocks";
 import { Chart } from "@/content/Chart";
 import { readChart } from "@/content/chartData";
 import { type Source, withMarks } from "@/content/citations";
 import { elements, IdPrefix } from "@/content/elements";
-import { Sources } from "@/content/Marks";
+import { SourcesAround } from "@/content/Marks";
+import { growingPieces, pieces } from "@/content/pieces";
 import "@/content/markdown.css";
 import { type Placeholder, segments } from "@/content/placeholders";
 import { htmlAsText, safeTree } from "@/content/safe";
@@ -18,7 +18,13 @@ interface MarkdownProps {
   /** What the text rests on, by which it gets its marks. */
   sources?: readonly Source[];
   /** What a tool call gave, by its id: charts in the text name it. */
-  lookUp?: (toolCallId: string) => unknown;
+  lookUp?: (toolCallId: string) => Given | undefined;
+}
+
+export interface Given {
+  value: unknown;
+  /** Of a chart that has no title of its own. */
+  title?: string;
 }
 
 const NO_SOURCES: readonly Source[] = [];
@@ -32,7 +38,7 @@ export function Markdown({ text, streaming = false, sources = NO_SOURCES, lookUp
   );
   return (
     <IdPrefix value={prefix}>
-      <Sources value={sources}>
+      <SourcesAround value={sources}>
         <div className="md">
           {parts.map((part, index) => {
             if (part.kind === "chart")
@@ -41,7 +47,7 @@ export function Markdown({ text, streaming = false, sources = NO_SOURCES, lookUp
             return <Prose key={part.at} text={part.text} streaming={streaming && last} />;
           })}
         </div>
-      </Sources>
+      </SourcesAround>
     </IdPrefix>
   );
 }
@@ -68,7 +74,7 @@ const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) =
     data-prose=""
     isAnimating={streaming}
     parseIncompleteMarkdown={false}
-    parseMarkdownIntoBlocksFn={streaming ? growingBlocks : blocks}
+    parseMarkdownIntoBlocksFn={streaming ? growingPieces : pieces}
     controls={false}
     linkSafety={ASK_BEFORE_LINKS}
     components={elements}
@@ -84,12 +90,13 @@ type PlacedChartProps = Placeholder & Pick<MarkdownProps, "lookUp">;
 
 /** The chart that a placeholder stands for, or the placeholder if there is none. */
 function PlacedChart({ raw, toolCallId, title, inline, lookUp }: PlacedChartProps) {
-  const given = toolCallId === undefined ? raw : lookUp?.(toolCallId);
+  const given = toolCallId === undefined ? undefined : lookUp?.(toolCallId);
+  const value = toolCallId === undefined ? raw : given?.value;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `raw` says what `inline` is, and stays
   const chart = useMemo(
-    () => readChart(toolCallId === undefined ? inline : given),
-    [toolCallId, given],
+    () => readChart(toolCallId === undefined ? inline : value),
+    [toolCallId, value],
   );
   if (!chart) return <p>{raw}</p>;
-  return <Chart chart={title ? { ...chart, title } : chart} />;
+  return <Chart chart={{ ...chart, title: title || chart.title || given?.title }} />;
 }

@@ -4,14 +4,14 @@ import { linkTarget } from "@/content/urls";
 import { strings } from "@/strings";
 
 /** The sources of the text around, by which a mark knows what it stands for. */
-export const Sources = createContext<readonly Source[]>([]);
+export const SourcesAround = createContext<readonly Source[]>([]);
 
 /** The element of a source in a list of them, to which a mark without an address goes. */
 export const sourceElementId = (source: Pick<Source, "id">): string => `source-${source.id}`;
 
 /** A small number in the text that leads to the source of what was said before it. */
 export function SourceMark({ number }: { number: number }) {
-  const source = useContext(Sources).find((candidate) => candidate.number === number);
+  const source = useContext(SourcesAround).find((candidate) => candidate.number === number);
   if (!source) return null;
   const shared = {
     className: "source-mark",

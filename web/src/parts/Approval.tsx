@@ -1,5 +1,5 @@
 import { Check, type LucideIcon, ShieldQuestionMark, X } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Json } from "@/content/Json";
 import type { ToolBlock } from "@/parts/blocks";
 import { type Outcome, useSending } from "@/parts/useSending";
@@ -49,35 +49,39 @@ interface ChoiceProps {
   onDecide: (approved: boolean, reason?: string) => Outcome;
 }
 
-/** Yes or no, and why. */
+/** Yes, or no and why not. */
 export function Choice({ onDecide }: ChoiceProps) {
   const id = useId();
   const [reason, setReason] = useState("");
   const { busy, failed, send } = useSending();
-  const decide = (approved: boolean) => send(() => onDecide(approved, reason.trim() || undefined));
+  const deny = (event: FormEvent) => {
+    event.preventDefault();
+    send(() => onDecide(false, reason.trim() || undefined));
+  };
   return (
-    <Row busy={busy} failed={failed}>
-      <Button kind="solid" disabled={busy} onClick={() => decide(true)}>
-        <Check aria-hidden className="size-4" />
-        {words.approve}
-      </Button>
-      <Button kind="outline" disabled={busy} onClick={() => decide(false)}>
-        <X aria-hidden className="size-4" />
-        {words.deny}
-      </Button>
-      <label htmlFor={id} className="sr-only">
+    <form onSubmit={deny} className="mt-3">
+      <label htmlFor={id} className="mb-1 block text-label text-ink-2">
         {words.denyReason}
       </label>
       <input
         id={id}
         value={reason}
         disabled={busy}
-        placeholder={words.denyReason}
-        title={words.denyReasonHint}
+        autoComplete="off"
         onChange={(event) => setReason(event.target.value)}
-        className={`${FIELD} flex-1 basis-40`}
+        className={FIELD}
       />
-    </Row>
+      <Row busy={busy} failed={failed}>
+        <Button kind="solid" disabled={busy} onClick={() => send(() => onDecide(true))}>
+          <Check aria-hidden className="size-4" />
+          {words.approve}
+        </Button>
+        <Button type="submit" kind="outline" disabled={busy}>
+          <X aria-hidden className="size-4" />
+          {words.deny}
+        </Button>
+      </Row>
+    </form>
   );
 }
 

@@ -6,14 +6,16 @@ interface ErrorBlockProps {
   text: string;
   /** It is the request that failed, not the agent. */
   network?: boolean;
+  /** It happens now, not long ago: it is read out at once. */
+  live?: boolean;
   onRetry?: () => void;
 }
 
 /** What went wrong, live or long ago, and another try. */
-export function ErrorBlock({ text, network = false, onRetry }: ErrorBlockProps) {
+export function ErrorBlock({ text, network = false, live = true, onRetry }: ErrorBlockProps) {
   return (
     <div
-      role="alert"
+      role={live ? "alert" : undefined}
       className="flex flex-wrap items-start gap-x-3 gap-y-2 rounded-block border border-bad-line bg-bad-ground px-3 py-2.5 text-block"
     >
       <TriangleAlert aria-hidden className="mt-[3px] size-4 shrink-0 text-bad" />

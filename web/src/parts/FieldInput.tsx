@@ -40,12 +40,14 @@ function Choices({ field, value, disabled, onChange }: FieldInputProps) {
         />
       ))}
       {field.other && (
-        <TextField
-          label={words.otherAnswer}
-          value={value.text}
-          disabled={disabled}
-          onChange={(text) => onChange({ chosen: field.several ? value.chosen : [], text })}
-        />
+        <div className="mt-1.5">
+          <TextField
+            label={words.otherAnswer}
+            value={value.text}
+            disabled={disabled}
+            onChange={(text) => onChange({ chosen: field.several ? value.chosen : [], text })}
+          />
+        </div>
       )}
     </fieldset>
   );

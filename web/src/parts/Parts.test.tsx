@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { UIMessage } from "ai";
 import axe from "axe-core";
 import { describe, expect, test, vi } from "vitest";
@@ -90,6 +90,29 @@ test("a subagent's doings are behind its name, and open while it works", () => {
   expect(screen.getByRole("button", { name: "Thought" })).toBeTruthy();
 });
 
+test("a subagent's card does not close over what somebody opened in it", () => {
+  const at = (status: string) =>
+    message([
+      { type: "data-subagent", id: "a", data: { agent: "researcher", status } },
+      {
+        type: "dynamic-tool",
+        toolCallId: "t1",
+        toolName: "look",
+        state: "output-available",
+        input: {},
+        output: "tall",
+        callProviderMetadata: { mobox: { scope: ["a"] } },
+      },
+    ]);
+  vi.useFakeTimers();
+  const { rerender } = render(<Parts message={at("running")} live />);
+  fireEvent.click(screen.getByRole("button", { name: /look/ }));
+  rerender(<Parts message={at("ok")} live={false} />);
+  act(() => vi.advanceTimersByTime(5000));
+  vi.useRealTimers();
+  expect(screen.getByLabelText("Result").textContent).toContain("tall");
+});
+
 test("sources have the elements that the marks of the text lead to", () => {
   render(<Parts message={demo.cite} live={false} />);
   const list = screen.getAllByRole("list").find((each) => each.tagName === "OL") as HTMLElement;
@@ -100,13 +123,24 @@ test("sources have the elements that the marks of the text lead to", () => {
 
 test("a stored failure and a live one look the same, and offer another try", () => {
   const onRetry = vi.fn();
+  const said = "This is what a failure looks like.";
   const stored = render(<Parts message={demo.error} live={false} onRetry={onRetry} />);
-  const alert = screen.getByRole("alert").outerHTML;
+  const look = stored.getByText(said).closest("div.flex")?.className;
   fireEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(onRetry).toHaveBeenCalledOnce();
   stored.unmount();
-  render(<ErrorBlock text="This is what a failure looks like." onRetry={onRetry} />);
-  expect(screen.getByRole("alert").outerHTML).toBe(alert);
+  render(<ErrorBlock text={said} onRetry={onRetry} />);
+  expect(screen.getByRole("alert").className).toBe(look);
+});
+
+test("only a failure that happens now is read out at once", () => {
+  const { rerender, unmount } = render(<Parts message={message([])} live />);
+  rerender(<Parts message={demo.error} live={false} />);
+  expect(screen.getByRole("alert").textContent).toContain("a failure");
+  unmount();
+  render(<Parts message={demo.error} live={false} />);
+  expect(screen.queryByRole("alert")).toBeNull();
+  expect(screen.getByText("This is what a failure looks like.")).toBeTruthy();
 });
 
 test("a request that failed is called so", () => {
@@ -118,13 +152,13 @@ test("the use of a message is one line, with the rest behind it", () => {
   const usage = { inputTokens: 1840, outputTokens: 412, costUsd: 0.0117, cachedInputTokens: 1024 };
   render(<Usage message={message([], { usage, durationMs: 7400 })} />);
   const line = screen.getByTitle("1,024 read from cache");
-  expect(line.firstChild?.textContent).toBe("1,840 in · 412 out · $0.0117 · 7.4s");
+  expect(line.firstChild?.textContent).toBe("1,840 in · 412 out tokens · $0.0117 · 7s");
 });
 
 test("while a run goes on its use so far is told, and nothing where nothing is known", () => {
   const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
   const { rerender, container } = render(<Usage message={message([part])} />);
-  expect(container.textContent).toBe("3 in · 12 out");
+  expect(container.textContent).toBe("3 in · 12 out tokens");
   rerender(<Usage message={message([])} />);
   expect(container.textContent).toBe("");
 });

@@ -1,9 +1,10 @@
 import type { UIMessage } from "ai";
 import { LoaderCircle, ShieldBan } from "lucide-react";
-import { type ComponentType, memo, useMemo, useRef } from "react";
-import { Markdown } from "@/content/Markdown";
+import { type ComponentType, memo, useMemo, useState } from "react";
+import { type Given, Markdown } from "@/content/Markdown";
 import { Approval, type Decide } from "@/parts/Approval";
 import type { Block, EndingBlock, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
+import { toolName } from "@/parts/calls";
 import { ChartRow, DataRow } from "@/parts/DataRow";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { Files } from "@/parts/Files";
@@ -23,18 +24,14 @@ import "@/parts/parts.css";
 const words = strings.parts;
 
 /** What a person can do with the blocks of a message, and what the text may look up. */
-interface Actions {
-  onDecide?: Decide;
-  onAnswer?: Answer;
-  onRetry?: () => void;
-  lookUp: (toolCallId: string) => unknown;
+interface Actions extends Handlers {
+  /** It was being written when it was first shown, or has been since: it is not of long ago. */
+  fresh: boolean;
+  lookUp: (toolCallId: string) => Given | undefined;
 }
 
-interface PartsProps {
-  message: UIMessage;
-  /** It is being written. */
-  live: boolean;
-  /** Says whether a call may run. A promise that fails lets the person try again. */
+interface Handlers {
+  /** Says whether a call may run, or whether the agent may go on. A promise that fails lets the person try again. */
   onDecide?: Decide;
   /** Answers a question; the decision is "answered" unless something else is said. */
   onAnswer?: Answer;
@@ -42,10 +39,16 @@ interface PartsProps {
   onRetry?: () => void;
 }
 
+interface PartsProps extends Handlers {
+  message: UIMessage;
+  /** It is being written. */
+  live: boolean;
+}
+
 /** The blocks of a message, in their order. */
 export function Parts({ message, live, ...handlers }: PartsProps) {
   const blocks = useMemo(() => view(message, live), [message, live]);
-  const actions = useActions(message, handlers);
+  const actions = useActions(message, live, handlers);
   return (
     <>
       <Blocks blocks={blocks} actions={actions} />
@@ -55,23 +58,27 @@ export function Parts({ message, live, ...handlers }: PartsProps) {
 }
 
 /** One object as long as nothing changes by which blocks would look or act differently. */
-function useActions(message: UIMessage, handlers: Omit<Actions, "lookUp">): Actions {
-  const outputs = new Map<string, unknown>();
+function useActions(message: UIMessage, live: boolean, handlers: Handlers): Actions {
+  const { onDecide, onAnswer, onRetry } = handlers;
+  const told = useMemo(() => givenBy(message), [message]);
+  const [kept, keep] = useState(told);
+  const given = same(kept, told) ? kept : told;
+  if (given !== kept) keep(given);
+  const [fresh, setFresh] = useState(live);
+  if (live && !fresh) setFresh(true);
+  return useMemo(
+    () => ({ onDecide, onAnswer, onRetry, fresh, lookUp: (id) => given[id] }),
+    [onDecide, onAnswer, onRetry, fresh, given],
+  );
+}
+
+/** What calls gave, by their ids. */
+function givenBy(message: UIMessage): Record<string, Given> {
+  const given: Record<string, Given> = Object.create(null);
   for (const part of message.parts)
-    if ("toolCallId" in part && "output" in part) outputs.set(part.toolCallId, part.output);
-  const kept = useRef<{ outputs: unknown; actions: Actions }>(undefined);
-  const told = [...outputs];
-  const before = kept.current;
-  const stays =
-    before &&
-    before.actions.onDecide === handlers.onDecide &&
-    before.actions.onAnswer === handlers.onAnswer &&
-    before.actions.onRetry === handlers.onRetry &&
-    same(before.outputs, told);
-  if (stays) return before.actions;
-  const actions = { ...handlers, lookUp: (id: string) => outputs.get(id) };
-  kept.current = { outputs: told, actions };
-  return actions;
+    if ("toolCallId" in part && "output" in part)
+      given[part.toolCallId] = { value: part.output, title: toolName(part) };
+  return given;
 }
 
 function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
@@ -107,12 +114,16 @@ const ROWS: { [K in Block["kind"]]: ComponentType<ShownProps<Extract<Block, { ki
   todos: Todos,
   steps: Steps,
   subagent: Nested,
-  request: ({ block, actions }) => <Question block={block} onAnswer={actions.onAnswer} />,
+  request: ({ block, actions: { onAnswer, onDecide } }) => (
+    <Question block={block} onAnswer={onAnswer} onDecide={onDecide} />
+  ),
   files: Files,
   chart: ChartRow,
   data: DataRow,
   sources: Sources,
-  error: ({ block, actions }) => <ErrorBlock text={block.text} onRetry={actions.onRetry} />,
+  error: ({ block, actions: { fresh, onRetry } }) => (
+    <ErrorBlock text={block.text} live={fresh} onRetry={onRetry} />
+  ),
   ending: Ending,
 };
 

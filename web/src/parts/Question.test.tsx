@@ -32,17 +32,26 @@ test("an approval says what is asked, and with what", () => {
   expect(screen.getByLabelText("Parameters").textContent).toContain("photos.zip");
 });
 
+const reason = () => screen.getByLabelText("Reason for denying (optional)");
+
 test.each([
-  ["Approve", true],
-  ["Deny", false],
-])("%s tells the agent, with the reason, and once", async (name, approved) => {
+  ["Approve", true, undefined],
+  ["Deny", false, "Because"],
+])("%s tells the agent once; only a no has a reason", async (name, approved, why) => {
   const onDecide = vi.fn();
   render(<Approval block={call} onDecide={onDecide} />);
-  await userEvent.type(screen.getByLabelText("Reason (optional)"), "Because");
+  await userEvent.type(reason(), "Because");
   await userEvent.dblClick(button(name));
-  expect(onDecide.mock.calls).toEqual([["approval_1", approved, "Because"]]);
+  expect(onDecide.mock.calls).toEqual([["approval_1", approved, why]]);
   expect(button("Approve").disabled).toBe(true);
   expect(screen.getByRole("status").textContent).toBe("Sending…");
+});
+
+test("Enter in the reason denies", async () => {
+  const onDecide = vi.fn();
+  render(<Approval block={call} onDecide={onDecide} />);
+  await userEvent.type(reason(), " No room {Enter}");
+  expect(onDecide.mock.calls).toEqual([["approval_1", false, "No room"]]);
 });
 
 test("an answer that could not be sent can be given again", async () => {
@@ -108,11 +117,12 @@ test("a question without options is answered in words, by Enter", async () => {
   expect(onAnswer.mock.calls).toEqual([["q1", "Ada", "answered"]]);
 });
 
-test("an approval without a call is a decision, not a value", async () => {
-  const onAnswer = vi.fn();
-  render(<Question block={request({ about: "approval", prompt: "Go on?" })} onAnswer={onAnswer} />);
+test("an approval without a call is a decision with its reason, not a value", async () => {
+  const onDecide = vi.fn();
+  render(<Question block={request({ about: "approval", prompt: "Go on?" })} onDecide={onDecide} />);
+  await userEvent.type(reason(), "Too early");
   await userEvent.click(button("Deny"));
-  expect(onAnswer.mock.calls).toEqual([["q1", undefined, "denied"]]);
+  expect(onDecide.mock.calls).toEqual([["q1", false, "Too early"]]);
 });
 
 test("a sign-in leads only to addresses that are safe", () => {
@@ -127,6 +137,7 @@ test.each([
   [{ decision: "answered", value: "oak" }, "You answered: oak"],
   [{ decision: "answered", value: { answers: { "Which?": "Blue" } } }, "You answered: Blue"],
   [{ decision: "denied" }, "You denied this."],
+  [{ decision: "denied", reason: "Too early" }, "You denied this: Too early"],
   [{ decision: "cancelled" }, "The question was taken back."],
   [undefined, "Nobody answered."],
 ])("what was answered with %j stays to be read as %j", (answer, text) => {

@@ -1,8 +1,9 @@
 import { ExternalLink, MessageCircleQuestionMark, Send } from "lucide-react";
 import { type FormEvent, useMemo, useState } from "react";
+import type { Decision } from "@/api";
 import { linkTarget } from "@/content/urls";
 import { Answered } from "@/parts/Answered";
-import { Asking, Choice, Row } from "@/parts/Approval";
+import { Asking, Choice, type Decide, Row } from "@/parts/Approval";
 import type { RequestBlock } from "@/parts/blocks";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
@@ -13,19 +14,24 @@ import { Button } from "@/ui/Button";
 
 const words = strings.parts;
 
-export type Decision = "approved" | "denied" | "answered" | "cancelled";
 export type Answer = (requestId: string, value: unknown, decision?: Decision) => Outcome;
 
+interface QuestionProps {
+  block: RequestBlock;
+  onAnswer?: Answer;
+  /** Hears of approvals that are about no call. */
+  onDecide?: Decide;
+}
+
 /** What an agent asks a person, answered in its place. */
-export function Question({ block, onAnswer }: { block: RequestBlock; onAnswer?: Answer }) {
+export function Question({ block, onAnswer, onDecide }: QuestionProps) {
   if (!block.open) return <Answered block={block} />;
-  const answer = (value: unknown, decision: Decision = "answered") =>
-    onAnswer?.(block.id, value, decision);
+  const answer = (value: unknown) => onAnswer?.(block.id, value, "answered");
   const title = block.prompt ?? words.question;
   if (block.about === "approval")
     return (
       <Asking title={block.prompt ?? words.approvalTitle}>
-        <Choice onDecide={(approved, reason) => answer(reason, approved ? "approved" : "denied")} />
+        <Choice onDecide={(approved, reason) => onDecide?.(block.id, approved, reason)} />
       </Asking>
     );
   return (

@@ -25,7 +25,7 @@ const isOpen = () => head().getAttribute("aria-expanded") === "true";
 test.each([
   ["thinking", { active: true }, "Thinking…"],
   ["thinking", { durationMs: 5200 }, "Thought for 5s"],
-  ["thinking", { durationMs: 400 }, "Thought for less than a second"],
+  ["thinking", { durationMs: 400 }, "Thought for 0.4s"],
   ["thinking", { durationMs: 125_000 }, "Thought for 2m 5s"],
   ["thinking", {}, "Thought"],
   ["processing", { active: true }, "Processing…"],

@@ -1,7 +1,7 @@
 import { Brain, Check, type LucideIcon, Settings } from "lucide-react";
 import { Markdown } from "@/content/Markdown";
 import type { ReasoningBlock, Variant } from "@/parts/blocks";
-import { spoken } from "@/parts/durations";
+import { duration } from "@/parts/durations";
 import { useFold } from "@/parts/useFold";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
@@ -64,7 +64,7 @@ export function Reasoning({ block }: { block: ReasoningBlock }) {
 
 function Label({ block: { active, durationMs }, look }: { block: ReasoningBlock; look: Look }) {
   const Icon = active ? look.icons.active : look.icons.over;
-  const over = durationMs === undefined ? look.over : look.overIn(spoken(durationMs));
+  const over = durationMs === undefined ? look.over : look.overIn(duration(durationMs));
   return (
     <>
       <Icon

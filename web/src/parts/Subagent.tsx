@@ -5,6 +5,7 @@ import type { Block, SubagentBlock } from "@/parts/blocks";
 import { Pill } from "@/parts/Pill";
 import { Caption } from "@/parts/ToolCard";
 import { useFold } from "@/parts/useFold";
+import { useTouched } from "@/state/folds";
 import { strings } from "@/strings";
 import { Fold } from "@/ui/Fold";
 
@@ -17,7 +18,8 @@ interface SubagentProps {
 /** An agent that another one sent: its task, all that it did, and what it came back with. */
 export function Subagent({ block, show }: SubagentProps) {
   const active = block.state === "running" || block.state === "preparing";
-  const [open, toggle] = useFold(block.key, { active });
+  const touched = useTouched(keysIn(block.blocks));
+  const [open, toggle] = useFold(block.key, { active, touched });
   return (
     <Fold
       open={open}
@@ -27,7 +29,13 @@ export function Subagent({ block, show }: SubagentProps) {
     >
       <div className="space-y-2 pr-2 pb-3 pl-3">
         {block.task && <p className="text-block break-words text-ink-2">{block.task}</p>}
-        {show(block.blocks)}
+        {block.more.map(([name, value]) => (
+          <p key={name} className="text-block break-words whitespace-pre-wrap">
+            <span className="text-ink-2">{name}: </span>
+            {value}
+          </p>
+        ))}
+        <div className="small-text">{show(block.blocks)}</div>
         {block.summary && (
           <div className="small-text">
             <Caption>{strings.parts.result}</Caption>
@@ -38,6 +46,12 @@ export function Subagent({ block, show }: SubagentProps) {
     </Fold>
   );
 }
+
+const keysIn = (blocks: Block[]): string[] =>
+  blocks.flatMap((block) => {
+    if (block.kind === "tools") return [block.key, ...keysIn(block.tools)];
+    return block.kind === "subagent" ? [block.key, ...keysIn(block.blocks)] : [block.key];
+  });
 
 function Head({ block: { trail, task, background, state } }: { block: SubagentBlock }) {
   return (

@@ -1,6 +1,8 @@
 import { fireEvent, render, screen } from "@testing-library/react";
+import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { CallState, ToolBlock } from "@/parts/blocks";
+import { Parts } from "@/parts/Parts";
 import { firstArgument, ToolCard } from "@/parts/ToolCard";
 import { ToolGroup } from "@/parts/ToolGroup";
 import { strings } from "@/strings";
@@ -48,10 +50,31 @@ test("why a call failed is seen without opening it, and once when it is open", (
   expect(screen.getAllByText("No such city")).toHaveLength(1);
 });
 
-test("what a person decided stays with the call", () => {
-  const decision = { id: "x", approved: false, reason: "Not today" };
-  render(<ToolCard block={tool({ state: "denied", decision })} />);
-  expect(screen.getByText("You denied this. Reason: Not today")).toBeTruthy();
+test.each([
+  [{ approved: false, reason: "Not today" }, "You denied this: Not today"],
+  [{ approved: false }, "You denied this."],
+  [{ approved: true }, "You approved this."],
+])("what a person decided stays with the call: %j is %j", (decision, said) => {
+  render(<ToolCard block={tool({ state: "denied", decision: { id: "x", ...decision } })} />);
+  expect(screen.getByText(said)).toBeTruthy();
+});
+
+test.each([
+  "approval-responded",
+  "output-denied",
+])("why a call was denied is told when it is %s", (state) => {
+  const approval = { id: "x", approved: false, reason: "Not today" };
+  const part = {
+    type: "dynamic-tool",
+    toolCallId: "a",
+    toolName: "rm",
+    state,
+    input: {},
+    approval,
+  };
+  const parts = [part] as unknown as UIMessage["parts"];
+  render(<Parts message={{ id: "m1", role: "assistant", parts }} live={false} />);
+  expect(screen.getByText("You denied this: Not today")).toBeTruthy();
 });
 
 test("many calls are one row that says how many, and which of them failed", () => {
@@ -62,6 +85,31 @@ test("many calls are one row that says how many, and which of them failed", () =
   expect(screen.getByText("No such file", { exact: false }).textContent).toBe("read: No such file");
   fireEvent.click(head());
   expect(screen.getAllByRole("button", { expanded: false })).toHaveLength(5);
+});
+
+test("a card that somebody opened is not hidden when a fourth call ends", () => {
+  const call = (toolCallId: string, state: string) => ({
+    type: "dynamic-tool",
+    toolCallId,
+    toolName: `tool_${toolCallId}`,
+    state,
+    input: {},
+    ...(state === "output-available" && { output: "ok" }),
+  });
+  const at = (last: string) => ({
+    id: "m1",
+    role: "assistant" as const,
+    parts: ["a", "b", "c", "d"].map((id, place) =>
+      call(id, place === 3 ? last : "output-available"),
+    ) as UIMessage["parts"],
+  });
+  const { rerender } = render(<Parts message={at("input-available")} live />);
+  fireEvent.click(screen.getByRole("button", { name: /tool_b/ }));
+  rerender(<Parts message={at("output-available")} live />);
+  expect(screen.getByRole("button", { name: /Used 4 tools/, expanded: true })).toBeTruthy();
+  expect(screen.getByLabelText("Result")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: /tool_b/ }));
+  expect(screen.getByRole("button", { name: /tool_b/, expanded: false })).toBeTruthy();
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { Wrench } from "lucide-react";
 import { Json } from "@/content/Json";
-import type { Decision, ToolBlock } from "@/parts/blocks";
+import type { ToolBlock, Verdict } from "@/parts/blocks";
 import { Pill } from "@/parts/Pill";
 import { isFields } from "@/parts/wire";
 import { useChoice } from "@/state/folds";
@@ -76,10 +76,16 @@ export function ErrorLine({ text, name }: { text: string; name?: string }) {
   );
 }
 
-function Decided({ decision: { approved, reason } }: { decision: Decision }) {
+/** What somebody decided, and why, in words. */
+export function decided(approved: boolean, reason?: string): string {
+  if (approved) return reason ? words.approvedBecause(reason) : words.approved;
+  return reason ? words.deniedBecause(reason) : words.denied;
+}
+
+function Decided({ decision: { approved, reason } }: { decision: Verdict }) {
   return (
-    <p className="px-3 pb-2 text-block text-ink-2">
-      {approved ? words.approved : words.denied} {reason && words.because(reason)}
+    <p className="px-3 pb-2 text-block break-words whitespace-pre-wrap text-ink-2">
+      {decided(approved === true, reason)}
     </p>
   );
 }

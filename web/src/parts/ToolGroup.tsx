@@ -1,16 +1,17 @@
 import { CircleX, Wrench } from "lucide-react";
 import type { ToolsBlock } from "@/parts/blocks";
 import { ErrorLine, ToolCard } from "@/parts/ToolCard";
-import { useChoice } from "@/state/folds";
+import { useChoice, useTouched } from "@/state/folds";
 import { strings } from "@/strings";
 import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
 
-/** Many calls in a row, as one. */
+/** Many calls in a row, as one. A card that somebody has opened is not hidden when it joins one. */
 export function ToolGroup({ block: { key, tools } }: { block: ToolsBlock }) {
   const [choice, choose] = useChoice(key);
-  const open = choice ?? false;
+  const touched = useTouched(tools.map((tool) => tool.key));
+  const open = choice ?? touched;
   const failed = tools.filter((tool) => tool.state === "failed");
   const head = (
     <>

@@ -35,7 +35,7 @@ export type CallState =
   | "denied"
   | "stopped";
 
-export interface Decision {
+export interface Verdict {
   id: string;
   /** What the person is asked, where somebody put it into words. */
   asked?: string;
@@ -53,7 +53,7 @@ export interface ToolBlock {
   input: Json;
   output?: Json;
   error?: string;
-  decision?: Decision;
+  decision?: Verdict;
 }
 
 export interface ToolsBlock {
@@ -87,6 +87,8 @@ export interface SubagentBlock {
   /** The names of those who sent it, where they are not shown around it, and its own. */
   trail: string[];
   task?: string;
+  /** What else it was sent with. */
+  more: [name: string, value: string][];
   background: boolean;
   state: CallState;
   summary?: string;
@@ -103,7 +105,7 @@ export interface RequestBlock {
   options?: Json;
   /** Somebody may still answer. */
   open: boolean;
-  answer?: { decision: string; value?: Json };
+  answer?: { decision: string; value?: Json; reason?: string };
 }
 
 export interface FileItem {

@@ -1,5 +1,5 @@
 /** How a tool call stands. */
-import type { CallState, Decision, ToolBlock } from "@/parts/blocks";
+import type { CallState, ToolBlock, Verdict } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
 import { type Fields, fieldsOf, type Part, textOf } from "@/parts/wire";
 
@@ -26,6 +26,11 @@ export const isTool = (part: Part): boolean =>
 
 export const callOf = (part: Part): string => textOf((part as unknown as Fields).toolCallId) ?? "";
 
+export function toolName(part: Part): string {
+  const { title, toolName: name } = part as unknown as Fields;
+  return textOf(title) ?? textOf(name) ?? part.type.replace(/^tool-/, "");
+}
+
 export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
   const fields = part as unknown as Fields;
   const error = textOf(fields.errorText);
@@ -33,7 +38,7 @@ export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
     kind: "tool",
     key,
     callId: callOf(part),
-    name: textOf(fields.title) ?? textOf(fields.toolName) ?? part.type.replace(/^tool-/, ""),
+    name: toolName(part),
     state: stateOf(fields, facts),
     input: fields.input ?? fields.rawInput,
     ...("output" in fields && { output: fields.output }),
@@ -55,7 +60,7 @@ function stateOf(fields: Fields, facts: Facts): CallState {
 export const going = (state: CallState, facts: Facts): CallState =>
   facts.live || facts.waiting ? state : "stopped";
 
-function decisionOf(approval: Fields): Decision {
+function decisionOf(approval: Fields): Verdict {
   const { approved } = approval;
   const asked = textOf(approval.requestReason);
   const reason = textOf(approval.reason);

@@ -1,9 +1,15 @@
 import { strings } from "@/strings";
 
-/** A duration as people say it: whole seconds, then minutes. */
-export function spoken(ms: number): string {
-  if (ms < 1000) return strings.parts.instant;
+const words = strings.parts;
+
+/**
+ * A duration as it is shown everywhere: tenths below a second, then whole seconds, then minutes.
+ * It is rounded before it is split, so that no second is the sixtieth.
+ */
+export function duration(ms: number): string {
+  const tenths = Math.max(1, Math.round(ms / 100));
+  if (tenths < 10) return words.seconds(tenths / 10);
   const seconds = Math.round(ms / 1000);
-  if (seconds < 60) return strings.parts.seconds(seconds);
-  return strings.parts.minutes(Math.floor(seconds / 60), seconds % 60);
+  if (seconds < 60) return words.seconds(seconds);
+  return words.minutes(Math.floor(seconds / 60), seconds % 60);
 }

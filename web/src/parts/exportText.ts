@@ -1,7 +1,7 @@
 /** Messages as Markdown to keep, or as the text alone to paste elsewhere. */
 import type { UIMessage } from "ai";
 import type { Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
-import { spoken } from "@/parts/durations";
+import { duration } from "@/parts/durations";
 import { usageOf } from "@/parts/usage";
 import { view } from "@/parts/view";
 import { strings } from "@/strings";
@@ -47,17 +47,18 @@ const WRITERS: Writers = {
       variant === "processing"
         ? [words.processed, words.processedIn]
         : [words.thought, words.thoughtFor];
-    const label = durationMs === undefined ? plain : within(spoken(durationMs));
+    const label = durationMs === undefined ? plain : within(duration(durationMs));
     return quoted(`**${label}**\n\n${variant === "processing" ? fenced(text) : text.trim()}`);
   },
   tool: call,
   tools: ({ tools }) => join(tools.map(call)),
   todos: ({ items }) => list(items),
   steps: ({ items }) => list(items),
-  subagent: ({ trail, task, state, blocks, summary }) =>
+  subagent: ({ trail, task, more, state, blocks, summary }) =>
     quoted(
       join([
         `**${trail.join(" › ")}** (${words.callStates[state]})${task ? `: ${oneLine(task)}` : ""}`,
+        more.map(([name, value]) => `- ${name}: ${oneLine(value)}`).join("\n"),
         ...written(blocks),
         summary,
       ]),

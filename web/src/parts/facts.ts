@@ -18,6 +18,8 @@ export interface Facts {
   calls: Map<string, Part>;
   /** The agents that parts name as theirs, and those that were told of. */
   subagents: Map<string, Fields>;
+  /** Calls that sent an agent. */
+  senders: Set<string>;
   /** Whose plan is shown, as scopes. */
   plans: Set<string>;
 }
@@ -39,6 +41,7 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
     open,
     calls,
     subagents: new Map(parts.filter(isSubagent).map((part) => [idOfData(part), dataOf(part)])),
+    senders: new Set(parts.flatMap((part) => [...scopeOf(part), ...toldOf(part)])),
     plans: new Set(
       parts.filter((part) => part.type === "data-todos").map((part) => nameOfScope(scopeOf(part))),
     ),
@@ -46,6 +49,7 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
 }
 
 const isSubagent = (part: Part) => part.type === "data-subagent";
+const toldOf = (part: Part) => (isSubagent(part) ? [idOfData(part)] : []);
 const idOfData = (part: Part) => textOf((part as { id?: unknown }).id) ?? "";
 const stateOf = (part: Part) => textOf((part as unknown as Fields).state) ?? "";
 

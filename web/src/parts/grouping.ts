@@ -5,12 +5,14 @@ import { FINISHED } from "@/parts/calls";
 /** As many finished calls in a row are shown one by one. */
 const IN_A_ROW = 3;
 
-/** Blocks that are news of their own. A plan or a list of sources is not: it goes with others. */
+/** Blocks that are news of their own. A list of sources is not: it goes with others. */
 const NEWS: ReadonlySet<Block["kind"]> = new Set([
   "text",
   "reasoning",
   "tool",
   "tools",
+  "todos",
+  "steps",
   "subagent",
   "request",
   "files",

@@ -7,6 +7,13 @@ import { view } from "@/parts/view";
 const every = (blocks: Block[]): Block[] =>
   blocks.flatMap((block) => [block, ...(block.kind === "subagent" ? every(block.blocks) : [])]);
 
+const NOTE = /^(\S+) (?:started|finished|failed|was \w+|ended)(?:: (.+))?$/s;
+const onCards = (blocks: Block[]): string =>
+  every(blocks)
+    .flatMap((block) => (block.kind === "subagent" ? [block.trail, block.task, block.summary] : []))
+    .flat()
+    .join("\n");
+
 describe.each(recordings)("the recording %s", (_name, chunks) => {
   const wordsIn = (blocks: Block[]) =>
     every(blocks).flatMap((block) =>
@@ -32,7 +39,12 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
     for (const part of last.parts) {
       if (part.type !== "text" && part.type !== "reasoning") continue;
       const id = (part.providerMetadata?.mobox as { id?: string } | undefined)?.id;
-      if (!retracted.includes(id ?? "")) expect(words).toContain(part.text.trim());
+      if (retracted.includes(id ?? "") || words.includes(part.text.trim())) continue;
+      for (const note of part.text.trim().split("\n\n")) {
+        const [, agent, more] = NOTE.exec(note) ?? [];
+        expect(onCards(blocks)).toContain(agent ?? part.text);
+        expect(`${onCards(blocks)}\n${words}`).toContain(more ?? "");
+      }
     }
     const calls = every(blocks).flatMap((block) =>
       block.kind === "tools" ? block.tools : [block],

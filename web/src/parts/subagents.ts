@@ -1,7 +1,8 @@
 /** The cards of agents that were sent by others, and where they stand. */
-import type { Block, CallState, SubagentBlock } from "@/parts/blocks";
+import type { Block, CallState, SubagentBlock, ToolBlock } from "@/parts/blocks";
 import { going, readTool } from "@/parts/calls";
 import type { Facts } from "@/parts/facts";
+import { moreInput, tellOnce } from "@/parts/reports";
 import { type Fields, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
@@ -18,6 +19,7 @@ const STATES: Record<string, CallState> = {
 
 export class Subagents {
   #cards = new Map<string, SubagentBlock>();
+  #calls = new Map<SubagentBlock, ToolBlock>();
 
   constructor(
     private readonly root: Block[],
@@ -42,6 +44,17 @@ export class Subagents {
     return card;
   }
 
+  /** The call that sent an agent is the head of its card. */
+  sent(scope: string[], call: ToolBlock): void {
+    const card = this.card(scope);
+    this.#calls.set(card, call);
+    card.more = moreInput(call.input, this.facts.subagents.get(call.callId) ?? {});
+  }
+
+  finish(): void {
+    for (const card of this.#cards.values()) tellOnce(card, this.#calls.get(card));
+  }
+
   #make(id: string, scope: string[]): SubagentBlock {
     const told = this.facts.subagents.get(id) ?? {};
     const task = textOf(told.task);
@@ -51,6 +64,7 @@ export class Subagents {
       key: this.key(id),
       trail: scope.slice(scope.length > DEEPEST ? DEEPEST - 1 : -1).map(this.#name),
       ...(task && { task }),
+      more: [],
       background: told.background === true,
       state: this.#state(id, told),
       ...(summary && { summary }),

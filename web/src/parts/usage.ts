@@ -1,5 +1,6 @@
 /** What an answer has used, in words. */
 import type { UIMessage } from "ai";
+import { duration } from "@/parts/durations";
 import { dataOf, type Fields, fieldsOf, numberOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
@@ -19,12 +20,15 @@ export function usageOf(message: UIMessage): UsageText | undefined {
   const part = message.parts.findLast((each) => each.type === "data-usage");
   const usage: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
   // The server's clock saw the whole run, the agent's only its own.
-  const duration = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
-  const line = join([
+  const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
+  const tokens = join([
     told(usage.inputTokens, words.tokensIn),
     told(usage.outputTokens, words.tokensOut),
+  ]);
+  const line = join([
+    tokens && words.tokens(tokens),
     money(numberOf(usage.costUsd)),
-    duration === undefined ? undefined : seconds(duration),
+    ms === undefined ? undefined : duration(ms),
   ]);
   const turns = numberOf(usage.numTurns);
   const more = join([
@@ -47,10 +51,4 @@ function told(value: unknown, say: (count: string) => string): string | undefine
 function money(dollars: number | undefined): string | undefined {
   if (dollars === undefined) return undefined;
   return `$${dollars.toFixed(dollars >= 1 || dollars === 0 ? 2 : 4)}`;
-}
-
-function seconds(ms: number): string {
-  if (ms >= 60_000)
-    return words.minutes(Math.floor(ms / 60_000), Math.round((ms % 60_000) / 1000) % 60);
-  return words.seconds(Math.max(0.1, Math.round(ms / 100) / 10));
 }

@@ -1,6 +1,6 @@
 import { act, renderHook } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Life, useFold } from "@/parts/useFold";
+import { type BlockLife, useFold } from "@/parts/useFold";
 import { keepOpen } from "@/state/folds";
 
 beforeEach(() => {
@@ -10,12 +10,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const fold = (life: Life, id = "m1/a") => {
-  const hook = renderHook((props: Life) => useFold(id, props), { initialProps: life });
+const fold = (life: BlockLife, id = "m1/a") => {
+  const hook = renderHook((props: BlockLife) => useFold(id, props), { initialProps: life });
   return {
     isOpen: () => hook.result.current[0],
     click: (open: boolean) => act(() => hook.result.current[1](open)),
-    now: (next: Life) => hook.rerender(next),
+    now: (next: BlockLife) => hook.rerender(next),
     pass: (ms: number) => act(() => vi.advanceTimersByTime(ms)),
     leave: () => hook.unmount(),
   };

@@ -10,21 +10,23 @@ export const CLOSES_AFTER = 500;
  */
 type Phase = "live" | "closing" | "closed";
 
-export interface Life {
+export interface BlockLife {
   /** It is being written: its own end counts, not the message's. */
   active: boolean;
   /** Something came after it. */
   newer?: boolean;
+  /** Somebody opened or closed something in it, and may be reading there. */
+  touched?: boolean;
 }
 
-export function nextPhase(phase: Phase, { active, newer }: Life): Phase {
+export function nextPhase(phase: Phase, { active, newer }: BlockLife): Phase {
   if (newer) return "closed";
   if (active) return "live";
   return phase === "live" ? "closing" : phase;
 }
 
 /** Whether a block is open, and how to change that: a click wins over everything else for ever. */
-export function useFold(id: string, life: Life): readonly [boolean, (open: boolean) => void] {
+export function useFold(id: string, life: BlockLife): readonly [boolean, (open: boolean) => void] {
   const [phase, setPhase] = useState(() => nextPhase("closed", life));
   const [choice, choose] = useChoice(id);
   const [keeps] = keepOpen.use();
@@ -37,5 +39,5 @@ export function useFold(id: string, life: Life): readonly [boolean, (open: boole
     return () => clearTimeout(timer);
   }, [next]);
 
-  return [choice ?? (keeps || next !== "closed"), choose];
+  return [choice ?? (keeps || life.touched || next !== "closed"), choose];
 }

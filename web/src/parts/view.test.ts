@@ -151,11 +151,20 @@ describe("reasoning", () => {
     ]);
   });
 
-  test("it is old as soon as anything but a plan follows", () => {
-    const plan = { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } };
+  test.each([
+    ["a plan", { type: "data-todos", id: "todos", data: { items: [{ content: "x" }] } }],
+    ["a step", { type: "data-step", id: "s", data: { name: "Look", status: "running" } }],
+    ["a call", tool("t1")],
+    ["text", text("b")],
+  ])("it is old as soon as %s follows", (_what, next) => {
     const block = thought("a", { id: "a" });
-    expect(first(see(block, plan), "reasoning").newer).toBe(false);
-    expect(first(see(block, plan, text("b")), "reasoning").newer).toBe(true);
+    expect(first(see(block), "reasoning").newer).toBe(false);
+    expect(first(see(block, next), "reasoning").newer).toBe(true);
+  });
+
+  test("a list of sources does not make it old", () => {
+    const found = source("https://one.example/", "t1");
+    expect(first(see(thought("a"), found), "reasoning").newer).toBe(false);
   });
 
   test("it is not being written in a message that nobody writes", () => {
@@ -231,9 +240,74 @@ describe("subagents", () => {
   test("all that an agent does is in its card, with the call that sent it", () => {
     const blocks = view(demo.subagent, false);
     const card = first(blocks, "subagent");
-    expect(card).toMatchObject({ trail: ["researcher"], state: "done", summary: "330 m" });
-    expect(kinds(card.blocks)).toEqual(["tool", "tool", "reasoning"]);
-    expect(blocks.some((block) => block.kind === "tool")).toBe(false);
+    expect(card).toMatchObject({ trail: ["researcher"], state: "done" });
+    expect(kinds(card.blocks)).toEqual(["tool", "text"]);
+    expect(kinds(blocks)).toEqual(["reasoning", "subagent", "text", "sources", "ending"]);
+  });
+
+  describe("say once what several parts tell", () => {
+    const call = (more: object = {}) =>
+      tool("a", { toolName: "task", input: { description: "Look", to: "agent a" }, ...more });
+    const sent = { task: "Look", summary: "It is tall." };
+    const card = (...parts: unknown[]) => see(...parts).find((b) => b.kind === "subagent");
+
+    test("a report that is the result is text, and the result is not told again", () => {
+      const report = thought("It is tall.", { scope: ["a"], id: "r" });
+      const parts = [call({ output: "It is tall." }), subagent("a", [], sent), report];
+      expect(card(...parts)).toMatchObject({ blocks: [{ kind: "text", text: "It is tall." }] });
+      expect(card(...parts)).not.toHaveProperty("summary");
+    });
+
+    test("a thought that is not the result stays a thought, and the result is kept", () => {
+      const hm = thought("Hm.", { scope: ["a"] });
+      expect(card(call({ output: "Tall." }), subagent("a"), hm)).toMatchObject({
+        blocks: [{ kind: "reasoning" }],
+        summary: "Tall.",
+      });
+    });
+
+    test("a summary that says more is kept, and so is a result that does", () => {
+      const report = thought("It is tall.", { scope: ["a"] });
+      const more = { summary: "Tall, as was to be seen." };
+      const parts = [call({ output: "It is tall." }), subagent("a", [], more), report];
+      expect(card(...parts)).toMatchObject({ blocks: [{ kind: "text" }], ...more });
+      const data = [call({ output: { metres: 330 } }), subagent("a", [], sent), report];
+      expect(card(...data)).toMatchObject({ blocks: [{ kind: "text" }, { kind: "tool" }] });
+    });
+
+    test("the call that sent it is its head, with what the task does not say", () => {
+      const input = { description: "Look", to: "agent a", depth: 2 };
+      const running = { state: "input-available", output: undefined, input };
+      expect(card(call(running), subagent("a", [], { task: "Look" }))).toMatchObject({
+        blocks: [],
+        more: [["depth", "2"]],
+      });
+    });
+
+    test.each([
+      ["failed", { state: "output-error", errorText: "no" }],
+      ["asks", { state: "approval-requested", approval: { id: "x" }, output: undefined }],
+    ])("a call that %s is in the card", (_what, more) => {
+      expect(card(call(more), subagent("a"))).toMatchObject({ blocks: [{ kind: "tool" }] });
+    });
+
+    test("notes that it started and ended are on its card alone", () => {
+      const notes = "agent a started: Look\n\nagent a finished: It is tall.";
+      expect(kinds(see(thought(notes), subagent("a", [], sent)))).toEqual(["subagent"]);
+      const more = thought(`${notes}\n\nI wonder.`);
+      expect(kinds(see(more, subagent("a", [], sent)))).toEqual(["reasoning", "subagent"]);
+      const other = thought("agent a finished: It is small.");
+      expect(kinds(see(subagent("a", [], sent), other))).toEqual(["subagent", "reasoning"]);
+    });
+
+    test("when one in the background ended is told where it happened", () => {
+      const blocks = see(
+        subagent("a", [], { ...sent, background: true }),
+        text("Meanwhile."),
+        thought("agent a finished: It is tall."),
+      );
+      expect(kinds(blocks)).toEqual(["subagent", "text", "reasoning"]);
+    });
   });
 
   test("a third level stands beside the second, with the way to it", () => {
@@ -254,6 +328,7 @@ describe("subagents", () => {
 
   test("one that nobody told of has the name of its call", () => {
     const blocks = see(tool("t1", { toolName: "task" }), thought("hm", { scope: ["t1"] }));
+    expect(kinds(blocks)).toEqual(["subagent"]);
     expect(first(blocks, "subagent").trail).toEqual(["task"]);
   });
 

@@ -12,6 +12,7 @@ import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
 import { readFile } from "@/parts/fileItems";
 import { Flows } from "@/parts/flows";
 import { finish } from "@/parts/grouping";
+import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
 import {
   dataOf,
@@ -75,6 +76,7 @@ class Reader {
   }
 
   blocks(): Block[] {
+    this.subagents.finish();
     const sources = this.flows.finish(this.facts);
     if (sources) this.root.push(sources);
     const error = errorOf(this.message);
@@ -144,11 +146,16 @@ function readReasoning(reader: Reader, part: Part): void {
   const fields = part as unknown as Fields;
   const text = textOf(fields.text) ?? "";
   if (text.trim() === "") return;
+  const variant = variantOf(part, text);
+  if (variant === "thinking" && isOnCards(text, reader.facts)) {
+    reader.flows.breakOff(reader.list(part));
+    return;
+  }
   const durationMs = numberOf(moboxOf(part).durationMs);
   reader.add(part, {
     kind: "reasoning",
     key: reader.key("reasoning", idOf(part)),
-    variant: variantOf(part, text),
+    variant,
     text,
     active: reader.facts.live && fields.state === "streaming",
     newer: false,
@@ -161,7 +168,7 @@ function readCall(reader: Reader, part: Part): void {
   const callId = callOf(part);
   const block = readTool(part, reader.key("tool", callId), facts);
   const scope = scopeOf(part);
-  if (facts.subagents.has(callId)) reader.subagents.card([...scope, callId]).blocks.push(block);
+  if (facts.senders.has(callId)) reader.subagents.sent([...scope, callId], block);
   else if (isShownElsewhere(part, facts) && QUIET.has(block.state))
     reader.flows.breakOff(reader.list(part));
   else reader.add(part, block);
@@ -223,6 +230,7 @@ function readRequest(reader: Reader, part: Part): void {
   const { kind, prompt, schema, options, answered } = dataOf(part);
   const words = textOf(prompt);
   const answer = fieldsOf(answered);
+  const reason = textOf(answer.reason);
   const call = reader.facts.calls.get(textOf(dataOf(part).toolCallId) ?? "") as Fields | undefined;
   const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
@@ -235,7 +243,11 @@ function readRequest(reader: Reader, part: Part): void {
     ...(options !== undefined && { options }),
     open: reader.facts.open.has(part),
     ...(isAnswered && {
-      answer: { decision: textOf(answer.decision) ?? "answered", value: answer.value },
+      answer: {
+        decision: textOf(answer.decision) ?? "answered",
+        value: answer.value,
+        ...(reason && { reason }),
+      },
     }),
   });
 }

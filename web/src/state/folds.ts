@@ -26,3 +26,9 @@ export function useChoice(id: string): readonly [boolean | undefined, (open: boo
   };
   return [Object.hasOwn(all, id) ? all[id] : undefined, choose];
 }
+
+/** Whether a person opened or closed one of these: what holds them stays open then. */
+export function useTouched(ids: string[]): boolean {
+  const [all] = choices.use();
+  return ids.some((id) => Object.hasOwn(all, id));
+}

@@ -11,7 +11,7 @@ const STAND_IN = "[\uee92";
  * stands, in code and in regular expressions, too, and then keeps the whole text in one block, which
  * is made anew with every word: so it gets to see a text without them, unless there really are notes.
  */
-export function blocks(text: string): string[] {
+export function pieces(text: string): string[] {
   const lines = text.replace(/\r\n?/g, "\n");
   if (NOTE.test(lines)) return [lines];
   if (!lines.includes("[^")) return parseMarkdownIntoBlocks(lines);
@@ -20,8 +20,8 @@ export function blocks(text: string): string[] {
 }
 
 /** While a text comes, only its last block can be unfinished. */
-export function growingBlocks(text: string): string[] {
-  const found = blocks(text);
+export function growingPieces(text: string): string[] {
+  const found = pieces(text);
   const last = found.at(-1);
   return last === undefined ? found : [...found.slice(0, -1), remend(last, REPAIR)];
 }
