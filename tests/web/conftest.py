@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 expect.set_options(timeout=LIMIT / 2 * 1000)
 
 
+@pytest.hookimpl(trylast=True)  # pytest itself brings together what shares a parameter
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests with a browser come last: while it runs, no other event loop can."""
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))

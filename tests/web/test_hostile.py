@@ -31,24 +31,19 @@ FORBIDDEN = "script, iframe, object, embed, style, link, meta, base, frame, audi
 FOUND = """
 (root, forbidden) => {
   const found = [...root.querySelectorAll(forbidden)].map((each) => each.outerHTML);
-  const own = (value) => value.startsWith(location.origin + "/");
   for (const element of root.querySelectorAll("*")) {
     for (const { name, value } of element.attributes) {
       if (/^(on.*|srcdoc|action|formaction|xlink:href|ping|srcset)$/.test(name)) found.push(name);
       if (name === "href" && !/^(https?:|mailto:|blob:|\\/|#)/i.test(value)) {
         if (!element.hasAttribute("download")) found.push(value);  // what is saved is not opened
       }
-      if (name === "src" && !/^(data:image\\/|blob:)/i.test(value) && !own(value)) {
-        found.push(value);
-      }
+      if (name === "src" && !/^(data:image\\/|blob:)/i.test(value)) found.push(value);
       if (name === "style" && /url\\(|expression/i.test(value)) found.push(value);
     }
   }
   return found;
 }
 """
-NOT_HERE = r"status of 404 .*/(%5C|x\.png)"
-"""A picture that the text says is on this server."""
 
 
 def test_there_is_something_to_be_afraid_of() -> None:
@@ -107,9 +102,7 @@ def assert_harmless(root: Locator) -> None:
 
 @pytest.mark.parametrize("group", range(len(GROUPS)))
 def test_what_an_agent_says_is_text(server: LiveServer, watched: Watched, group: int) -> None:
-    context, watch = watched(server.url)
-    watch.expect(NOT_HERE)
-    tab = Tab(context)
+    tab = Tab(watched(server.url)[0])
     script = [step for number, text in enumerate(GROUPS[group]) for step in said(number, text)]
     tab.say(prompt(*script))
     tab.finish()

@@ -146,6 +146,7 @@ def routes_of(services: Services) -> list[BaseRoute]:
         Route("/openapi.json", pages.openapi),
         Mount("/static", StaticFiles(directory=STATIC)),
         Route("/", website.page),
+        Route("/chat", website.page),
         Route("/chat/{chat_id:path}", website.page),
         Route("/favicon.ico", website.icon),
         Route("/assets/{name:path}", website.asset),

@@ -45,17 +45,14 @@ test("a link to a file of the agent is only its words", () => {
   expect(screen.queryByRole("link")).toBeNull();
 });
 
-test("an image of another host is a link to it, one of this server is shown", () => {
-  show("![far](https://evil.example/x.png) ![near](/x.png)");
-  expect(screen.getByRole("link", { name: "far" })).toHaveProperty(
-    "href",
-    "https://evil.example/x.png",
-  );
+test("an image that would be loaded is a link to it, one that is here is shown", () => {
+  show("![far](https://evil.example/x.png) ![near](/x.png) ![here](data:image/png;base64,AA==)");
+  const links = screen.getAllByRole("link").map((link) => [link.textContent, link]);
+  expect(links).toEqual([
+    ["far", expect.objectContaining({ href: "https://evil.example/x.png" })],
+    ["near", expect.objectContaining({ href: `${location.origin}/x.png` })],
+  ]);
   expect(screen.getAllByRole("img")).toHaveLength(1);
-  expect(screen.getByRole("img", { name: "near" })).toHaveProperty(
-    "src",
-    `${location.origin}/x.png`,
-  );
 });
 
 test("HTML is shown as it was written, line by line", () => {

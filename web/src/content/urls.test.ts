@@ -19,7 +19,8 @@ test.each([
 });
 
 test.each([
-  ["/x.png", `${location.origin}/x.png`],
+  ["/x.png", undefined],
+  [`${location.origin}/x.png`, undefined],
   ["data:image/png;base64,AA==", "data:image/png;base64,AA=="],
   [`blob:${location.origin}/1`, `blob:${location.origin}/1`],
   ["https://evil.example/x.png", undefined],

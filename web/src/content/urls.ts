@@ -14,14 +14,15 @@ export function linkTarget(address: string): string | undefined {
   return url && LINKS.has(url.protocol) ? url.href : undefined;
 }
 
-/** What an image may load: this server, or bytes that are here already. Never another host. */
+/**
+ * What an image may load: bytes that are here already. Another host would learn who looks; this one
+ * would get requests that nobody made, with the person's cookies.
+ */
 export function imageSource(address: string): string | undefined {
   const url = parse(address);
   if (!url) return undefined;
-  if (url.protocol === "data:") return PICTURE.test(url.href) ? url.href : undefined;
-  return url.origin === location.origin && ["http:", "https:", "blob:"].includes(url.protocol)
-    ? url.href
-    : undefined;
+  const isHere = url.protocol === "blob:" && url.origin === location.origin;
+  return isHere || PICTURE.test(url.href) ? url.href : undefined;
 }
 
 function parse(address: string): URL | undefined {
