@@ -46,6 +46,30 @@ def test_what_differs_is_named(change: tuple[str, str], told: str) -> None:
     assert missing(MESSAGE, words(SHOWN.replace(*change))) == [told]
 
 
+SENT: dict[str, Any] = {
+    "parts": [
+        {"type": "dynamic-tool", "toolCallId": "a", "input": {"to": "scout"}, "output": "So tall."},
+        {"type": "reasoning", "text": "scout started: Look at the tower"},
+        {
+            "type": "data-subagent",
+            "id": "a",
+            "data": {"agent": "scout", "task": "Look at the tower"},
+        },
+        {"type": "reasoning", "text": "So tall."},
+        {"type": "reasoning", "text": "scout finished"},
+    ]
+}
+
+
+def test_what_the_card_of_a_subagent_tells_is_told_there_alone() -> None:
+    assert missing(SENT, words("Look at the tower. So tall.")) == []
+    assert missing(SENT, words("So tall.")) == ["not shown: Look at the tower"]
+    assert missing(SENT, words("Look at the tower.")) == ["not shown: So tall"]
+    call, *others = SENT["parts"]
+    other = {"parts": [{**call, "output": "330 m"}, *others]}
+    assert missing(other, words("Look at the tower. So tall.")) == ["not shown: 330 m"]
+
+
 @pytest.mark.parametrize(
     ("markdown", "text"),
     [

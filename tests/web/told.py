@@ -2,7 +2,8 @@
 
 Rule 1: only words count, that is letters and digits; what Markdown adds to them does not.
 Rule 2: all that is stored is shown, each part once, its words one after the other.
-Rule 3: what the page says of itself (buttons, labels, heads) is no part of a message.
+Rule 3: what a subagent's card tells is told there alone: its task, and its result.
+Rule 4: what the page says of itself (buttons, labels, heads) is no part of a message.
 """
 
 from __future__ import annotations
@@ -47,8 +48,28 @@ def shown(articles: Locator) -> list[list[str]]:
 
 def stored(message: Json) -> list[list[str]]:
     """The words of each part of a stored message that a page is to show."""
-    told = (words(text) for part in message["parts"] for text in _texts(part))
+    parts = _told_once(message["parts"])
+    told = (words(text) for part in parts for text in _texts(part))
     return [each for each in told if each]
+
+
+def _told_once(parts: list[Json]) -> list[Json]:
+    """The parts without the notes and calls that say what the cards of subagents say."""
+    agents = {part["id"]: part["data"] for part in parts if part["type"] == "data-subagent"}
+    notes = {_note(data, what) for data in agents.values() for what in ("task", "summary")}
+    prose = {part["text"] for part in parts if part["type"] == "reasoning"}
+    kept = []
+    for part in parts:
+        if part.get("toolCallId") in agents:
+            kept += [] if part.get("output") in prose else [{**part, "input": None}]
+        elif part["type"] != "reasoning" or part["text"] not in notes:
+            kept.append(part)
+    return kept
+
+
+def _note(data: Json, what: str) -> str:
+    about = f": {data[what]}" if data.get(what) else ""
+    return f"{data['agent']} {'started' if what == 'task' else 'finished'}{about}"
 
 
 def missing(message: Json, there: list[str]) -> list[str]:
@@ -89,6 +110,10 @@ def _call(part: Json) -> Iterator[str]:
             yield value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _subagent(part: Json) -> Iterator[str]:
+    yield part["data"].get("task", "")
+
+
 def _todos(part: Json) -> Iterator[str]:
     for item in part["data"].get("items", ()):
         yield item["content"]
@@ -98,6 +123,7 @@ READERS: dict[str, Callable[[Json], Iterator[str]]] = {
     "text": _prose,
     "reasoning": _prose,
     "dynamic-tool": _call,
+    "data-subagent": _subagent,
     "data-todos": _todos,
 }
 
