@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { allMessages } from "@/api";
-import { copyText } from "@/content/CopyButton";
 import { chatMarkdown } from "@/parts/exportText";
+import { copyText } from "@/ui/clipboard";
 
 /** A chat to take along. */
 export interface Whole {

@@ -4,8 +4,6 @@ import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
 import { copyText } from "@/ui/clipboard";
 
-export { copyText };
-
 interface CopyButtonProps {
   /** Asked for at the click: what is copied may be long to make. */
   text: () => string;
