@@ -4,7 +4,7 @@ import type { Conversation } from "@/chat/conversation";
 import type { Life } from "@/chat/life";
 
 const COMPOSER = "composer";
-const CONTROL = ":is(button, input, textarea, select):not(:disabled)";
+const CONTROL = ":is(button, input, textarea, select):not(:disabled, [data-optional])";
 
 /**
  * Where the person goes on when what had the focus is gone: to the composer. A touch screen would

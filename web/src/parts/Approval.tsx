@@ -67,6 +67,7 @@ export function Choice({ onDecide }: ChoiceProps) {
         id={id}
         value={reason}
         disabled={busy}
+        data-optional
         autoComplete="off"
         onChange={(event) => setReason(event.target.value)}
         className={FIELD}

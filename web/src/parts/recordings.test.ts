@@ -14,6 +14,9 @@ const onCards = (blocks: Block[]): string =>
     .flat()
     .join("\n");
 
+const sent = (message: UIMessage) =>
+  message.parts.flatMap((part) => (part.type === "data-subagent" ? [part.id] : []));
+
 describe.each(recordings)("the recording %s", (_name, chunks) => {
   const wordsIn = (blocks: Block[]) =>
     every(blocks).flatMap((block) =>
@@ -36,15 +39,18 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
       part.type === "data-retract" ? (part.data as { ids: string[] }).ids : [],
     );
     const words = wordsIn(blocks).join("\n");
+    const all = `${onCards(blocks)}\n${words}`;
     for (const part of last.parts) {
       if (part.type !== "text" && part.type !== "reasoning") continue;
       const id = (part.providerMetadata?.mobox as { id?: string } | undefined)?.id;
       if (retracted.includes(id ?? "") || words.includes(part.text.trim())) continue;
-      for (const note of part.text.trim().split("\n\n")) {
+      // A note on a subagent, whose task may have paragraphs of its own, or several such notes.
+      const isTold = (note: string) => {
         const [, agent, more] = NOTE.exec(note) ?? [];
-        expect(onCards(blocks)).toContain(agent ?? part.text);
-        expect(`${onCards(blocks)}\n${words}`).toContain(more ?? "");
-      }
+        return onCards(blocks).includes(agent ?? note) && all.includes(more ?? "");
+      };
+      const text = part.text.trim();
+      expect(isTold(text) || text.split("\n\n").every(isTold), text).toBe(true);
     }
     const calls = every(blocks).flatMap((block) =>
       block.kind === "tools" ? block.tools : [block],
@@ -54,8 +60,10 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
       if (part.type !== "dynamic-tool") continue;
       const display = (part.callProviderMetadata?.mobox as { display?: string } | undefined)
         ?.display;
-      if (display === undefined)
-        expect(shown.map((call) => call.callId)).toContain(part.toolCallId);
+      if (display !== undefined || shown.some((call) => call.callId === part.toolCallId)) continue;
+      // The call that sent a subagent is the head of its card; what came of it is on the card too.
+      expect(sent(last)).toContain(part.toolCallId);
+      expect(all).toContain(part.output);
     }
   });
 
