@@ -8,13 +8,13 @@ with.
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from long_way import assert_same_by_turns, assert_same_log, recorded
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
 from mobox.errors import ProtocolError
@@ -106,46 +106,29 @@ ENDED: list[list[bytes]] = [
 """What a stretch must not go on after, or with."""
 
 
-def recorded(*reads: bytes) -> list[LogEntry]:
-    recorder = Recorder("claude")
-    return [entry for data in reads for entry in recorder.read(data)] + recorder.close()
-
-
 @pytest.mark.parametrize("lines", ENDED)
 def test_a_stretch_ends_where_its_block_does(lines: list[bytes]) -> None:
     reads = [text + b"\n" for text in lines]
     recorder = Recorder("claude")
     by_value = recorder.feed(JsonLines().feed(b"".join(reads))) + recorder.close()
-    assert recorded(*reads) == recorded(b"".join(reads)) == by_value
+    assert recorded("claude", *reads) == recorded("claude", b"".join(reads)) == by_value
 
 
 def test_a_line_is_not_taken_before_it_ends() -> None:
     lines = [MORE + b"\n", MORE + b"\n", MORE + b" and more\n"]
-    assert recorded(*lines) == recorded(*lines[:2], MORE, b" and more\n")
+    assert recorded("claude", *lines) == recorded("claude", *lines[:2], MORE, b" and more\n")
 
 
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 5000), max_size=5))
 def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
-    recorder = Recorder("claude")
-    values = JsonLines().feed(b"".join(lines))
-    by_value = [entry for value in values for entry in recorder.feed([value])] + recorder.close()
-    assert recorded(*lines) == by_value
-    body = b"".join(lines)
-    assert recorded(body) == by_value
-    places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
-    assert recorded(*(body[a:b] for a, b in pairwise(places))) == by_value
+    assert_same_log("claude", lines, cuts)
 
 
 @THOROUGH
 @given(bodies)
 def test_lines_and_values_may_take_turns(lines: list[bytes]) -> None:
-    mixed, by_value, values = Recorder("claude"), Recorder("claude"), JsonLines()
-    for number, text in enumerate(lines):
-        raws = values.feed(text)
-        told = by_value.feed(raws)
-        assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
-    assert mixed.close() == by_value.close()
+    assert_same_by_turns("claude", lines)
 
 
 TEXTS: list[dict[str, Any]] = [

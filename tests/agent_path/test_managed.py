@@ -66,6 +66,7 @@ def test_what_is_no_agent_is_left_alone(managed: Any) -> None:
     agent = Agent("root")
     agent.managed_agents = managed
     listen(agent, lambda *_: None)
+    assert agent.managed_agents is managed
 
 
 def test_an_error_of_a_managed_agent_is_its_managers() -> None:

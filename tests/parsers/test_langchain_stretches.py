@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mobox import LogEntry, Recorder, get_parser
-from mobox.capture.jsonlines import JsonLines
+from long_way import assert_same_log
+from mobox import get_parser
 from mobox.events import TextDelta
 
 Line = dict[str, Any]
@@ -90,21 +89,10 @@ bodies = st.lists(lines, max_size=25).map(
 )
 
 
-def recorded(*reads: bytes) -> list[LogEntry]:
-    recorder = Recorder("langchain")
-    return [entry for data in reads for entry in recorder.read(data)] + recorder.close()
-
-
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 9000), max_size=5))
 def test_a_recorder_makes_the_same_log_by_the_long_way(body: list[bytes], cuts: list[int]) -> None:
-    recorder, whole = Recorder("langchain"), b"".join(body)
-    values = JsonLines().feed(whole)
-    by_value = [entry for value in values for entry in recorder.feed([value])] + recorder.close()
-    assert recorded(*body) == by_value
-    assert recorded(whole) == by_value
-    places = [0, *sorted(cut % (len(whole) + 1) for cut in cuts), len(whole)]
-    assert recorded(*(whole[a:b] for a, b in pairwise(places))) == by_value
+    assert_same_log("langchain", body, cuts)
 
 
 def test_only_a_line_that_goes_on_is_more() -> None:

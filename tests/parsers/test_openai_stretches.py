@@ -1,15 +1,14 @@
 """Deltas that come one after the other take a short way: it changes nothing."""
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mobox import LogEntry, Recorder, get_parser
-from mobox.capture.jsonlines import JsonLines
+from long_way import assert_same_by_turns, assert_same_log
+from mobox import get_parser
 from mobox.events import TextDelta, ThinkingDelta, ToolUseDelta
 from mobox.json_text import SHORT
 from parsers.openai_lines import Line, added, call, chunk, created, done, ended, event, raw
@@ -91,33 +90,16 @@ bodies = st.lists(st.tuples(texts, endings_of_lines), max_size=25).map(
 )
 
 
-def recorded(*reads: bytes) -> list[LogEntry]:
-    recorder = Recorder("openai")
-    return [entry for data in reads for entry in recorder.read(data)] + recorder.close()
-
-
 @THOROUGH
 @given(bodies, st.lists(st.integers(0, 5000), max_size=5))
 def test_a_recorder_makes_the_same_log_by_the_long_way(lines: list[bytes], cuts: list[int]) -> None:
-    recorder = Recorder("openai")
-    values = JsonLines().feed(b"".join(lines))
-    by_value = [entry for value in values for entry in recorder.feed([value])] + recorder.close()
-    assert recorded(*lines) == by_value
-    body = b"".join(lines)
-    assert recorded(body) == by_value
-    places = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
-    assert recorded(*(body[a:b] for a, b in pairwise(places))) == by_value
+    assert_same_log("openai", lines, cuts)
 
 
 @THOROUGH
 @given(bodies)
 def test_lines_and_values_may_take_turns(lines: list[bytes]) -> None:
-    mixed, by_value, values = Recorder("openai"), Recorder("openai"), JsonLines()
-    for number, text in enumerate(lines):
-        raws = values.feed(text)
-        told = by_value.feed(raws)
-        assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
-    assert mixed.close() == by_value.close()
+    assert_same_by_turns("openai", lines)
 
 
 @pytest.mark.parametrize(
