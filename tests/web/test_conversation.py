@@ -203,7 +203,7 @@ def test_an_approval(
 def test_a_question(server: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(server.url)[0])
     tab.say(prompt(*FIRST, ["ask", "colour", "Which colour?"]))
-    expect(tab.page.get_by_text("Which colour?")).to_be_visible()
+    expect(tab.page.get_by_text("Which colour?", exact=True)).to_be_visible()
     tab.page.get_by_role("button", name="blue").click()
     tab.sees("answered: blue")
     tab.finish()
