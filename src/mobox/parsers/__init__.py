@@ -14,7 +14,7 @@ from typing import ClassVar
 import msgspec
 
 from mobox import json_text
-from mobox.blocks import BETWEEN_THOUGHTS, line_of
+from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.errors import NotJson, NotUnderstood, ParseError, UnknownFramework
 from mobox.events import (
     JSON,
@@ -27,6 +27,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
 )
+from mobox.lines import line_of
 from mobox.parsers.emitted import EmittedLines, plain_text
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
