@@ -567,6 +567,12 @@ def test_nothing_that_was_said_is_lost(log: list[LogEntry]) -> None:
     assert len(said(log, Thinking, ThinkingDelta)) <= len(thought)
 
 
+def test_a_block_whose_end_is_not_known_keeps_its_text_when_its_id_is_used_again() -> None:
+    events = [Text(id="a", content="one"), TextDelta(id="a", delta=" and"), Text(id="a")]
+    parts = fold(numbered([Start(framework="test"), *events]), "msg_1").parts
+    assert [part.text for part in parts if isinstance(part, TextPart)] == ["one and", ""]
+
+
 @given(logs())
 def test_a_run_that_ended_has_nothing_open(log: list[LogEntry]) -> None:
     message = fold(log, "msg_1")

@@ -199,6 +199,8 @@ class Transcript:
             self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
+        if part.id in self._open:  # a later version ended it: RAW to us
+            self._open[part.id].text = "".join(self._pieces[part.id])
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []
