@@ -18,7 +18,8 @@ from mobox.events import (
     TodoItem,
 )
 from mobox.parsers import EmittedParser, EventParser, get_parser
-from mobox.parsers.claude import ClaudeParser
+from mobox.parsers.claude import ClaudeParser, wire
+from mobox.parsers.claude.messages import Messages
 
 
 class Careless(EventParser):
@@ -31,6 +32,17 @@ def test_a_parser_that_raises_keeps_the_line_and_goes_on() -> None:
     [kept] = parser.feed({"word": "typo"})
     assert kept == Raw(raw={"word": "typo"}, source="parser failed: KeyError('words')")
     assert parser.feed({"words": "fine"}) == [Text(content="fine")]
+
+
+def test_a_line_that_streams_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> list[StreamEvent]:
+        raise KeyError("words")
+
+    stop = {"type": "message_stop"}
+    monkeypatch.setattr(Messages, "LINES", {wire.MessageStop: broken})
+    kept = [Raw(raw=stop, source="parser failed: KeyError('words')")]
+    assert ClaudeParser().feed(stop) == kept
+    assert ClaudeParser().feed_lines([json.dumps(stop).encode()]) == kept
 
 
 def test_an_event_that_is_one_already_passes_through() -> None:
