@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from msgspec import Struct, field
 
-from msgspec import Meta, Struct, field
+from mobox.events import JSON, Count
 
-from mobox.events import JSON
-from mobox.parsers.gemini.wire import Count
-
-Index = Annotated[int, Meta(ge=0, le=2**53)]
+Index = Count
 
 
 class Usage(Struct):

@@ -6,13 +6,11 @@ Keys that are not listed are ignored here, and null is the same as absent.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
-from mobox.events import JSON
-
-Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
+from mobox.events import JSON, Count
 
 
 class Camel(Struct, rename="camel"):

@@ -17,6 +17,7 @@ from mobox import json_text
 from mobox.errors import NotJson
 from mobox.events import (
     JSON,
+    MOST,
     Outcome,
     StepEnd,
     StepStart,
@@ -41,8 +42,6 @@ Events = list[StreamEvent]
 Scope = tuple[str, ...]
 Key = tuple[str, wire.Index]
 
-MOST: Final = 2**53
-"""No more can be counted."""
 _OPENINGS: Final[dict[str, Any]] = {"text": Text, "thinking": Thinking}
 _DELTAS: Final[dict[str, Any]] = {
     "text": TextDelta,

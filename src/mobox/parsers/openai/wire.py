@@ -9,13 +9,11 @@ others add to chat completions is told by their recordings.
 
 from __future__ import annotations
 
-from typing import Annotated
+from msgspec import Struct
 
-from msgspec import Meta, Struct
+from mobox.events import JSON, Count
 
-from mobox.events import JSON
-
-Index = Annotated[int, Meta(ge=0, le=2**53)]
+Index = Count
 Object = dict[str, JSON]
 
 
@@ -171,7 +169,7 @@ class RunResult(Struct):
     """What is left when a run of the Agents SDK has ended; an agent prints it as its last line."""
 
     final_output: JSON = None
-    current_turn: int | None = None
+    current_turn: Count | None = None
     interruptions: list[Interruption] | None = None
     usage: Object | None = None
     state: JSON = None
