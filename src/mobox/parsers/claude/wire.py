@@ -190,7 +190,6 @@ class Model(Struct):
 class Fallback(Struct):
     to: Model
     from_: Model = field(name="from")
-    trigger: JSON = None
 
 
 class McpToolListing(Struct):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from mobox.events import JSON, Count
 
@@ -69,7 +69,6 @@ class Call(Struct):
 
     id: str | None = None
     name: str | None = None
-    server_name: str | None = None
     arguments: JSON = None
     signature: str | None = None
 
@@ -88,7 +87,6 @@ class TextDelta(Struct):
 
 
 class Content(Struct):
-    type: str | None = None
     text: str | None = None
 
 
@@ -111,7 +109,6 @@ class MediaDelta(Struct):
 
 
 class Annotation(Struct):
-    kind: str | None = field(default=None, name="type")
     url: str | None = None
     title: str | None = None
     document_uri: str | None = None

@@ -22,14 +22,12 @@ class Camel(Struct, rename="camel"):
 
 class Content(Camel):
     parts: list[dict[str, JSON]] | None = None
-    role: str | None = None
 
 
 class Candidate(Camel):
     content: Content | None = None
     finish_reason: str | None = None
     finish_message: str | None = None
-    index: int | None = None
     grounding_metadata: dict[str, JSON] | None = None
     citation_metadata: dict[str, JSON] | None = None
     url_context_metadata: dict[str, JSON] | None = None
@@ -39,7 +37,6 @@ class Candidate(Camel):
 class PromptFeedback(Camel):
     block_reason: str | None = None
     block_reason_message: str | None = None
-    safety_ratings: list[JSON] | None = None
 
 
 class ErrorBody(Camel):

@@ -27,7 +27,6 @@ class ToolCall(Struct):
     name: str
     args: JSON = None
     id: str | None = None
-    error: str | None = None
 
 
 class InputDetails(Struct):
@@ -99,8 +98,6 @@ class Task(Struct):
     """A node that is to run, or has run."""
 
     id: str
-    name: str
     input: JSON = None
     error: JSON = None
-    result: JSON = None
     interrupts: list[JSON] | None = None

@@ -80,7 +80,6 @@ class ExecutedTool(Struct):
 
 
 class Audio(Struct):
-    id: str | None = None
     data: str | None = None
     transcript: str | None = None
 
@@ -115,7 +114,6 @@ class Event(Struct):
     text: str | None = None
     refusal: str | None = None
     annotation: Object | None = None
-    output: JSON = None
     partial_image_b64: str | None = None
     partial_image_index: Index | None = None
     error: JSON = None
@@ -129,11 +127,8 @@ class Item(Struct):
     type: str
     id: str | None = None
     call_id: str | None = None
-    name: str | None = None
-    status: str | None = None
     phase: str | None = None
     server_label: str | None = None
-    execution: str | None = None
     approval_request_id: str | None = None
 
 
@@ -182,15 +177,3 @@ class Problem(Struct):
     message: str | None = None
     code: JSON = None
     type: str | None = None
-
-
-# Counts
-
-
-class InputDetails(Struct):
-    cached_tokens: JSON = None
-    cache_write_tokens: JSON = None
-
-
-class OutputDetails(Struct):
-    reasoning_tokens: JSON = None

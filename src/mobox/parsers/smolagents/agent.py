@@ -142,7 +142,7 @@ class Agent:
         return [*self._begin_step(), result, *([shown] if shown else [])]
 
     def _action_output(self, _output: wire.ActionOutput) -> Events:
-        return self._begin_step()  # the step that follows at once has it too
+        return self._begin_step()
 
     # Steps
 

@@ -73,8 +73,7 @@ class ToolOutput(Struct):
 
 
 class ActionOutput(Struct):
-    output: JSON = None
-    is_final_answer: bool = False
+    """What a step came to; the step that follows at once has it too."""
 
 
 class StepError(Struct):
@@ -100,7 +99,6 @@ class ActionStep(Struct):
     observations_images: list[JSON] | None = None
     action_output: JSON = None
     token_usage: TokenUsage | None = None
-    is_final_answer: bool = False
 
 
 class PlanningStep(Struct):
