@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from mobox.events import Done, Raw, decode_many, encode_many
 from mobox.formatters import format_all
 from mobox.formatters.ai_sdk import ui_message
 from mobox.lifecycle import Lifecycle
-from mobox.message import decode_parts, encode_parts
+from mobox.message import Message
 from mobox.parsers import FAILED
 from mobox.transcript import fold
 
@@ -233,7 +234,7 @@ def check_replay(log: list[LogEntry]) -> None:
 def check_streams(log: list[LogEntry]) -> None:
     """Every client can read the run, live and reloaded."""
     message = fold(log, "msg_1")
-    assert decode_parts(encode_parts(message.parts)) == message.parts
+    assert msgspec.json.decode(msgspec.json.encode(message), type=Message) == message
     for profile in PROFILES:
         formatter = get_formatter("ai-sdk", "msg_1", profile)
         documents = format_all(formatter, log)

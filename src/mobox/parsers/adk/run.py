@@ -292,10 +292,11 @@ def _responses(parts: list[Part]) -> list[parts_wire.FunctionResponse]:
     for part in parts:
         try:
             told = convert(part, parts_wire.Part)
-            files = [convert(each, parts_wire.Part) for each in _attached(told)]
+            for each in _attached(told):
+                convert(each, parts_wire.Part)
         except ValidationError:
             continue
-        if told.function_response is not None and files is not None:
+        if told.function_response is not None:
             found.append(told.function_response)
     return found
 
