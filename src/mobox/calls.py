@@ -15,10 +15,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from mobox import json_text
-from mobox.errors import NotJson
 from mobox.events import (
-    JSON,
     UNKNOWN_TOOL,
     EventType,
     InputRequest,
@@ -29,6 +26,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.inputs import input_of
 
 __all__ = ["Calls", "Names", "named"]
 
@@ -75,10 +73,9 @@ class _Call:
 
     def end(self) -> ToolUseEnd:
         """The end of an input that nobody ended."""
-        told, invalid = self.start.input, None
-        if told is None and self.deltas:
-            told, invalid = _parsed("".join(self.deltas))
-        return ToolUseEnd(id=self.name, scope=self.start.scope, input=told, invalid=invalid)
+        if self.start.input is None and self.deltas:
+            return input_of(self.name, "".join(self.deltas), self.start.scope)
+        return ToolUseEnd(id=self.name, scope=self.start.scope, input=self.start.input)
 
 
 class Calls:
@@ -200,10 +197,3 @@ class Calls:
 def named(event: _E, name: str | None) -> _E:
     """`event` with `name` for its id."""
     return event if event.id == name else replace(event, id=name)
-
-
-def _parsed(text: str) -> tuple[JSON, str | None]:
-    try:
-        return json_text.decode(text.encode()), None
-    except NotJson:
-        return None, text

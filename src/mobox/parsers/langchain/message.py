@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mobox import json_text
-from mobox.errors import NotJson
 from mobox.events import (
     JSON,
     MOST,
@@ -33,6 +31,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.inputs import input_of
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.tools import display_of, kind_of
 
@@ -216,7 +215,7 @@ class Message:
         block, self._open = self._open, None
         if block is None or block.ended:
             return []
-        if block.kind == "tool" and not isinstance(_value("".join(block.parts)), dict):
+        if block.kind == "tool" and not _is_object("".join(block.parts)):
             return []
         return [self._end(block)]
 
@@ -230,9 +229,7 @@ class Message:
             return ThinkingEnd(id=block.id, scope=self.scope, provider=provider)
         text = "".join(block.parts)
         block.parts.clear()
-        value = _value(text) if text else {}
-        invalid = text if value is None else None
-        return ToolUseEnd(id=block.id, scope=self.scope, input=value, invalid=invalid)
+        return input_of(block.id, text, self.scope)
 
     def end(self, status: Outcome = "ok") -> Events:
         """The message is over: end what it has open, and its turn."""
@@ -281,8 +278,6 @@ def _counts(usage: wire.Usage) -> dict[str, Any]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def _value(text: str) -> JSON:
-    try:
-        return json_text.decode(text.encode())
-    except NotJson:
-        return None
+def _is_object(text: str) -> bool:
+    """Whether an input is whole: while it comes, its text is no JSON."""
+    return bool(text.strip()) and isinstance(input_of("", text).input, dict)

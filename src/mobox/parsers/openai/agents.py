@@ -31,9 +31,9 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
+from mobox.inputs import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import done_of, use_of
-from mobox.parsers.openai.chat_calls import input_of
 from mobox.parsers.openai.findings import without_images
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses

@@ -158,7 +158,7 @@ class Chat:
         self._chunk_id = chunk_id
         self._message = self._names.unique(chunk_id or "", "message")
         self._blocks, self._finish, self._refused, self._broken = [], None, False, False
-        self._calls.begin(self._message)
+        self._calls.begin()
         step = StepStart(id=self._message, kind="turn", number=self._count)
         return [*before, step]
 

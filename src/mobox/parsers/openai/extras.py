@@ -10,8 +10,8 @@ from msgspec import convert
 
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, File, Source, StreamEvent, ToolKind, ToolResult, ToolUseStart
+from mobox.inputs import input_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.chat_calls import input_of
 from mobox.parsers.openai.findings import cite, file_of, page_of
 from mobox.parsers.openai.names import Names
 
