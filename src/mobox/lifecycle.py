@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 from msgspec.structs import replace
 
 from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
-from mobox.calls import Calls, Names, named
+from mobox.calls import Calls
 from mobox.errors import ProtocolError
 from mobox.events import (
     Custom,
@@ -47,6 +47,7 @@ from mobox.events import (
     ToolResult,
     ToolUseDelta,
 )
+from mobox.names import Names, named
 from mobox.spans import Spans
 
 __all__ = ["AGENT_STARTED", "LETS_WAIT", "Lifecycle"]
@@ -134,8 +135,8 @@ class Lifecycle:
                 if heard is not None:
                     heard.append(event.delta)  # type: ignore[attr-defined]
                 log.append(event)
-            elif event.id is None and (named := self._named(event)) is not None:
-                log.append(named)
+            elif event.id is None and (more := self._named(event)) is not None:
+                log.append(more)
             else:
                 log += self._place(event)
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
@@ -333,8 +334,8 @@ class Lifecycle:
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
         """Blocks that are sent again end here; a call that has its result stays."""
-        named = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
-        blocks = tuple(name for name in named if self._can_be_retracted(name))
+        names = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
+        blocks = tuple(name for name in names if self._can_be_retracted(name))
         if not blocks:
             return
         self._retracted |= set(blocks)

@@ -246,7 +246,7 @@ def test_a_whole_message_without_an_id_is_the_one_that_is_being_streamed() -> No
     words = streamed(begin("m"), *text_block(0, "Hello")[:-1])
     assert last_of(*words, whole(None, text("Hello"))) == []
     after = [*words, *streamed(stopped(0), *ending()), whole(None, text("More."))]
-    assert of_type(last_of(*after), Text) == [Text(id="message_2:0", content="More.")]
+    assert of_type(last_of(*after), Text) == [Text(id="message_1:0", content="More.")]
 
 
 def test_whole_messages_without_an_id_are_one_each_and_counted() -> None:

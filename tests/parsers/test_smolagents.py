@@ -85,6 +85,14 @@ def test_fragments_of_a_call_are_its_input() -> None:
     ]
 
 
+def test_calls_without_an_id_are_counted_and_none_twice() -> None:
+    nameless = {"function": {"name": "ls", "arguments": {}}}
+    calls = [line("ToolCall", **nameless), line("ToolOutput", id="p.step_1:call_1", output="a")]
+    parser = get_parser("smolagents", "p.")
+    events = [event for each in [*calls, calls[0]] for event in parser.feed(each)]
+    assert [e.id for e in of(ToolUseStart, events)] == ["p.step_1:call_1", "p.step_1:call_2"]
+
+
 def test_a_streamed_plan_is_taken_back_and_told_as_a_plan() -> None:
     events = told(delta("1. look\n2. answer"), line("PlanningStep", plan="1. look\n2. answer"))
     assert of(Retract, events) == [Retract(blocks=("step_1:1",), reason="plan")]

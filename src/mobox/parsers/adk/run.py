@@ -23,6 +23,7 @@ from mobox.events import (
     TextEnd,
     ToolResult,
 )
+from mobox.names import Names
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.actions import acted
 from mobox.parsers.adk.branches import Branches
@@ -55,7 +56,7 @@ class Run:
         self._framework = framework
         self._prefix = prefix
         self._started = False
-        self._calls = OpenCalls(prefix)
+        self._calls = OpenCalls(Names(prefix))
         self._tasks: dict[str, str] = {}  # what calls ask for, which may spawn an agent
         self._speakers: dict[tuple[str | None, str], Speaker] = {}
         self._branches = Branches()

@@ -13,6 +13,7 @@ from mobox import json_text
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Raw, Start, StreamEvent
 from mobox.json_text import SHORT
+from mobox.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
@@ -54,7 +55,7 @@ class ClaudeParser(EventParser):
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
-        self._messages = Messages(prefix)
+        self._messages = Messages(Names(prefix))
         self._content = self._messages.content
         self._session = Session(prefix)
         self._plan = ToldPlan()

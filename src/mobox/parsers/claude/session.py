@@ -33,6 +33,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.messages import Messages
@@ -59,12 +60,12 @@ class Session:
     def __init__(self, prefix: str = "") -> None:
         self.begun = False
         """A line of a session was read."""
-        self._prefix = prefix
-        self._messages: dict[Scope, Messages] = {(): Messages(prefix)}
+        self._names = Names(prefix)
+        self._messages: dict[Scope, Messages] = {(): Messages(self._names)}
         self._streamed: set[str | None] = set()
         self._calls: dict[str, ToolUseStart] = {}
         self._inputs: dict[str | None, JSON] = {}
-        self._tasks = Tasks(prefix)
+        self._tasks = Tasks(self._names)
         self._plans = Plans()
         self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
         self._held: list[InputRequest] = []  # asked before the tool's input was told
@@ -162,7 +163,7 @@ class Session:
 
     def _of(self, scope: Scope) -> Messages:
         if scope not in self._messages:
-            self._messages[scope] = Messages(self._prefix, scope)
+            self._messages[scope] = Messages(self._names, scope)
         return self._messages[scope]
 
     def _scope(self, parent: str | None) -> Scope:

@@ -39,6 +39,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.inputs import input_of
+from mobox.names import Names
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.reasons import VENDOR
 
@@ -92,7 +93,7 @@ class Interactions:
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self._framework = framework
-        self._prefix = prefix
+        self._names = Names(prefix)
         self._name = f"{prefix}interaction"
         self._count = 0
         self._steps: dict[int, _Step] = {}
@@ -120,7 +121,7 @@ class Interactions:
     def _created(self, event: wire.InteractionEvent) -> Events:
         told = event.interaction
         self._count += 1
-        self._name = told.id or f"{self._prefix}interaction_{self._count}"
+        self._name = self._names.unique(told.id, "interaction")
         self._status, self._ended = told.status, False
         self._steps.clear()
         start = Start(framework=self._framework, model=told.model, agent=told.agent)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from msgspec import convert
 
 from mobox.events import JSON, InputRequest, Paused, StreamEvent
+from mobox.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.objects import unwrapped
@@ -30,11 +31,10 @@ _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "tex
 class Interrupts:
     """The requests of one run that nobody has answered."""
 
-    def __init__(self, prefix: str, calls: Calls) -> None:
-        self._prefix = prefix
+    def __init__(self, names: Names, calls: Calls) -> None:
+        self._names = names
         self._calls = calls
         self._seen: set[str] = set()
-        self._count = 0
         self.waiting: list[str] = []
         """The ids of the requests, while the run waits."""
 
@@ -59,7 +59,7 @@ class Interrupts:
 
     def _requests(self, raw: Object, scope: tuple[str, ...]) -> Iterator[InputRequest]:
         interrupt = convert(raw, wire.Interrupt)
-        name = interrupt.id or self._next()
+        name = interrupt.id or self._names.fresh("interrupt")
         if name in self._seen:
             return
         self._seen.add(name)
@@ -92,13 +92,10 @@ class Interrupts:
             return
         for call in [call for call in self._calls.unanswered if not call.asked]:
             call.asked = True
-            yield InputRequest(id=self._next(), scope=call.scope, tool_call_id=call.id)
+            name = self._names.fresh("interrupt")
+            yield InputRequest(id=name, scope=call.scope, tool_call_id=call.id)
         if not self._calls.unanswered:
-            yield InputRequest(id=self._next(), scope=scope, kind="input")
-
-    def _next(self) -> str:
-        self._count += 1
-        return f"{self._prefix}interrupt_{self._count}"
+            yield InputRequest(id=self._names.fresh("interrupt"), scope=scope, kind="input")
 
 
 def _actions(value: JSON) -> list[Object]:

@@ -32,6 +32,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.inputs import input_of
+from mobox.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.tools import display_of, kind_of
 
@@ -81,7 +82,8 @@ class Message:
         self.node: str | None = None
         """And the node."""
         self._blocks: dict[Key, Block] = {}
-        self._names: dict[str, None] = {}  # an ordered set
+        self._told: dict[str, None] = {}  # an ordered set
+        self._names = Names()
         self._open: Block | None = None  # the one that was begun last
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
@@ -93,7 +95,7 @@ class Message:
     @property
     def told(self) -> tuple[str, ...]:
         """The ids of its blocks, in order."""
-        return tuple(self._names)
+        return tuple(self._told)
 
     @property
     def broke_off(self) -> bool:
@@ -150,7 +152,8 @@ class Message:
         self, index: wire.Index, call_id: str | None, name: str, *, server: bool = False
     ) -> Events:
         """A call begins."""
-        block, events = self.open("tool", index, call_id or self._free("call"))
+        call_id = call_id or self._names.unique(f"{self.id}:call", "call")
+        block, events = self.open("tool", index, call_id)
         block.server = server
         if not server:
             self.calls.append(block.id)
@@ -188,7 +191,7 @@ class Message:
         if before is not None and not before.ended:
             events.append(self._end(before))
         name = name or self._name(index)
-        self._names[name] = None
+        self._told[name] = None
         block = self._open = self._blocks[kind, index] = Block(name, kind)
         return block, events
 
@@ -198,15 +201,8 @@ class Message:
         return block.id if block is not None else self.id
 
     def _name(self, index: wire.Index) -> str:
-        name = f"{self.id}:{len(self._names) if index is None else index}"
-        return name if name not in self._names else self._free(name)
-
-    def _free(self, name: str) -> str:
-        name = name if name.startswith(self.id) else f"{self.id}:{name}"
-        number = 2
-        while f"{name}~{number}" in self._names:
-            number += 1
-        return f"{name}~{number}" if name in self._names else name
+        number = len(self._told) if index is None else index
+        return self._names.unique(f"{self.id}:{number}", "block")
 
     # Ends
 

@@ -30,6 +30,7 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.lifecycle import LETS_WAIT
+from mobox.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.content import read_content
@@ -54,9 +55,10 @@ class Run:
     """What was told of a run so far."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
-        self.messages = Messages(prefix)
+        names = Names(prefix)
+        self.messages = Messages(names)
         self.calls = Calls(later=bool(prefix))
-        self.interrupts = Interrupts(prefix, self.calls)
+        self.interrupts = Interrupts(names, self.calls)
         self.states = States()
         self.is_graph = False
         """A line of a graph was read; a run without one is a message."""

@@ -156,7 +156,7 @@ class Chat:
             before.append(Retract(blocks=tuple(self._blocks), reason="retry"))
         self._count += 1
         self._chunk_id = chunk_id
-        self._message = self._names.unique(chunk_id or "", "message")
+        self._message = self._names.unique(chunk_id, "message")
         self._blocks, self._finish, self._refused, self._broken = [], None, False, False
         self._calls.begin()
         step = StepStart(id=self._message, kind="turn", number=self._count)

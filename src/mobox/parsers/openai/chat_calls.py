@@ -73,9 +73,7 @@ class ChatCalls:
         self._last = index
         if call is None or self._is_another(call, piece):
             ends = call.end() if call is not None else []
-            call = self._calls[index] = _Call(
-                piece.id or self._names.unique(None, "call"), piece.id
-            )
+            call = self._calls[index] = _Call(piece.id or self._names.fresh("call"), piece.id)
             self.any = True
         return [*ends, *self._more(call, index, piece)]
 

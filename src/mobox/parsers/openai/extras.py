@@ -89,7 +89,7 @@ class Extras:
         place = (message, tool.index)
         name = self._executed.get(place)
         if name is None:
-            name = self._executed[place] = self._names.unique(None, "call")
+            name = self._executed[place] = self._names.fresh("call")
             kind = _KINDS.get(tool.type, "custom")
             yield ToolUseStart(id=name, name=tool.name or tool.type, kind=kind, server=True)
             yield input_of(name, tool.arguments)
