@@ -22,9 +22,10 @@ from mobox.events import (
     Raw,
     StreamEvent,
 )
-from mobox.lifecycle import LETS_WAIT, Lifecycle
+from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 from mobox.storage.log import Log, RawLine, Run
+from mobox.waiting import LETS_WAIT
 
 __all__ = ["Clock", "Recorder", "Scribe"]
 

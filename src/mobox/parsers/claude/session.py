@@ -69,7 +69,6 @@ class Session:
         self._plans = Plans()
         self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
         self._held: list[InputRequest] = []  # asked before the tool's input was told
-        self._paused = False  # the last that was told is that the run waits
         self._started = False
         self._done: Done | None = None  # how the last turn ended; `None` while one is under way
         self._error: Error | None = None  # of this turn
@@ -96,7 +95,7 @@ class Session:
         held, self._held = self._held, []
         events = [*ends, *held]
         if self._waiting:
-            return events if self._paused and not held else [*events, self._pause()]
+            return [*events, self._pause()]
         return events if self._done is None else [*events, self._done]
 
     # Messages
@@ -182,8 +181,6 @@ class Session:
     def _watch(self, events: Events) -> Events:
         """Remember the calls, and let requests follow the end of their call's input."""
         watched: Events = []
-        if events:
-            self._paused = isinstance(events[-1], Paused)
         for event in events:
             watched.append(event)
             if isinstance(event, ToolUseStart) and event.id is not None:

@@ -18,7 +18,6 @@ from mobox.events import (
     Done,
     Error,
     Outcome,
-    Paused,
     Result,
     Start,
     StreamEvent,
@@ -29,7 +28,6 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.lifecycle import LETS_WAIT
 from mobox.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
@@ -40,6 +38,7 @@ from mobox.parsers.langchain.messages import Messages
 from mobox.parsers.langchain.objects import Told, messages_in
 from mobox.parsers.langchain.reasons import handed_over, reason_of, stop_reason
 from mobox.parsers.langchain.states import States
+from mobox.waiting import LETS_WAIT
 
 __all__ = ["Run"]
 
@@ -71,7 +70,6 @@ class Run:
         self._framework = framework
         self._started = False
         self._thoughts: set[str] = set()  # calls whose thought was told
-        self._halted = False  # the last that was told is that the run waits
 
     def start(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
@@ -79,7 +77,6 @@ class Run:
             events = [told for event in events for told in self._with_last_words(event)]
         for event in events:
             if event.type not in LETS_WAIT:
-                self._halted = isinstance(event, Paused)
                 self.failed = isinstance(event, Error)
         if self._started or not events:
             return events
@@ -277,7 +274,7 @@ class Run:
     def close(self) -> Events:
         """The stream ended: that it waits, or how it ended."""
         if self.interrupts.waiting:
-            return [] if self._halted else [self.interrupts.pause()]
+            return [self.interrupts.pause()]
         if self.ended is not None or self.failed:
             return [] if self.ended is None else [self.ended]
         if not self.is_graph:

@@ -64,7 +64,6 @@ class Agents:
         self._streams = False  # raw events have come
         self._done: Done | None = None
         self._over = False  # the run has told what it leaves
-        self._paused = False
 
     def knows(self, raw: Object) -> bool:
         """Whether a line is one of the SDK, or of a callback of it."""
@@ -97,7 +96,7 @@ class Agents:
         """The run ended: it waits, or tells how it ended."""
         asked = tuple(self._responses[()].items.asked)
         if asked and self._done is None:
-            return [] if self._paused else [Paused(request_ids=asked)]
+            return [Paused(request_ids=asked)]
         done = self._done or self._responses[()].done
         if done is None:
             return []
@@ -215,7 +214,6 @@ class Agents:
             events += self._ask(asked)
         waiting = tuple(self._responses[()].items.asked)
         if waiting and record.interruptions:
-            self._paused = True
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
 
