@@ -85,8 +85,8 @@ class Requests:
                 events += _answered(request, response)
         if not events:
             return []
-        self._paused = False
-        return [pause, *events]
+        has_paused, self._paused = self._paused, False
+        return events if has_paused else [pause, *events]
 
     def last_word(self) -> Events:
         """The agent has said what it had to say."""
