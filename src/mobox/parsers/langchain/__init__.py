@@ -73,11 +73,6 @@ class LangChainParser(EventParser):
             self._run.ended = raised_end(raw.get("_exception"))
         return events
 
-    def feed_line(self, line: bytes) -> Events:
-        """Take one line of JSON."""
-        event = self.more(line)
-        return super().feed_line(line) if event is None else [event]
-
     def more(self, line: bytes) -> StreamEvent | None:
         namespace, run_id, index, hears, tells, name, scope, hoard = self._protocol.stretch
         if hears is None or (params := _spoken(line)) is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
@@ -19,7 +18,7 @@ from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.stretches import Stretch
 from mobox.parsers.raised import is_raised
 
-__all__ = ["OpenAIParser"]
+__all__ = ["OpenAIAgentsParser", "OpenAIParser"]
 
 Events = list[StreamEvent]
 
@@ -51,29 +50,6 @@ class OpenAIParser(EventParser):
             return stretch(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-
-    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
-        """Take what one read brought. Most lines are more of the same block: a short way is theirs.
-
-        It does what the long way would do, which for such a line ends in a delta of that block.
-        """
-        events: Events = []
-        stretch = self._stretch
-        for line in lines:
-            if not isinstance(line, bytes):
-                events.append(line)
-                continue
-            if stretch is not None and (len(line) <= SHORT or json_text.is_shallow(line)):
-                try:
-                    event = stretch(line)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    event = None  # the long way tells what it is
-                if event is not None:
-                    events.append(event)
-                    continue
-            events += self.feed_line(line)
-            stretch = self._stretch
-        return events
 
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_raised(raw):
@@ -153,3 +129,9 @@ class OpenAIParser(EventParser):
             with suppress(NotJson):  # then they are what they are
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
+
+
+class OpenAIAgentsParser(OpenAIParser):
+    """One run of an agent that is built with the Agents SDK; the form is told by its shape."""
+
+    framework = "openai-agents"
