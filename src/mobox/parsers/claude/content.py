@@ -34,8 +34,9 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.findings import VENDOR, cite, found, is_error, uploaded, without_secrets
+from mobox.parsers.claude.findings import VENDOR, cite, found, uploaded
 from mobox.parsers.claude.tools import display_of, kind_of
+from mobox.parsers.server_tools import is_error, without_secrets
 
 __all__ = ["Content"]
 
