@@ -42,6 +42,7 @@ from mobox.parsers.emitted.plan import (
     read_items,
     which,
 )
+from mobox.parsers.json_values import objects_in
 from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
@@ -188,7 +189,7 @@ class EmittedLines:
         result = ToolResult(
             id=name, scope=found.scope, output={"results": found.results}, status=found.status
         )
-        sources = (_source_of(each) for each in _objects(found.results))
+        sources = (_source_of(each) for each in objects_in(found.results))
         return [
             result,
             *(Source(id=name, scope=found.scope, **fields) for fields in sources if fields),
@@ -322,10 +323,6 @@ def _keep(event: StreamEvent, rest: Data, under: str = "emitted") -> StreamEvent
 
 def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
     return ToolUseEnd(id=start.id, scope=start.scope, input=value)
-
-
-def _objects(value: JSON) -> list[Data]:
-    return [each for each in value if type(each) is dict] if type(value) is list else []
 
 
 def _source_of(result: Data) -> Data:

@@ -16,6 +16,7 @@ from msgspec import convert
 
 from mobox.events import JSON, InputRequest, Paused, StreamEvent
 from mobox.names import Names
+from mobox.parsers.json_values import text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.objects import unwrapped
@@ -74,7 +75,7 @@ class Interrupts:
     def _approval(
         self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
     ) -> InputRequest:
-        call = self._calls.meant(_words(action, "name", "action"), action.get("args"))
+        call = self._calls.meant(text_in(action, "name", "action"), action.get("args"))
         if call is not None:
             call.asked = True
         return InputRequest(
@@ -82,7 +83,7 @@ class Interrupts:
             scope=scope if call is None else call.scope,
             kind="approval",
             tool_call_id=None if call is None else call.id,
-            prompt=_words(action, "description"),
+            prompt=text_in(action, "description"),
             options=_decisions(whole, action.get("name")),
             resume=resume,
         )
@@ -127,7 +128,7 @@ def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> I
     value = interrupt.value
     prompt = value if isinstance(value, str) else None
     if isinstance(value, dict):
-        prompt = _words(value, *_PROMPTS)
+        prompt = text_in(value, *_PROMPTS)
     return InputRequest(
         id=name,
         scope=scope,
@@ -137,8 +138,3 @@ def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> I
         options=None if isinstance(value, str) else value,
         resume={"interrupt": name},
     )
-
-
-def _words(value: Object, *names: str) -> str | None:
-    words = (value.get(name) for name in names)
-    return next((word for word in words if isinstance(word, str) and word), None)

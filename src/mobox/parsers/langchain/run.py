@@ -29,6 +29,7 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.names import Names
+from mobox.parsers.json_values import text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.content import read_content
@@ -157,8 +158,8 @@ class Run:
         if message is None:
             events = self.watch(self.messages.rest(scope, about.langgraph_step))
             metadata = told.response_metadata or {}
-            vendor = about.vendor or _text(metadata, "model_provider")
-            model = about.model or _text(metadata, "model_name")
+            vendor = about.vendor or text_in(metadata, "model_provider")
+            model = about.model or text_in(metadata, "model_name")
             message, begun = self.begin(told.id, scope, vendor, model, about.checkpoint_ns)
             message.step = about.langgraph_step
             events += begun
@@ -194,8 +195,8 @@ class Run:
 
     def _tell_whole(self, told: wire.AiMessage, scope: Scope, vendor: str | None) -> Events:
         about = told.response_metadata or {}
-        vendor = vendor or _text(about, "model_provider")
-        message, events = self.begin(told.id, scope, vendor, _text(about, "model_name"))
+        vendor = vendor or text_in(about, "model_provider")
+        message, events = self.begin(told.id, scope, vendor, text_in(about, "model_name"))
         message.stop_reason = stop_reason(about)
         events += read_content(message, told, whole=True)
         events += _whole_calls(message, told)
@@ -338,8 +339,3 @@ def text_of(message: Told) -> str:
 
 def _messages(raw: JSON) -> list[Told]:
     return list(messages_in(raw)) if raw is not None else []
-
-
-def _text(about: Object, name: str) -> str | None:
-    text = about.get(name)
-    return text if isinstance(text, str) else None
