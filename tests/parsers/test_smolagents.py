@@ -12,7 +12,6 @@ from mobox.events import (
     Raw,
     Result,
     Retract,
-    Start,
     Status,
     StepEnd,
     StepStart,
@@ -208,7 +207,7 @@ def test_a_line_that_says_more_is_read_the_short_way() -> None:
     parser = get_parser("smolagents")
     more = json.dumps(delta("more", tool_calls=None, token_usage=None)).encode()
     assert parser.more(more) is None
-    assert parser.feed_line(more)[0] == Start(framework="smolagents")
+    assert parser.feed_line(more)[0] == StepStart(id="step_1", number=1)
     assert parser.more(more) == parser.feed_line(more)[0]
     for other in (delta(""), delta("x", "sub:1"), delta("x", token_usage={}), line("ToolCall")):
         assert parser.more(json.dumps(other).encode()) is None
