@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from mobox.events import (
     CLASSES,
     JSON,
-    Display,
     Raw,
     Source,
     Start,
@@ -29,7 +28,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.names import Names
-from mobox.parsers.displays import DISPLAYS
+from mobox.parsers import displays
 from mobox.parsers.emitted.forms import Data
 from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
 from mobox.parsers.emitted.open_calls import SEARCH, OpenCalls
@@ -51,12 +50,7 @@ Events = list[StreamEvent]
 Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 
-_DISPLAYS: Final[dict[str, Display]] = {
-    **DISPLAYS,
-    "write_todos": "todos",
-    "think_tool": "think",
-    "task": "agent",
-}
+_DISPLAYS: Final = {**displays.CLAUDE, **displays.LANGCHAIN}
 """Tools whose calls other lines tell too, and as what."""
 
 _ECHO: Final = "told before"
