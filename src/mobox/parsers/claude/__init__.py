@@ -17,7 +17,7 @@ from mobox.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
-from mobox.parsers.claude.reasons import reason_of_message
+from mobox.parsers.claude.reasons import done_of_message
 from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
 from mobox.parsers.claude.todos import ToldPlan
@@ -132,7 +132,7 @@ class ClaudeParser(EventParser):
             return self._session.close()
         events = self._messages.close()
         if self._messages.stop_reason is not None:
-            events.append(reason_of_message(self._messages.stop_reason))
+            events.append(done_of_message(self._messages.stop_reason))
         return events
 
     def _read_api(self, line: wire.Line) -> Events:

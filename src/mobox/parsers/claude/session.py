@@ -37,7 +37,7 @@ from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.messages import Messages
-from mobox.parsers.claude.reasons import reason_of_result
+from mobox.parsers.claude.reasons import done_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
 from mobox.parsers.claude.todos import Plans
@@ -324,7 +324,7 @@ class Session:
             )
         )
         error, self._error = self._error, None
-        self._done = reason_of_result(line, error.code if error is not None else None)
+        self._done = done_of_result(line, error.code if error is not None else None)
         if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
             events.append(Error(message="\n".join(why), code=self._done.native))

@@ -15,6 +15,7 @@ from mobox.events import (
 )
 from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
+from mobox.parsers.claude.findings import VENDOR
 
 __all__ = ["Tasks"]
 
@@ -125,9 +126,7 @@ class Tasks:
     def compacted(self, about: dict[str, JSON], status: Outcome) -> Events:
         """The conversation was shortened."""
         begin = [] if self._compacting is not None else self.compact()
-        end = StepEnd(
-            id=self._compacting, status=status, provider={"anthropic": {"compaction": about}}
-        )
+        end = StepEnd(id=self._compacting, status=status, provider={VENDOR: {"compaction": about}})
         self._compacting = None
         return [*begin, end]
 

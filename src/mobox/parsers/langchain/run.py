@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     Custom,
     Done,
     Error,
@@ -37,7 +38,7 @@ from mobox.parsers.langchain.interrupts import Interrupts
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.messages import Messages
 from mobox.parsers.langchain.objects import Told, messages_in
-from mobox.parsers.langchain.reasons import handed_over, reason_of, stop_reason
+from mobox.parsers.langchain.reasons import done_of, handed_over, stop_reason
 from mobox.parsers.langchain.states import States
 from mobox.waiting import LETS_WAIT
 
@@ -72,7 +73,7 @@ class Run:
         self._started = False
         self._thoughts: set[str] = set()  # calls whose thought was told
 
-    def start(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
+    def pass_on(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
         if any(isinstance(event, SubagentEnd) for event in events):
             events = [told for event in events for told in self._with_last_words(event)]
@@ -299,7 +300,7 @@ class Run:
     def _at_rest(self) -> Done | None:
         if self.messages.told or any(call.told for call in self.calls.unanswered):
             return None
-        done = reason_of(self.messages.last.stop_reason if self.messages.last is not None else None)
+        done = done_of(self.messages.last.stop_reason if self.messages.last is not None else None)
         return replace(done, reason="stop") if done.reason == "tool" else done
 
 
@@ -320,7 +321,7 @@ def _whole_calls(message: Message, told: wire.AiMessage) -> Events:
         events += message.argued(index, call.args)
     for raw in told.invalid_tool_calls or ():
         chunk = convert(raw, wire.ToolCallChunk)
-        events += message.call(chunk.id, chunk.id, chunk.name or "unknown")
+        events += message.call(chunk.id, chunk.id, chunk.name or UNKNOWN_TOOL)
         events += message.argue(chunk.id, chunk.args or "")
     return events
 

@@ -16,7 +16,7 @@ from mobox.parsers.openai.chat import Chat
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.stretches import Stretch
-from mobox.parsers.raised import is_raised
+from mobox.parsers.raised import TOLD_BEFORE, is_raised
 
 __all__ = ["OpenAIAgentsParser", "OpenAIParser"]
 
@@ -24,8 +24,6 @@ Events = list[StreamEvent]
 
 _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
 """The simplified lines that have names of their own here."""
-_TOLD_BEFORE = "told before"
-"""Why an exception is RAW whose error the API has told."""
 
 
 class OpenAIParser(EventParser):
@@ -120,7 +118,7 @@ class OpenAIParser(EventParser):
             self._agents.raised(name)
         elif not self._agents.begun:
             self._responses.break_off()
-        return [Raw(raw=raw, source=_TOLD_BEFORE)] if known else told
+        return [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
 
     def _simplified(self, kind: str, raw: dict[str, JSON]) -> Events:
         """A simplified line under OpenAI's name for it, with its arguments as JSON text."""

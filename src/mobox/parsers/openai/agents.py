@@ -20,6 +20,7 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     Done,
     Outcome,
     Paused,
@@ -294,6 +295,6 @@ def _outcome(output: JSON) -> Outcome:
 
 def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
     told = asked.tool_name or asked.name or raw.get("name")
-    tool = told if isinstance(told, str) else "unknown"
+    tool = told if isinstance(told, str) else UNKNOWN_TOOL
     arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
     return [ToolUseStart(id=name, name=tool), input_of(name, arguments)]
