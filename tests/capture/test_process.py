@@ -30,6 +30,8 @@ T = TypeVar("T")
 LIMIT = 60
 """Seconds in which anything here should long have happened."""
 HASTY = Patience(message=0.1, term=0.2, kill=LIMIT)
+TERMINATING = Patience(message=0.05, term=LIMIT)
+"""For those who obey TERM, however long that takes."""
 TURN = Turn(prompt=(PromptText(text="hello"),))
 
 
@@ -354,7 +356,7 @@ def test_endless_output_is_ended_by_stop(job: Make) -> None:
 
     async def stopped() -> tuple[int, Outcome]:
         read = 0
-        async with start(agent) as execution:
+        async with start(agent, patience=TERMINATING) as execution:
             async for data in execution.batches():
                 read += len(data)
                 if read > 10_000_000 and execution.running:
@@ -491,7 +493,7 @@ def test_stop_ends_all_that_an_agent_started(job: Make, state: Path, spawn: str)
     """)
 
     async def stop() -> Outcome:
-        async with start(agent) as execution:
+        async with start(agent, patience=TERMINATING) as execution:
             assert b"ready" in await execution.read()
             await until(lambda: len(processes_of(state)) >= 3)  # keeper, agent, and its own
             return await execution.stop()
@@ -584,7 +586,7 @@ def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
 
 def test_who_does_not_listen_is_terminated(job: Make) -> None:
     agent = job("import sys; print('ready'); sys.stdin.read()")
-    outcome = run(stopped_when_ready(agent, Patience(message=0.05, term=LIMIT)))
+    outcome = run(stopped_when_ready(agent, TERMINATING))
     assert outcome == Outcome(signal="SIGTERM", stopped=True)
 
 
@@ -637,7 +639,8 @@ def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
 
 def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
     async def stop() -> None:
-        async with start(job("import time; time.sleep(1000)")) as execution:
+        agent = job("import time; time.sleep(1000)")
+        async with start(agent, patience=TERMINATING) as execution:
             first = await asyncio.gather(*(execution.stop() for _ in range(5)))
             execution.kill()
             execution.send({"type": "stop"})
