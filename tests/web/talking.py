@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -11,8 +13,9 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from server.live_server import LIMIT, LiveServer
 from web.told import missing, shown
 
-__all__ = ["Tab", "assert_shows_what_is_stored", "read_chat"]
+__all__ = ["Tab", "assert_shows_what_is_stored", "read_chat", "until_it_rests"]
 
+HAS_CHAT = re.compile(r"/chat/.")
 SETTLED = """
 Promise.all(document.getAnimations()
   .filter((animation) => animation.effect.getTiming().iterations !== Infinity)
@@ -52,12 +55,13 @@ class Tab:
         self.composer.fill(text)
         self.composer.press("Enter")
         expect(asked).to_have_count(before + 1)
+        expect(self.page).to_have_url(HAS_CHAT)  # which it has as soon as the server has taken it
 
     def finish(self, answers: int = 1) -> None:
         """Wait until so many answers are there, and nobody works any more."""
-        expect(self.send).to_be_visible()
         expect(self.answers).to_have_count(answers)
         expect(self.answers.last).to_have_attribute("aria-busy", "false")
+        expect(self.send).to_be_visible()
 
     def settle(self) -> None:
         """Wait until what moves has come to rest, except what moves for ever."""
@@ -74,6 +78,14 @@ def read_chat(server: LiveServer, chat: str) -> dict[str, Any]:
     with httpx.Client(base_url=server.url, timeout=LIMIT, trust_env=False) as client:
         found: dict[str, Any] = client.get(f"/api/chats/{chat}", params=query).json()
         return found
+
+
+def until_it_rests(server: LiveServer, chat: str) -> None:
+    """Wait until nobody works for a chat, whatever its page knows of it."""
+    deadline = time.monotonic() + LIMIT
+    while read_chat(server, chat)["activeRun"] is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def assert_shows_what_is_stored(tab: Tab, server: LiveServer) -> None:
