@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -13,7 +12,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from server.live_server import LIMIT, LiveServer
 from web.told import missing, shown
 
-__all__ = ["Tab", "assert_shows_what_is_stored", "read_chat", "until_it_rests"]
+__all__ = ["Tab", "assert_shows_what_is_stored", "read_chat"]
 
 HAS_CHAT = re.compile(r"/chat/.")
 SETTLED = """
@@ -78,14 +77,6 @@ def read_chat(server: LiveServer, chat: str) -> dict[str, Any]:
     with httpx.Client(base_url=server.url, timeout=LIMIT, trust_env=False) as client:
         found: dict[str, Any] = client.get(f"/api/chats/{chat}", params=query).json()
         return found
-
-
-def until_it_rests(server: LiveServer, chat: str) -> None:
-    """Wait until nobody works for a chat, whatever its page knows of it."""
-    deadline = time.monotonic() + LIMIT
-    while read_chat(server, chat)["activeRun"] is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def assert_shows_what_is_stored(tab: Tab, server: LiveServer) -> None:

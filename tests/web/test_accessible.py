@@ -85,7 +85,7 @@ def findings(tab: Tab, axe: str) -> list[str]:
 def findings_in(tab: Tab, theme: Theme) -> list[str]:
     page = tab.page
     page.emulate_media(color_scheme=theme)
-    expect(page.locator("html.dark")).to_have_count(theme == "dark")
+    expect(page.locator("html.dark")).to_have_count(int(theme == "dark"))
     tab.settle()
     found: list[str] = page.evaluate(RUN, RULES)
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
