@@ -30,7 +30,6 @@ from mobox.errors import (
     StorageError,
     UnknownAgent,
 )
-from mobox.pipeline import Clock
 from mobox.sandbox import Sandbox, get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -38,9 +37,9 @@ from mobox.storage.log import Run, RunId
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.leg import Leg, Means
 from mobox.supervisor.reaper import Reaper
+from mobox.supervisor.scribe import Clock
 from mobox.supervisor.seats import Limits, Seat, Seats
 from mobox.supervisor.stderr import StderrFolder
-from mobox.supervisor.turns import turn_for
 from mobox.turn import Answer, Request, Turn
 
 __all__ = ["Continued", "Limits", "Supervisor"]
@@ -204,7 +203,6 @@ class Supervisor:
     def _start(self, run: Run, agent: Agent, seat: Seat) -> None:
         state = self._state_of(run.owner, run.chat_id)
         means = Means(
-            prepare=partial(turn_for, self._storage, run),
             launch=partial(self._launch, agent, state),
             stderr=self._stderr,
             hold=self._limits.hold,
