@@ -112,11 +112,11 @@ def create_app(services: Services) -> ASGIApp:
     guarded = Guard(
         Starlette(
             routes=routes_of(services),
-            middleware=_cross_origin(settings.allowed_origins),
+            middleware=_cross_origin(settings.origins),
             exception_handlers=exception_handlers,
         ),
         hosts=settings.hosts,
-        origins=settings.allowed_origins,
+        origins=settings.origins,
         max_body=settings.max_body,
     )
     return Counted(guarded, metrics=services.metrics)

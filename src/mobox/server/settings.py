@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidSetting
-from mobox.server.origins import listed_host, listed_origin
+from mobox.server.origins import listed_host, listed_origin, written_origin
 
 __all__ = ["OWNER", "SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
 
@@ -64,6 +64,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     def hosts(self) -> tuple[str, ...]:
         """The names under which the server may be addressed."""
         return (*LOOPBACK_NAMES, self.host, *self.allowed_hosts)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins whose pages may ask, as browsers say them."""
+        return tuple(written_origin(listed_origin(text)) for text in self.allowed_origins)
 
 
 class Setting(NamedTuple):
