@@ -18,7 +18,7 @@ from starlette.routing import Route
 from mobox.cli import main
 from mobox.errors import InvalidSetting
 from mobox.server.app import open_services, routes_of
-from mobox.server.settings import SETTINGS, Setting, Settings, read_settings
+from mobox.server.settings import SETTINGS, Setting, Settings, read_settings, show_settings
 from server.live_server import AGENTS, LIMIT, live_server, mobox
 
 VALUES = {
@@ -136,9 +136,23 @@ def test_what_is_shown_holds_also_where_nothing_is_said(tmp_path: Path) -> None:
     assert shown(cwd=tmp_path)["agents"] == ["agents"]
 
 
-def test_a_password_is_not_shown() -> None:
-    told = shown(DATABASE_URL="postgres://ann:hunter2@db/mobox")
-    assert told["database_url"] == ["postgres://***@db/mobox", "DATABASE_URL"]
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgres://ann:hunter2@db/mobox", "postgres://***@db/mobox"),
+        ("postgres://ann:hunt/er2@db/mobox", "postgres://***@db/mobox"),
+        ("postgres://ann:hunt@er2@db/mobox", "postgres://***@db/mobox"),
+        ("postgres://ann:hunt?er2@db/mobox", "postgres://***"),
+        ("postgres://db/mobox?user=ann&password=hunter2", "postgres://db/mobox?***"),
+        ("postgres://ann@db/mobox?password=hunt@er2", "postgres://***"),
+        ("sqlite:////home/a@b/mobox.db", "sqlite:////home/a@b/mobox.db"),
+    ],
+)
+def test_a_password_is_not_shown(url: str, expected: str) -> None:
+    settings = read_settings({"DATABASE_URL": url}, {})
+    lines = show_settings(settings, {"DATABASE_URL": url}, {}).splitlines()
+    (told,) = [line.split() for line in lines if line.startswith("database_url ")]
+    assert told == ["database_url", expected, "DATABASE_URL"]
 
 
 # What is refused

@@ -219,8 +219,17 @@ def show_settings(
 
 def _shown(settings: Settings, field: str) -> str:
     """What holds, also where nothing is said; without the passwords that addresses may have."""
-    holds = {"database_url": settings.database, "agents": settings.agents_folder}
+    database = _without_password(settings.database)
+    holds = {"database_url": database, "agents": settings.agents_folder}
     value = holds.get(field, getattr(settings, field))
     if isinstance(value, tuple):
         return ",".join(value)
-    return "" if value is None else re.sub(r"//[^/@]*@", "//***@", str(value))
+    return "" if value is None else str(value)
+
+
+def _without_password(url: str) -> str:
+    """A password may hold what ends it, if nobody has escaped that: rather too little is shown."""
+    place, mark, options = url.partition("?")
+    if "@" in options:
+        return re.sub(r"//.*", "//***", place)
+    return re.sub(r"(?<=:)//(?!/).*@", "//***@", place) + (mark and "?***")
