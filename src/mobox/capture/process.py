@@ -43,7 +43,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     message: float = 1
     term: float = 5
     kill: float = 5
-    """The kernel's, to end all that it started; then the keeper is killed as well."""
+    """The kernel's, to end all that it started; then that is left to the keeper."""
 
 
 _PATIENCE: Final = Patience()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -121,11 +122,16 @@ class KeptProcess:
         self._order(b"T")
 
     def kill(self) -> None:
-        """The second time, the keeper too: it may wait for a process that the kernel holds."""
-        if self._killed and not self._status.done():
-            self._keeper.kill()
-        self._killed = True
+        """The second time nobody waits any more, and the keeper goes on by itself.
+
+        It may wait for a process that the kernel holds, or for those who start new ones faster than
+        it kills them: killed itself, it would leave them all to nobody.
+        """
         self._order(b"K")
+        if self._killed and not self._status.done():
+            self._keeper.send_signal(signal.SIGCONT)  # somebody may have stopped it
+            self._status.set_result(Status())
+        self._killed = True
 
     def _order(self, order: bytes) -> None:
         if not self._status.done():
@@ -141,7 +147,8 @@ class KeptProcess:
             self._loop.remove_reader(self._socket)
             self._socket.close()
             self._keeper.wait()  # it has ended: this only takes it off the kernel's list
-            self._status.set_result(_status_of(self._said))
+            if not self._status.done():
+                self._status.set_result(_status_of(self._said))
 
 
 def _own(pipe: IO[bytes] | None) -> int:
