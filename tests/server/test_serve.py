@@ -19,7 +19,7 @@ from mobox.cli import main
 from mobox.errors import InvalidSetting
 from mobox.server.app import open_services, routes_of
 from mobox.server.settings import SETTINGS, Setting, Settings, read_settings, show_settings
-from server.live_server import AGENTS, LIMIT, live_server, mobox
+from server.live_server import AGENTS, LIMIT, live_server, message, mobox
 
 VALUES = {
     "host": ("::1", "::1"),
@@ -242,7 +242,12 @@ def test_what_was_said_is_for_nobody_else_on_the_machine(tmp_path: Path) -> None
     kept, made = tmp_path / "kept", tmp_path / "made"
     kept.mkdir(mode=0o755)
     for data in (kept, made):
-        served(data, "/healthz")
+        with live_server(data, patience=3 * LIMIT) as server:
+            httpx.post(f"{server.url}/api/chat", json=message("c1", "text Hi"), trust_env=False)
+            inside = [*data.iterdir(), *(data / "state").iterdir()]
+            modes = {path: path.stat().st_mode & 0o777 for path in inside}
+        assert {data / "state", data / "mobox.db", data / "mobox.db-wal"} < modes.keys()
+        assert modes == {path: 0o700 if path.suffix == "" else 0o600 for path in inside}
     assert (kept.stat().st_mode & 0o777, made.stat().st_mode & 0o777) == (0o755, 0o700)
 
 

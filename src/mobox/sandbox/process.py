@@ -50,7 +50,8 @@ class ProcessSandbox:
         Called in the thread that stays: the kernel's death signal is sent when the *thread* that
         started a process ends, and agents of a thread pool would die with their thread.
         """
-        job.state.mkdir(parents=True, exist_ok=True)
+        for folder in (job.state.parent, job.state):  # of parents `mkdir` would not set the mode
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         limits = {name: value for name, value in job.limits.items() if name in _CAN_LIMIT}
         told = ",".join(f"{name}={value}" for name, value in {**LIMITS, **limits}.items())
         ours, theirs = socket.socketpair()
