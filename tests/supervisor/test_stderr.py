@@ -151,6 +151,19 @@ def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
     run(scenario())
 
 
+def test_the_servers_log_tells_no_terminal_what_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = write_agent(tmp_path / "rude", "sys.exit('it broke \\x1b]0;mine\\x07\\r')")
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent) as stage:
+            await stage.until_it_ends(await stage.begin())
+
+    run(scenario())
+    assert r" it broke \x1b]0;mine\x07 (mobox logs " in caplog.text
+
+
 def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path) -> None:
     code = """
         answers = read_turn().answers

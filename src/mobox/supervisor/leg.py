@@ -24,6 +24,7 @@ from mobox.catalog import Agent
 from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
 from mobox.pipeline import Scribe
+from mobox.printable import on_one_line
 from mobox.storage.log import Log, Run
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.deadlines import Alarm, Deadlines
@@ -279,7 +280,7 @@ class Leg:
         words: list[StreamEvent] = [*(await asked_by(self._store, self.run.id)).cancelled()]
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
-            why = outcome.stderr_tail.rstrip().rpartition("\n")[2][:WHY]
+            why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
             words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
         return words
