@@ -20,7 +20,8 @@ import pytest
 
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder
-from mobox.capture.process import READ_SIZE, STDERR_TAIL, Outcome, Patience, ProcessExecution
+from mobox.capture.execution import STDERR_TAIL, Outcome
+from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.sandbox import Job, get_sandbox
 from mobox.turn import Answer, HistoryMessage, PromptText, Turn

@@ -25,7 +25,7 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec import Struct
 
-from mobox.capture.execution import Outcome
+from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.catalog import Agent
 from mobox.events import JSON
 from mobox.sandbox import Child, Job, Sandbox, Status
@@ -34,7 +34,6 @@ from mobox.turn import Answer, Turn
 __all__ = ["Outcome", "Patience", "ProcessExecution", "job_of"]
 
 READ_SIZE: Final = 64 * 1024
-STDERR_TAIL: Final = 64 * 1024
 
 
 class Patience(Struct, frozen=True, kw_only=True):
