@@ -99,6 +99,7 @@ def connect(path: Path, settings: Settings) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA synchronous = {settings.synchronous}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute("PRAGMA secure_delete = ON")  # as Debian's SQLite has it, others have not
     return connection
 
 
