@@ -20,7 +20,8 @@ import pytest
 
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder
-from mobox.capture.process import READ_SIZE, STDERR_TAIL, Outcome, Patience, ProcessExecution
+from mobox.capture.execution import STDERR_TAIL, Outcome
+from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.sandbox import Job, get_sandbox
 from mobox.turn import Answer, HistoryMessage, PromptText, Turn
@@ -695,6 +696,23 @@ def test_when_the_keeper_is_killed_the_agent_dies_and_is_lost(job: Make, state: 
     assert outcome == Outcome()
     assert isinstance(failure := outcome.failure(), Error)
     assert failure.message == "The agent was lost."
+
+
+@each_grandchild
+def test_a_keeper_that_is_not_waited_for_goes_on(job: Make, state: Path, spawn: str) -> None:
+    agent = job(f"import subprocess, time; {spawn}; print('ready'); time.sleep(1000)")
+
+    async def kill() -> Outcome:
+        async with start(agent, patience=Patience(kill=0.05)) as execution:
+            await execution.read()
+            await until(lambda: len(processes_of(state)) >= 3)
+            os.kill(execution.pid, signal.SIGSTOP)
+            execution.kill()
+            outcome = await execution.outcome()
+            await until(lambda: not Path(f"/proc/{execution.pid}").exists())
+            return outcome
+
+    assert run(kill()) == Outcome(stopped=True)
 
 
 SERVER = """

@@ -166,8 +166,11 @@ def children() -> list[int]:
     with suppress(OSError):
         return [int(pid) for pid in text_of(f"/proc/{me}/task/{me}/children").split()]
     # A kernel without that file: the parent is the second field behind the name, in parentheses.
-    found = []
-    for name in [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]:
+    found: list[int] = []
+    processes: list[str] = []
+    with suppress(OSError):  # nor /proc, as on macOS: there orphans are not ours anyway
+        processes = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
+    for name in processes:
         with suppress(OSError):
             if int(text_of(f"/proc/{name}/stat").rpartition(")")[2].split()[1]) == me:
                 found.append(int(name))

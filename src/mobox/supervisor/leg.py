@@ -23,6 +23,7 @@ from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent
 from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
+from mobox.printable import on_one_line
 from mobox.storage import Storage
 from mobox.storage.log import Run
 from mobox.supervisor.deadlines import Alarm, Deadlines
@@ -281,7 +282,7 @@ class Leg:
         words: list[StreamEvent] = [*scribe.asked.cancelled()]
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
-            why = outcome.stderr_tail.rstrip().rpartition("\n")[2][:WHY]
+            why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
             words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
         return words
