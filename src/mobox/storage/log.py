@@ -29,6 +29,7 @@ __all__ = [
     "RunId",
     "Status",
     "keep_raw",
+    "pages",
     "status_after",
 ]
 
@@ -147,6 +148,14 @@ class Log(Protocol):
 
     async def drop_raw(self, ended_before: int) -> int:
         """Delete the raw lines of all runs that ended before then; return how many."""
+
+
+async def pages(log: Log, run_id: RunId) -> AsyncIterator[list[LogEntry]]:
+    """A log from its first entry to where it ends now."""
+    after = 0
+    while page := await log.read(run_id, after):
+        yield page
+        after = page[-1].seq
 
 
 def status_after(status: Status, events: Sequence[StreamEvent]) -> Status:

@@ -1,6 +1,6 @@
 import { Check, type LucideIcon, ShieldQuestionMark, X } from "lucide-react";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import { Json } from "@/content/Json";
+import { Json, visible } from "@/content/Json";
 import type { ToolBlock } from "@/parts/blocks";
 import { type Outcome, useSending } from "@/parts/useSending";
 import { strings } from "@/strings";
@@ -15,8 +15,8 @@ export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Dec
   const { decision, name, input } = block;
   return (
     <Asking title={decision?.asked ?? words.approvalTitle}>
-      <p className="mb-1 font-mono text-mono font-medium break-words">{name}</p>
-      {input !== undefined && <Json value={input} label={words.parameters} />}
+      <p className="mb-1 font-mono text-mono font-medium break-words">{visible(name)}</p>
+      {input !== undefined && <Json exact value={input} label={words.parameters} />}
       <Choice onDecide={(approved, reason) => onDecide?.(decision?.id ?? "", approved, reason)} />
     </Asking>
   );
