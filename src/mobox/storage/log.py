@@ -18,9 +18,11 @@ from msgspec import Struct
 from mobox.errors import ProtocolError
 from mobox.events import Done, DoneReason, EventType, LogEntry, StreamEvent
 from mobox.lifecycle import LETS_WAIT
+from mobox.turn import Frontend
 
 __all__ = [
     "PAGE",
+    "Asking",
     "Log",
     "Position",
     "RawEntry",
@@ -76,6 +78,17 @@ class Position(Struct, frozen=True):
     status: Status
 
 
+class Asking(Struct, frozen=True, kw_only=True):
+    """A request that a run answers."""
+
+    name: str | None = None
+    """What the client calls it."""
+    after: int = 0
+    """The entry after which its answer begins."""
+    frontend: Frontend | None = None
+    """What the page brought along."""
+
+
 class RawLine(Struct, frozen=True):
     """A vendor's line, and which events of its batch it made: `events[first:last]`."""
 
@@ -118,6 +131,12 @@ class Log(Protocol):
 
         `Fenced` if somebody else did, `RunActive` if its chat has a running one.
         """
+
+    async def note(self, run_id: RunId, asking: Asking) -> None:
+        """Keep what a client asked of a run that goes on; `begin_turn` does so by itself."""
+
+    async def asked(self, run_id: RunId) -> list[Asking]:
+        """What clients asked of a run, oldest first, as far as they gave it a name or a page."""
 
     async def expired(self) -> list[Run]:
         """Running runs whose writers let their leases go: the reaper's list."""
