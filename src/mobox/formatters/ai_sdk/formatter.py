@@ -59,11 +59,12 @@ from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import Approvals
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import DONE, chunk, encode, scope
-from mobox.formatters.ai_sdk.endings import error_of, message_metadata
+from mobox.formatters.ai_sdk.endings import message_metadata
 from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
+from mobox.formatters.outcomes import error_of
 from mobox.usage import UsageTotal
 
 __all__ = ["AISDKFormatter"]
