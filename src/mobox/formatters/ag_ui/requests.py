@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from mobox import json_text
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON
+from mobox.formatters.ag_ui.ids import own_id
 from mobox.formatters.ag_ui.request_wire import (
     PROMPT_PARTS,
     Message,
@@ -166,7 +167,7 @@ class _Reply(NamedTuple):
 
 def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
     for entry in entries:
-        run_id, name = _split(entry.interrupt_id)
+        run_id, name = own_id(entry.interrupt_id)
         if entry.status == "cancelled":
             yield _Reply(Answer(decision="cancelled", request_id=name), run_id)
         else:
@@ -188,7 +189,7 @@ def _results(messages: Sequence[Message]) -> Iterator[_Reply]:
 def _result(path: str, message: Message) -> _Reply:
     if message.tool_call_id is None:
         raise InvalidRequest(f"{path}.toolCallId", "expected a value, got none")
-    run_id, call = _split(message.tool_call_id)
+    run_id, call = own_id(message.tool_call_id)
     if message.error:
         return _Reply(Answer(decision="denied", tool_call_id=call, reason=message.error), run_id)
     value = _value(message.content)
@@ -203,12 +204,6 @@ def _value(content: JSON) -> JSON:
         return json_text.decode(content.encode())
     except NotJson:
         return content
-
-
-def _split(wire_id: str) -> tuple[str | None, str]:
-    """The run of an id, and the id without it."""
-    run_id, colon, name = wire_id.partition(":")
-    return (run_id, name) if colon else (None, wire_id)
 
 
 # What is brought along
