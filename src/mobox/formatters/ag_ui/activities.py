@@ -13,7 +13,7 @@ from mobox.events import JSON, File, TodoItem
 from mobox.formatters.ag_ui.documents import event, known
 from mobox.formatters.ag_ui.ids import WireIds
 
-__all__ = ["Activity", "file", "sources", "todos"]
+__all__ = ["Activities", "Activity"]
 
 _FILES: Final = ("http://", "https://", "data:", "blob:")
 _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+")
@@ -49,23 +49,39 @@ class Activity(NamedTuple):
         return known(about)
 
 
-def todos(ids: WireIds, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
-    """The plan of one agent as it is now."""
-    told = [
-        known({"content": item.content, "status": item.status, "activeForm": item.active_form})
-        for item in items
-    ]
-    wire = ids.activity("todos", scope)
-    return Activity(wire, "mobox.todos", {"items": told}, ids.owner(scope))
+class Activities:
+    """Those of one run; live and at rest they are counted alike."""
+
+    def __init__(self, ids: WireIds) -> None:
+        self._ids = ids
+        self._found: list[JSON] = []
+        self._files = 0
+
+    def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
+        """The plan of one agent as it is now."""
+        told = [
+            known({"content": item.content, "status": item.status, "activeForm": item.active_form})
+            for item in items
+        ]
+        wire = self._ids.activity("todos", scope)
+        return Activity(wire, "mobox.todos", {"items": told}, self._ids.owner(scope))
+
+    def source(self, found: JSON) -> Activity:
+        """What was found that no text cites, all of the run's."""
+        self._found.append(found)
+        return Activity(
+            self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
+        )
+
+    def file(self, told: File) -> Activity:
+        """An image, a sound, an artifact."""
+        self._files += 1
+        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(told.scope)
+        return Activity(wire, "mobox.file", _file_content(told), owner)
 
 
-def sources(ids: WireIds, found: list[JSON]) -> Activity:
-    """What was found that no text cites, all of the run's."""
-    return Activity(ids.activity("sources"), "mobox.sources", {"sources": list(found)})
-
-
-def file(ids: WireIds, told: File, number: int) -> Activity:
-    """An image, a sound, an artifact; a page loads `url`, so that is never what could run in it."""
+def _file_content(told: File) -> dict[str, JSON]:
+    """A page loads `url`, so that is never what could run in it."""
     url = told.url if told.url and told.url.lower().startswith(_FILES) else None
     if url is None and told.base64 and _MEDIA_TYPE.fullmatch(told.media_type):
         url = f"data:{told.media_type};base64,{told.base64}"
@@ -76,5 +92,4 @@ def file(ids: WireIds, told: File, number: int) -> Activity:
         "name": told.name,
         "size": told.size,
     }
-    owner = ids.owner(told.scope)
-    return Activity(ids.activity(f"file_{number}"), "mobox.file", known(about), owner)
+    return known(about)

@@ -6,9 +6,18 @@ from typing import Any, Final
 
 import msgspec
 
-from mobox.events import JSON
+from mobox.events import JSON, Status
 
-__all__ = ["Documents", "custom", "delta_prefix", "encode", "event", "known", "mobox_metadata"]
+__all__ = [
+    "Documents",
+    "custom",
+    "delta_prefix",
+    "encode",
+    "event",
+    "known",
+    "mobox_metadata",
+    "status",
+]
 
 Documents = list[bytes]
 
@@ -23,6 +32,11 @@ def event(kind: str, **fields: JSON) -> bytes:
 def custom(name: str, value: JSON) -> bytes:
     """What AG-UI has no event for, and a page may want to show while it happens."""
     return encode({"type": "CUSTOM", "name": name, "value": value})
+
+
+def status(told: Status) -> bytes:
+    """A line on what the agent is busy with."""
+    return custom("mobox.status", {"message": told.message, "kind": told.kind})
 
 
 def known(fields: dict[str, JSON]) -> dict[str, JSON]:

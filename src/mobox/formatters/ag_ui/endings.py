@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mobox.events import JSON, DoneReason, Error
-from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata
+from mobox.events import JSON, DoneReason, Error, Status
+from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata, status
 from mobox.formatters.ag_ui.profiles import Profile
 from mobox.formatters.outcomes import error_of
 
@@ -31,10 +31,7 @@ class Ending:
     def notices(self, *, failed: bool) -> Documents:
         """The errors that the run got over; the last of one that failed is its end."""
         self._fatal = self.errors.pop() if failed and self.errors else None
-        return [
-            custom("mobox.status", {"message": error.message, "kind": "notice"})
-            for error in self.errors
-        ]
+        return [status(Status(message=error.message, kind="notice")) for error in self.errors]
 
     def duration(self, ts: int | None) -> Documents:
         """How long the run took."""

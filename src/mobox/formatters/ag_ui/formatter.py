@@ -19,23 +19,15 @@ from mobox import blocks
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, line_of
 from mobox.events import (
     FAILURES,
-    Custom,
     Done,
     Error,
     EventType,
-    File,
-    InputRequest,
-    InputResponse,
     LogEntry,
     Raw,
     Result,
     Retract,
     Source,
     Start,
-    State,
-    Status,
-    StepEnd,
-    StepStart,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -51,12 +43,11 @@ from mobox.events import (
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
-    ToolUseStart,
     Usage,
 )
-from mobox.formatters.ag_ui import activities
+from mobox.formatters.ag_ui.activities import Activities
 from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
-from mobox.formatters.ag_ui.documents import Documents, custom, encode, event
+from mobox.formatters.ag_ui.documents import Documents, custom, encode, event, status
 from mobox.formatters.ag_ui.endings import Ending
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.interrupts import Interrupts
@@ -113,8 +104,7 @@ class AGUIFormatter:
         self._state = SharedState()
         self._usage = ModelUsage()
         self._ending = Ending(self._run, self._profile)
-        self._found: list[Any] = []
-        self._files = 0
+        self._activities = Activities(self._ids)
         self._retracted: set[str | None] = set()
         self._stretch = NO_STRETCH
 
@@ -219,12 +209,6 @@ class AGUIFormatter:
         self._ending.errors.append(told)
         return []
 
-    def _start_step(self, told: StepStart) -> Documents:
-        return self._steps.start(told)
-
-    def _end_step(self, told: StepEnd) -> Documents:
-        return self._steps.end(told)
-
     # Blocks without a name: of these, only the notes of subagents are messages
 
     def _turn_to(self, told: StreamEvent) -> Documents:
@@ -243,17 +227,14 @@ class AGUIFormatter:
         block = self._blocks.find(opened.id)
         return block.write(line_of(told), BETWEEN_THOUGHTS) if block is not None else []
 
-    def _status(self, told: Status) -> Documents:
-        return [custom("mobox.status", {"message": told.message, "kind": told.kind})]
-
-    def _todos(self, told: TodoCreate | TodoUpdate | TodoDone) -> Documents:
-        return [activities.todos(self._ids, told.items, told.scope).told()]
-
     def _start_subagent(self, told: SubagentStart) -> Documents:
         return [*self._note(told), *self._subagents.start(told)]
 
     def _end_subagent(self, told: SubagentEnd) -> Documents:
         return [*self._note(told), *self._subagents.end(told)]
+
+    def _todos(self, told: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+        return [self._activities.todos(told.items, told.scope).told()]
 
     # Blocks with a name
 
@@ -299,9 +280,6 @@ class AGUIFormatter:
 
     # Tool calls and requests
 
-    def _start_tool(self, told: ToolUseStart) -> Documents:
-        return self._tools.start(told)
-
     def _more_input(self, told: ToolUseDelta) -> Documents:
         if self._tools.is_forgotten(told.id):
             return []
@@ -332,27 +310,13 @@ class AGUIFormatter:
     def _corrected(self, telling: Telling) -> Documents:
         return [*telling.documents, self._messages()] if telling.corrects else telling.documents
 
-    def _request(self, told: InputRequest) -> Documents:
-        return self._interrupts.ask(told)
-
-    def _response(self, told: InputResponse) -> Documents:
-        return self._interrupts.answer(told)
-
     # What a run carries besides
 
     def _source(self, told: Source) -> Documents:
         cited = self._blocks.cite(told.id, citation(told))
         if cited is not None or (told.id is not None and told.id in self._retracted):
             return cited or []
-        self._found.append(citation(told))
-        return [activities.sources(self._ids, self._found).told()]
-
-    def _file(self, told: File) -> Documents:
-        self._files += 1
-        return [activities.file(self._ids, told, self._files).told()]
-
-    def _shared_state(self, told: State) -> Documents:
-        return self._state.tell(told)
+        return [self._activities.source(citation(told)).told()]
 
     def _use(self, told: Usage | Result) -> Documents:
         self._usage.add(told)
@@ -365,44 +329,38 @@ class AGUIFormatter:
         self._blocks.forget(told.blocks)
         return [self._messages()]
 
-    def _custom(self, told: Custom) -> Documents:
-        return [custom(told.name, told.value)]
-
-    def _nothing(self, _told: StreamEvent) -> Documents:
-        return []
-
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
-        EventType.PAUSED: _nothing,
+        EventType.PAUSED: lambda run, told: [],
         EventType.ERROR: _error,
-        EventType.STATUS: _status,
+        EventType.STATUS: lambda run, told: [status(told)],
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
         EventType.THINKING: _thinking,
         EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
-        EventType.TOOL_USE_START: _start_tool,
+        EventType.TOOL_USE_START: lambda run, told: run._tools.start(told),
         EventType.TOOL_USE_DELTA: _more_input,
-        EventType.TOOL_USE_END: _nothing,
+        EventType.TOOL_USE_END: lambda run, told: [],
         EventType.TOOL_RESULT: _result,
-        EventType.STEP_START: _start_step,
-        EventType.STEP_END: _end_step,
+        EventType.STEP_START: lambda run, told: run._steps.start(told),
+        EventType.STEP_END: lambda run, told: run._steps.end(told),
         EventType.SUBAGENT_START: _start_subagent,
         EventType.SUBAGENT_END: _end_subagent,
         EventType.TODO_CREATE: _todos,
         EventType.TODO_UPDATE: _todos,
         EventType.TODO_DONE: _todos,
         EventType.SOURCE: _source,
-        EventType.FILE: _file,
-        EventType.STATE: _shared_state,
-        EventType.INPUT_REQUEST: _request,
-        EventType.INPUT_RESPONSE: _response,
+        EventType.FILE: lambda run, told: [run._activities.file(told).told()],
+        EventType.STATE: lambda run, told: run._state.tell(told),
+        EventType.INPUT_REQUEST: lambda run, told: run._interrupts.ask(told),
+        EventType.INPUT_RESPONSE: lambda run, told: run._interrupts.answer(told),
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: _custom,
+        EventType.CUSTOM: lambda run, told: [custom(told.name, told.value)],
         EventType.RAW: _start,
     }
     """What each event becomes; RAW is told to nobody, as it may hold anything."""

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from mobox.events import JSON, ToolResult
-from mobox.formatters.ag_ui import activities
-from mobox.formatters.ag_ui.activities import Activity
+from mobox.formatters.ag_ui.activities import Activities, Activity
 from mobox.formatters.ag_ui.arguments import arguments_text
 from mobox.formatters.ag_ui.blocks import block_metadata, citation
 from mobox.formatters.ag_ui.documents import encode, known
@@ -114,11 +113,10 @@ class _Snapshot:
         self._parts = message.parts
         self._profile = profile
         self._ids = WireIds(message.id)
+        self._activities = Activities(self._ids)
         self._told: list[_Told] = []
         self._cited: dict[str | None, list[JSON]] = {}  # by block, the citations of its message
         self._retracted: set[str | None] = set()
-        self._found: list[JSON] = []
-        self._files = 0
 
     def messages(self) -> list[AGUIMessage]:
         for part in self._parts:
@@ -189,15 +187,13 @@ class _Snapshot:
         if own in self._cited:
             self._cited[own].append(citation(part.source))
         elif own is None or own not in self._retracted:
-            self._found.append(citation(part.source))
-            self._activity(activities.sources(self._ids, self._found))
+            self._activity(self._activities.source(citation(part.source)))
 
     def _file(self, part: FilePart) -> None:
-        self._files += 1
-        self._activity(activities.file(self._ids, part.file, self._files))
+        self._activity(self._activities.file(part.file))
 
     def _todos(self, part: TodosPart) -> None:
-        self._activity(activities.todos(self._ids, part.items, part.scope))
+        self._activity(self._activities.todos(part.items, part.scope))
 
     def _activity(self, activity: Activity) -> None:
         """One more, or what takes the place of the one that has its id."""
