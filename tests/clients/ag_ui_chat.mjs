@@ -6,6 +6,7 @@
 //   {"id", "do": "read", "page", "events"}   answered when so many events were read
 //   {"id", "do": "settle", "page"}           answered when nothing is under way any more
 //   {"id", "do": "result", "page", "toolCallId", "content"}
+//   {"id", "do": "change", "page", "state"}
 //   {"id", "do": "abort", "page"}
 
 import { createInterface } from "node:readline";
@@ -129,6 +130,7 @@ const ACTIONS = {
   read: (request) => pages.get(request.page).seen.until(request.events),
   settle: (request) => pages.get(request.page).settle(),
   result: (request) => pages.get(request.page).result(request),
+  change: (request) => pages.get(request.page).agent.setState(request.state),
   abort: (request) => pages.get(request.page).abort(),
 };
 

@@ -111,6 +111,10 @@ class Page:
         """What a tool of the page gave."""
         self._do("result", toolCallId=tool_call_id, content=content)
 
+    def change(self, state: Any) -> None:
+        """The person does something to the state."""
+        self._do("change", state=state)
+
     def abort(self) -> None:
         """Press stop."""
         self._do("abort")

@@ -238,6 +238,23 @@ def test_a_message_instead_of_a_result_and_with_one(ag_ui: AGUIFrontend, chat_id
     assert len(results) == 2
 
 
+def patch(operation: str, path: str, value: Any = None) -> Any:
+    change = {"op": operation, "path": path, "value": value}
+    return emit("state", mode="patch", value=[change])
+
+
+def test_the_agent_changes_the_state_that_the_page_has(ag_ui: AGUIFrontend, chat_id: str) -> None:
+    page = ag_ui.open(chat_id, state={"count": 1, "name": "a"})
+    report = page.say(prompt(patch("replace", "/count", 2), ["page", "c1", "f", {}], text("Hi")))
+    assert (report.warnings, report.state) == ([], {"count": 2, "name": "a"})
+    page.give(calls_of(report)[0], "1")
+    page.change({"count": 5, "name": "b"})
+    report = page.run()
+    assert (report.warnings, report.state) == ([], {"count": 5, "name": "b"})
+    report = page.say(prompt(patch("add", "/more", True)))
+    assert (report.warnings, report.state) == ([], {"count": 5, "name": "b", "more": True})
+
+
 def test_the_agent_knows_what_the_page_brings_along(ag_ui: AGUIFrontend, chat_id: str) -> None:
     page = ag_ui.open(chat_id, state={"count": 1})
     report = page.say(

@@ -33,6 +33,23 @@ def test_an_agent_is_run_and_found_again(ag_ui: AGUIFrontend, chat_id: str) -> N
     assert again.text == "user assistant"
 
 
+def test_the_state_is_there_after_a_reload(ag_ui: AGUIFrontend, chat_id: str) -> None:
+    page = ag_ui.open(chat_id)
+    page.say(prompt(emit("state", mode="snapshot", value={"count": 1})))
+    change = {"op": "replace", "path": "/count", "value": 2}
+    report = page.say(prompt(emit("state", mode="patch", value=[change]), text("Hi")))
+    assert report.state == {"count": 2}
+    assert_reloaded(report, ag_ui, chat_id)
+    assert_reloaded(page.say(prompt(text("Hi"))), ag_ui, chat_id)
+
+
+def test_a_run_that_failed_says_so_again(ag_ui: AGUIFrontend, chat_id: str) -> None:
+    report = ag_ui.open(chat_id).say(prompt(text("Half a"), ["exit", 3]))
+    again = ag_ui.open(chat_id).connect()
+    assert again.messages == report.messages
+    assert again.ending["type"] == report.ending["type"] == "RUN_ERROR"
+
+
 def test_who_names_no_agent_has_one(ag_ui: AGUIFrontend, chat_id: str) -> None:
     report = ag_ui.open(chat_id, agent="default").say(prompt(text("Hello")))
     assert (report.failure, report.text) == (None, "Hello")

@@ -8,7 +8,7 @@ Rule 3: a request that comes again under the name it had is answered again, and 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -25,6 +25,7 @@ from mobox.formatters.ag_ui import (
     snapshot,
     user_message,
 )
+from mobox.formatters.ag_ui.pages import KnowingPages, PageState
 from mobox.formatters.ag_ui.request_wire import RunInput
 from mobox.formatters.ag_ui.requests import Said, read_input, request_of
 from mobox.message import Message
@@ -155,7 +156,8 @@ class AGUIRoutes:
             run_id=asked.run_id,
             history=[told for message in before for told in _told(message, profile)],
         )
-        told = frames(self._storage, run.id, formatter, after)
+        knowing = KnowingPages(formatter, _states(await self._storage.asked(run.id)))
+        told = frames(self._storage, run.id, knowing, after)
         return EventStream(told, self._heartbeats, {"x-mobox-run": run.id})
 
 
@@ -164,6 +166,13 @@ async def _nothing() -> AsyncIterator[bytes]:
     batches: tuple[bytes, ...] = ()
     for batch in batches:
         yield batch
+
+
+def _states(asked: Iterable[Asking]) -> list[PageState]:
+    """The states of pages, from the first that had any: before that there is nothing to know."""
+    brought = [(asking.after, asking.frontend) for asking in asked]
+    states = [PageState(after, page.state) for after, page in brought if page is not None]
+    return [*dropwhile(lambda state: not state.value, states)]
 
 
 def _said(messages: Iterable[StoredMessage]) -> Said:
