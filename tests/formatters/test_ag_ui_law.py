@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ag_ui_client import CLIENTS, AGUIClients, AGUIMessages, AGUIReading
 from mobox.capture.jsonlines import JsonLines
@@ -18,6 +20,7 @@ from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter, snapshot
 from mobox.pipeline import Recorder
 from mobox.transcript import Transcript
+from strategies import logs
 
 RECORDINGS = sorted(
     path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
@@ -134,3 +137,25 @@ def ending(reading: AGUIReading) -> tuple[Any, ...]:
         *(reading.outcome, reading.run_error, reading.interrupts, reading.pending),
         reading.usage,
     )
+
+
+@each_profile
+@settings(max_examples=200, deadline=None)  # the first reading loads the client
+@given(log=logs())
+def test_the_law_holds_for_any_log(ag_ui: AGUIClients, profile: str, log: list[LogEntry]) -> None:
+    assert_law(ag_ui, log, profile)
+
+
+@each_profile
+@settings(max_examples=100, deadline=None)
+@given(log=logs(), place=st.integers(min_value=0))
+def test_anyone_may_join_any_log(
+    ag_ui: AGUIClients, profile: str, log: list[LogEntry], place: int
+) -> None:
+    whole = ag_ui.read(profile, response(log, profile, 0), HISTORY)
+    assert (whole.error, whole.warnings) == (None, [])
+    joined = ag_ui.read(profile, response(log, profile, 1 + place % len(log)))
+    assert (joined.error, joined.warnings) == (None, [])
+    assert comparable(joined.messages) == comparable(whole.messages)
+    assert joined.state == whole.state
+    assert ending(joined) == ending(whole)

@@ -11,9 +11,13 @@ from mobox.formatters.ag_ui.documents import encode
 
 __all__ = ["arguments_text", "completion", "is_same"]
 
+_ESCAPES: Final = (
+    *("", "\\", "0", "00", "000", "0000"),
+    *("0\\udc00", "00\\udc00", "\\udc00", "udc00", "dc00", "c00"),  # half of a character
+)
 _FILLERS: Final = (
-    *("", '"', "null", ":null", '":null', '"":null', "0", "e", "ue", "rue", "se", "lse", "alse"),
-    *("l", "ll", "ull", '\\"', '0"', '00"', '000"', '0000"'),
+    *("", "null", ":null", '"":null', "0", "e", "ue", "rue", "se", "lse", "alse", "l", "ll", "ull"),
+    *(escape + end for end in ('"', '":null') for escape in _ESCAPES),
 )
 """What may be missing of the last word of a text that was cut off, before its brackets close."""
 _decode: Final = msgspec.json.Decoder().decode  # as strict as the JSON.parse of a page

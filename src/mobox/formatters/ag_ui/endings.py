@@ -39,7 +39,7 @@ class Ending:
             return []
         return [custom("mobox.duration", {"durationMs": ts - self._began})]
 
-    def end(self, reason: DoneReason, success: dict[str, JSON] | None, usage: Usage) -> None:
+    def end(self, reason: DoneReason, success: dict[str, JSON], usage: Usage) -> None:
         """The run is over."""
         fatal = self._fatal
         error = error_of(reason, fatal.message if fatal is not None else None)

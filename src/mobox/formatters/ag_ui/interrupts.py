@@ -46,7 +46,7 @@ class Interrupts:
         about = {"id": self._ids.of(answered.id), "decision": answered.decision}
         return [custom("mobox.input_response", about)]
 
-    def outcome(self) -> dict[str, JSON] | None:
+    def outcome(self) -> dict[str, JSON]:
         """How a response ends where the run waits.
 
         A tool that is the client's own to run is no interrupt: it is a call without a result.
@@ -55,12 +55,17 @@ class Interrupts:
         asked = [each for each in waiting if each.kind != "tool"]
         if asked:
             return {"type": "interrupt", "interrupts": [self._interrupt(each) for each in asked]}
-        return self.success()
+        return self._success(
+            [self._ids.of(each.tool_call_id) for each in waiting if each.tool_call_id is not None]
+        )
 
-    def success(self) -> dict[str, JSON] | None:
-        """How a run ends well; the calls without a result are the client's."""
-        pending = self._tools.pending if self._profile.pending_calls else []
-        return known({"type": "success", "pendingToolCallIds": pending or None})
+    def success(self) -> dict[str, JSON]:
+        """How a run ends well; the calls that have no result then are the client's."""
+        return self._success(self._tools.pending)
+
+    def _success(self, pending: list[str]) -> dict[str, JSON]:
+        named = pending if self._profile.pending_calls else []
+        return known({"type": "success", "pendingToolCallIds": named or None})
 
     def _is_over(self, asked: InputRequest) -> bool:
         return asked.tool_call_id is not None and self._tools.has_result(asked.tool_call_id)
