@@ -73,10 +73,10 @@ class HttpPage {
 
   async settle() {
     await this.begun;
-    const { messages, state, threadId } = this.agent;
+    const { messages, state } = this.agent;
     const interrupts = this.agent.pendingInterrupts ?? [];
     const { events, failure, ending } = this.seen;
-    return { messages, state, threadId, interrupts, events, failure, ending, warnings: warnings.splice(0) };
+    return { messages, state, interrupts, events, failure, ending, warnings: warnings.splice(0) };
   }
 }
 

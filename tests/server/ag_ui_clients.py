@@ -22,7 +22,6 @@ class Report:
 
     messages: list[Json]
     state: Any
-    threadId: str  # noqa: N815 - the client's name for it
     interrupts: list[Json]
     events: list[str]
     failure: str | None
@@ -47,7 +46,7 @@ class Report:
         return kind
 
 
-class AGUIClients(NodeProcess):
+class AGUIPages(NodeProcess):
     """The pages that are open."""
 
     SCRIPT = "ag_ui_chat.mjs"
@@ -72,7 +71,7 @@ class AGUIClients(NodeProcess):
 class Page:
     """One page with a thread on it."""
 
-    def __init__(self, clients: AGUIClients, name: int) -> None:
+    def __init__(self, clients: AGUIPages, name: int) -> None:
         self._clients = clients
         self._name = name
 
@@ -124,7 +123,7 @@ class AGUIFrontend:
     """One client in front of a server."""
 
     def __init__(
-        self, clients: AGUIClients, http: httpx.Client, server: LiveServer, client: str
+        self, clients: AGUIPages, http: httpx.Client, server: LiveServer, client: str
     ) -> None:
         self.client = client
         self.http = http

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.ag_ui_clients import NEWEST, OLDER, AGUIClients, AGUIFrontend
+from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
@@ -34,21 +34,21 @@ def clients(node: str) -> Iterator[ChatClients]:
 
 
 @pytest.fixture(scope="session")
-def ag_ui_clients(node: str) -> Iterator[AGUIClients]:
+def agui_pages(node: str) -> Iterator[AGUIPages]:
     """The real clients of AG-UI."""
-    with AGUIClients(node) as clients:
+    with AGUIPages(node) as clients:
         yield clients
 
 
 @pytest.fixture(params=[NEWEST, OLDER])
-def ag_ui(
+def agui(
     request: pytest.FixtureRequest,
-    ag_ui_clients: AGUIClients,
+    agui_pages: AGUIPages,
     http: httpx.Client,
     server: LiveServer,
 ) -> AGUIFrontend:
     """The newest client and one from before 1.0; a test may name others."""
-    return AGUIFrontend(ag_ui_clients, http, server, request.param)
+    return AGUIFrontend(agui_pages, http, server, request.param)
 
 
 @pytest.fixture(scope="session")
