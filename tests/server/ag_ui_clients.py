@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -145,5 +146,6 @@ class AGUIFrontend:
 
     def stored(self, thread_id: str) -> Json:
         """The thread as any other page is told it."""
-        chat: Json = self.http.get(f"{self.url}/api/chats/{thread_id}").raise_for_status().json()
+        address = f"{self.url}/api/chats/{quote(thread_id, safe='')}"
+        chat: Json = self.http.get(address).raise_for_status().json()
         return chat

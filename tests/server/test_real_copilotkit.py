@@ -90,7 +90,8 @@ def test_a_page_that_is_loaded_in_the_middle_goes_on(
     assert_reloaded(report, agui, chat_id)
 
 
-def test_a_stop_ends_the_run(agui: AGUIFrontend, chat_id: str, gate: Gate) -> None:
+def test_a_stop_ends_the_run(agui: AGUIFrontend, gate: Gate) -> None:
+    chat_id = "Über/uns? a&b=1#c%2F/stop"
     page = agui.open(chat_id)
     page.begin(prompt(text("One"), gate.step, text("Two")))
     gate.wait()

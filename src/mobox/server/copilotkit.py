@@ -61,8 +61,10 @@ class CopilotKitRoutes:
             agent.id: AgentInfo(name=agent.name, description=agent.description)
             for agent in self._catalog
         }
-        unnamed = AgentInfo(name=DEFAULT, description="The agent of chats that name none.")
-        return json_response(RuntimeInfo(agents={DEFAULT: unnamed} | agents))
+        if agents:
+            unnamed = AgentInfo(name=DEFAULT, description="The agent of chats that name none.")
+            agents = {DEFAULT: unnamed} | agents
+        return json_response(RuntimeInfo(agents=agents))
 
     async def run(self, request: Request) -> ASGIApp:
         """A message, or answers; the response is what the agent says."""
