@@ -153,7 +153,7 @@ def is_pointer(value: Any) -> bool:
 
 
 def is_operation(value: Any) -> bool:
-    more = OPERATION.get(value.get("op")) if isinstance(value, dict) else None
+    more = OPERATION.get(value.get("op", "")) if isinstance(value, dict) else None
     if more is None:
         return False
     return shape({"op": is_string, "path": is_pointer, **more}, {})(value)
@@ -185,7 +185,7 @@ MESSAGES: dict[str, Check] = {
 
 
 def is_message(value: Any) -> bool:
-    return isinstance(value, dict) and MESSAGES.get(value.get("role"), is_nothing)(value)
+    return isinstance(value, dict) and MESSAGES.get(value.get("role", ""), is_nothing)(value)
 
 
 def is_nothing(value: Any) -> bool:
@@ -364,7 +364,7 @@ class Run:
     def own(self, kind: str, event: Event) -> None:
         """Whose it is, the opening says; who says otherwise later is refused."""
         kind = "REASONING" if kind.startswith("REASONING") else kind
-        key = (kind, event.get("toolCallId", event.get("messageId", "")))
+        key = (kind, str(event.get("toolCallId") or event.get("messageId")))
         owner = self.owners.setdefault(key, event.get("subagentRunId"))
         self.rule(event.get("subagentRunId", owner) == owner, f"{key} is of {owner}")
 
@@ -380,7 +380,7 @@ class Run:
         self.rule(call not in self.started, "this call has started before")
         self.started.add(call)
         self.arguments.setdefault(call, "")
-        self.messages.add(event.get("parentMessageId", call))
+        self.messages.add(event.get("parentMessageId") or call)
 
     def add_arguments(self, event: Event) -> None:
         self.in_item(event)
