@@ -3,7 +3,7 @@
 // A request is one line of JSON on stdin, its answer one line on stdout, in order:
 //   {"id", "do": "open", "page", "client", "url", "threadId", "agent"?, "tools"?}
 //   {"id", "do": "begin", "page", "call": "run", "text"?, "with"?}   does not wait
-//   {"id", "do": "read", "page", "events"}   answered when so many events were read
+//   {"id", "do": "read", "page", "events", "type"?}   answered when so many events were read
 //   {"id", "do": "settle", "page"}           answered when nothing is under way any more
 //   {"id", "do": "result", "page", "toolCallId", "content"}
 //   {"id", "do": "change", "page", "state"}
@@ -36,9 +36,9 @@ class Seen {
     });
   }
 
-  async until(events) {
-    while (this.events.length < events) await new Promise((wake) => this.#waiting.push(wake));
-    return this.events.length;
+  async until(events, type) {
+    const read = () => this.events.filter((each) => type === undefined || each === type).length;
+    while (read() < events) await new Promise((wake) => this.#waiting.push(wake));
   }
 }
 
@@ -93,7 +93,9 @@ class CopilotPage extends HttpPage {
       });
     });
     for (const [name, value] of Object.entries(tools)) {
-      core.addTool({ name, description: name, handler: async () => value });
+      // A person's answer is waited for again where the page is loaded again.
+      const type = value.asksPeople ? "human-in-the-loop" : undefined;
+      core.addTool({ name, description: name, type, handler: async () => value });
     }
     await connected;
     const agent = core.getAgent(agentId);
@@ -114,6 +116,8 @@ class CopilotPage extends HttpPage {
   }
 
   async settle() {
+    await this.begun; // and a run that the core has begun by itself
+    while (this.agent.isRunning) await new Promise(setImmediate);
     const report = await super.settle();
     const agents = Object.keys(this.core.agents);
     return { ...report, agents, failure: this.failures.splice(0).join("; ") || null };
@@ -127,7 +131,7 @@ const ACTIONS = {
     pages.set(request.page, await kind.open(request));
   },
   begin: (request) => pages.get(request.page).begin(request),
-  read: (request) => pages.get(request.page).seen.until(request.events),
+  read: (request) => pages.get(request.page).seen.until(request.events, request.type),
   settle: (request) => pages.get(request.page).settle(),
   result: (request) => pages.get(request.page).result(request),
   change: (request) => pages.get(request.page).agent.setState(request.state),

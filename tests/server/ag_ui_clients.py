@@ -84,9 +84,10 @@ class Page:
         said = {} if text is None else {"text": text}
         self._do("begin", call=call, **said, **{"with": parameters})
 
-    def read(self, events: int) -> None:
-        """Wait until so many events have come."""
-        self._do("read", events=events)
+    def read(self, events: int, kind: str | None = None) -> None:
+        """Wait until so many events have come, of that kind if one is named."""
+        wanted = {} if kind is None else {"type": kind}
+        self._do("read", events=events, **wanted)
 
     def settle(self) -> Report:
         """Wait until nothing is under way."""

@@ -126,6 +126,17 @@ def test_the_page_runs_its_tools_and_the_agent_goes_on(agui: AGUIFrontend, chat_
     assert_reloaded(report, agui, chat_id)
 
 
+def test_a_person_is_asked_again_after_a_reload(agui: AGUIFrontend, chat_id: str) -> None:
+    asked = agui.open(chat_id).say(prompt(["page", "call_1", "choose", {}], text(" Thanks.")))
+    assert asked.roles == ["user", "assistant"]  # a page without the tool, which is then closed
+    page = agui.open(chat_id, tools={"choose": {"asksPeople": True, "choice": "red"}})
+    page.begin(call="connect")
+    page.read(2, "RUN_FINISHED")
+    report = page.settle()
+    assert report.text == "answered: {'asksPeople': True, 'choice': 'red'} Thanks."
+    assert_reloaded(report, agui, chat_id)
+
+
 def test_an_interrupt_outlives_the_page(agui: AGUIFrontend, chat_id: str) -> None:
     agui.open(chat_id).say(prompt(["ask", "colour", "Which?"], text(" Good.")))
     page = agui.open(chat_id)
