@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from server.ag_ui_clients import NEWEST, AGUIFrontend, Json, Report
-from server.scripted_agent import Gate, a_day_of_work, emit, prompt, text, tool
+from server.scripted_agent import Gate, a_day_of_work, emit, pieces, prompt, text, tool
 
 LOCATE = {"name": "locate", "description": "Where?", "parameters": {"type": "object"}}
 
@@ -53,6 +53,16 @@ def test_two_turns_on_a_thread(agui: AGUIFrontend, chat_id: str) -> None:
     assert report.text == "user assistant"
     assert_told_again(report, agui, chat_id)
     assert len(agui.stored(chat_id)["messages"]) == 4
+
+
+def test_what_is_taken_back_takes_nothing_else_along(agui: AGUIFrontend, chat_id: str) -> None:
+    page = agui.open(chat_id)
+    first = page.say(prompt(*pieces("thinking", "t", ["hm"]), text("One"))).messages
+    broken = emit("retract", blocks=["answer"], reason="retry")
+    report = page.say(prompt(*pieces("text", "answer", ["Tw"]), broken, text("Two")))
+    assert report.messages[:3] == first
+    assert [message.get("content") for message in report.messages[4:]] == ["Two"]
+    assert_told_again(report, agui, chat_id)
 
 
 def test_the_same_words_again_are_another_try(agui: AGUIFrontend, chat_id: str) -> None:

@@ -7,9 +7,10 @@ Rule 3: a request that comes again under the name it had is answered again, and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import Annotated
+from typing import Annotated, overload
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -154,11 +155,35 @@ class AGUIRoutes:
             profile,
             thread_id=asked.thread_id,
             run_id=asked.run_id,
-            history=[told for message in before for told in _told(message, profile)],
+            history=_History([*before], profile),
         )
         knowing = KnowingPages(formatter, _states(await self._storage.asked(run.id)))
         told = frames(self._storage, run.id, knowing, after)
         return EventStream(told, self._heartbeats, {"x-mobox-run": run.id})
+
+
+class _History(Sequence[AGUIMessage]):
+    """What was said before a run, told when somebody wants it: few responses have use for it."""
+
+    def __init__(self, messages: Sequence[StoredMessage], profile: str) -> None:
+        self._messages = messages
+        self._profile = profile
+
+    @cached_property
+    def _told(self) -> list[AGUIMessage]:
+        return [told for message in self._messages for told in _told(message, self._profile)]
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    @overload
+    def __getitem__(self, index: int) -> AGUIMessage: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[AGUIMessage]: ...
+
+    def __getitem__(self, index: int | slice) -> AGUIMessage | list[AGUIMessage]:
+        return self._told[index]
 
 
 async def _nothing() -> AsyncIterator[bytes]:
