@@ -16,7 +16,7 @@ from typing import Self
 
 from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent, Catalog
-from mobox.turn import Answer, Turn
+from mobox.turn import Answer, Frontend, Turn
 
 __all__ = [
     "BRIEF",
@@ -79,6 +79,9 @@ class TickingExecution:
 
     def answer(self, request_id: str, answer: Answer) -> None:
         """It asks nothing."""
+
+    def tell(self, frontend: Frontend) -> None:
+        """It has no use for pages."""
 
     async def stop(self) -> Outcome:
         self.kill()

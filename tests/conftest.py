@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 
 # No deadline, because the machine may be busy; and in CI the same examples every time.
@@ -47,4 +48,11 @@ def frameworks() -> Path:
 def ai_sdk(node: str) -> Iterator[AiSdkClients]:
     """The real AI SDK clients."""
     with AiSdkClients(node) as clients:
+        yield clients
+
+
+@pytest.fixture(scope="session")
+def ag_ui(node: str) -> Iterator[AGUIClients]:
+    """The real AG-UI clients."""
+    with AGUIClients(node) as clients:
         yield clients

@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from grammar import PROFILES, check_ai_sdk
+from grammar_ag_ui import check_ag_ui
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Raw, decode_many, encode_many
-from mobox.formatters import format_all
+from mobox.formatters import format_all, profiles_of
+from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
 from mobox.lifecycle import Lifecycle
 from mobox.message import Message
@@ -252,6 +254,12 @@ def check_streams(log: list[LogEntry]) -> None:
         json.dumps(ui_message(message, profile), allow_nan=False)
     document = get_formatter("ai-sdk", "msg_1", "document")
     assert format_all(document, log)
+    for profile in profiles_of("ag-ui"):
+        formatter = get_formatter("ag-ui", "msg_1", profile)
+        documents = format_all(formatter, log)
+        documents += [] if isinstance(log[-1].event, Done) else formatter.pause()
+        check_ag_ui(documents, profile)
+        json.dumps(snapshot(message, profile), allow_nan=False)
 
 
 def check(run: Spoiled, cuts: list[int]) -> None:

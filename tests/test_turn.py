@@ -8,6 +8,8 @@ from mobox.turn import (
     Action,
     Answer,
     Cut,
+    Frontend,
+    FrontendTool,
     HistoryMessage,
     Place,
     PromptData,
@@ -66,7 +68,9 @@ def test_the_words_of_a_prompt_are_its_texts() -> None:
 
 def test_a_process_is_sent_every_key_of_a_turn() -> None:
     sent = msgspec.json.encode({"type": "turn", "data": Turn()})
-    assert sent == (b'{"type":"turn","data":{"prompt":[],"history":[],"answers":[],"resume":null}}')
+    assert sent == (
+        b'{"type":"turn","data":{"prompt":[],"history":[],"answers":[],"resume":null,"frontend":null}}'
+    )
 
 
 def test_a_turn_is_the_same_after_it_was_sent() -> None:
@@ -78,6 +82,7 @@ def test_a_turn_is_the_same_after_it_was_sent() -> None:
         ),
         answers=(Answer(decision="denied", request_id="ask1", reason="too risky"),),
         resume={"thread": 1},
+        frontend=Frontend(tools=(FrontendTool(name="locate"),), state={"count": 1}),
     )
     assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from shared.emitter import (
     approve,
     ask,
+    call_frontend,
     emit,
     emit_chart,
     emit_done,
@@ -261,6 +262,21 @@ def _answers(value: object) -> list[str]:
     return [f"{asked} **{said}**" for asked, said in answers.items()]
 
 
+def page(argument: str) -> None:
+    """A tool of the page: the one that is named, else its first, if it has any."""
+    turn = read_turn()
+    tools = [tool["name"] for tool in turn.frontend["tools"]]
+    if not tools and not turn.resume:
+        stream(words("This page has no tools that I could call."))
+        return
+    name = argument if argument in tools else (tools or ["tool"])[0]
+    told = call_frontend(name, {}, id="call_page", resume={"command": f"page {argument}"})
+    if told["decision"] == "answered":
+        stream(words(f"The page says: {told['value']}"))
+    else:
+        stream(words("The page could not do that."))
+
+
 def slow(_: str) -> None:
     """A minute of work."""
     for number in range(60):
@@ -317,6 +333,7 @@ COMMANDS: dict[str, Callable[[str], None]] = {
     "file": file,
     "approve": ask_first,
     "ask": question,
+    "page": page,
     "slow": slow,
     "crash": crash,
     "hang": hang,

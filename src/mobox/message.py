@@ -83,6 +83,8 @@ class ToolPart(Part):
     partial: bool = False
     output: JSON = None
     structured: JSON = None
+    provider: dict[str, JSON] | None = None
+    """What the vendor wants to see again with the call."""
 
 
 class SourcePart(Part):

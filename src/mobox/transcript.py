@@ -122,6 +122,12 @@ class Transcript:
         if adder is not None:
             adder(self, event)
 
+    def pieces_of(self, event: StreamEvent) -> list[str]:
+        """The text so far of the block or the input that `event` is about; one may add to it."""
+        if event.type in _ABOUT_INPUT:
+            return self._inputs.get(event.id, [])
+        return self._pieces.get(event.id, [])
+
     def message(self, message_id: str) -> Message:
         """All of it, as it stands."""
         self._join_pieces()
@@ -265,6 +271,7 @@ class Transcript:
             server=event.server,
             display=event.display,
             scope=event.scope,
+            provider=event.provider,
         )
         self._tools[event.id] = part
         self._inputs[event.id] = []
@@ -380,4 +387,5 @@ class Transcript:
 
 
 _DELTAS = {TextDelta, ThinkingDelta}
+_ABOUT_INPUT = {EventType.TOOL_USE_DELTA, EventType.TOOL_USE_END, EventType.TOOL_RESULT}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}

@@ -24,8 +24,11 @@ from mobox.events import JSON
 __all__ = [
     "Action",
     "Answer",
+    "ContextItem",
     "Cut",
     "Decision",
+    "Frontend",
+    "FrontendTool",
     "HistoryMessage",
     "Place",
     "PromptData",
@@ -101,6 +104,34 @@ class Answer(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class FrontendTool(Struct, frozen=True, kw_only=True):
+    """A tool that the page runs when the agent calls it."""
+
+    name: str
+    description: str = ""
+    parameters: JSON = None
+    """What it takes, as JSON Schema."""
+
+
+class ContextItem(Struct, frozen=True, kw_only=True):
+    """Something that the page says of itself."""
+
+    description: str
+    value: JSON = None
+
+
+class Frontend(Struct, frozen=True, kw_only=True):
+    """What the page brings along with a request; an agent uses it, or leaves it alone."""
+
+    tools: tuple[FrontendTool, ...] = ()
+    context: tuple[ContextItem, ...] = ()
+    state: JSON = None
+    """The state that page and agent share, as the page has it."""
+    instructions: tuple[str, ...] = ()
+    properties: dict[str, JSON] = field(default_factory=dict)
+    """An application's own, under its own names."""
+
+
 class Place(StrEnum):
     """Where a history is cut."""
 
@@ -168,6 +199,10 @@ class Request(Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     """The run to continue, which is the assistant message that is answered."""
     answers: tuple[Answer, ...] = ()
+    """With a new message, what the client told of the run that this message cuts short."""
+    name: str | None = None
+    """What the client calls this request: by that it may ask for it again, or stop it."""
+    frontend: Frontend | None = None
     idempotency_key: str | None = None
     extra: dict[str, JSON] = field(default_factory=dict)
     """What else the client sent, under its own names."""
@@ -183,6 +218,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     answers: tuple[Answer, ...] = ()
     resume: JSON = None
     """What the agent gave when it paused."""
+    frontend: Frontend | None = None
+    """What the page brought along, where its protocol has words for that."""
 
     @property
     def text(self) -> str:

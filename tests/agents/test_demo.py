@@ -27,13 +27,14 @@ from mobox.events import (
     Status,
     TextDelta,
     ToolResult,
+    ToolUseStart,
     decode_many,
     encode_many,
 )
 from mobox.formatters import format_all
 from mobox.sandbox import get_sandbox
 from mobox.sandbox.process import AGENT_PATH
-from mobox.turn import Answer, Decision, PromptText, Turn
+from mobox.turn import Answer, Decision, Frontend, FrontendTool, PromptText, Turn
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent.parent / "agents" / "demo"
@@ -42,6 +43,7 @@ LIMIT = 60
 PROMPTS = [
     "step", "tool", "text hello there", "text", "code x = 1", "code", "error", "think", "todo",
     "subagent", "chart", "cite", "file", "slow", "crash", "flood 3", "all", "Hello! Who are you?",
+    "page",
 ]  # fmt: skip
 ENDS = {"error": "error", "crash": "error"}
 
@@ -233,6 +235,33 @@ def test_a_question_is_answered_to_the_next_process(tmp_path: Path) -> None:
     said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
     assert said == "Noted:\n\n- Where to? **Lugano**\n"
     assert not [entry for entry in log if isinstance(entry.event, InputRequest)]
+
+
+@pytest.mark.parametrize("command", ["page", "page locate"])
+def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
+    tools = (FrontendTool(name="locate"), FrontendTool(name="shout"))
+    turn = Turn(prompt=(PromptText(text=command),), frontend=Frontend(tools=tools))
+    recorder = Recorder("emitted")
+
+    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+        for paused in [event for event in events if isinstance(event, Paused)]:
+            answer = Answer(decision="answered", value="Bern")
+            execution.answer(paused.request_ids[0], answer)
+
+    log, _ = asyncio.run(leg(recorder, turn, tmp_path / "state", hear))
+    log = checked(log + recorder.close())
+    assert [e.event.name for e in log if isinstance(e.event, ToolUseStart)] == ["locate"]
+    assert result_of(log) == "ok"
+    said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
+    assert said == "The page says: Bern"
+
+
+def test_what_a_page_gave_is_told_to_the_next_process(tmp_path: Path) -> None:
+    answer = Answer(decision="denied", value="no", request_id="result_of_call_page")
+    turn = Turn(answers=(answer,), resume={"command": "page"})
+    log, _ = asyncio.run(leg(Recorder("emitted"), turn, tmp_path / "state"))
+    said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
+    assert said == "The page could not do that."
 
 
 def result_of(log: list[LogEntry]) -> str:

@@ -764,6 +764,6 @@ def test_the_control_channel_is_lines_of_json(job: Make) -> None:
     _, outcome = recorded(agent, Turn(prompt=TURN.prompt, answers=(answer,)))
     told = json.loads(outcome.stderr_tail)
     assert told["type"] == "turn"
-    assert set(told["data"]) == {"prompt", "history", "answers", "resume"}
+    assert set(told["data"]) == {"prompt", "history", "answers", "resume", "frontend"}
     assert told["data"]["prompt"] == [{"type": "text", "text": "hello"}]
     assert told["data"]["answers"][0]["request_id"] == "r1"

@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
@@ -30,6 +31,24 @@ def clients(node: str) -> Iterator[ChatClients]:
     """The real clients."""
     with ChatClients(node) as clients:
         yield clients
+
+
+@pytest.fixture(scope="session")
+def agui_pages(node: str) -> Iterator[AGUIPages]:
+    """The real clients of AG-UI."""
+    with AGUIPages(node) as clients:
+        yield clients
+
+
+@pytest.fixture(params=[NEWEST, OLDER])
+def agui(
+    request: pytest.FixtureRequest,
+    agui_pages: AGUIPages,
+    http: httpx.Client,
+    server: LiveServer,
+) -> AGUIFrontend:
+    """The newest client and one from before 1.0; a test may name others."""
+    return AGUIFrontend(agui_pages, http, server, request.param)
 
 
 @pytest.fixture(scope="session")

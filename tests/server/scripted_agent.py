@@ -1,7 +1,8 @@
 """An agent that does what its prompt says, step by step; and gates, at which it waits for a test.
 
 A step is a list: `["emit", type, data]`, `["gate", port]`, `["approve", call, then, otherwise]`,
-`["ask", request, prompt]`, `["history"]`, `["exit", code]`.
+`["ask", request, prompt]`, `["page", call, tool, input]`, `["told"]`, `["history"]`,
+`["exit", code]`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ RUN_AGENT = """
     import socket
     import sys
 
-    from shared.emitter import approve, ask, emit, emit_done, emit_text, read_turn
+    from shared.emitter import approve, ask, call_frontend, emit, emit_done, emit_text, read_turn
 
     def gate(script, port):
         with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -42,6 +43,15 @@ RUN_AGENT = """
         emit_text("{decision}: {value}".format(**told))
         return script[1:]
 
+    def page(script, call, tool, given):
+        told = call_frontend(tool, given, id=call, resume=script)
+        emit_text("{decision}: {value}".format(**told))
+        return script[1:]
+
+    def told(script):
+        emit_text(json.dumps(read_turn().frontend))
+        return script[1:]
+
     def history(script):
         emit_text(" ".join(message["role"] for message in read_turn().history))
         return script[1:]
@@ -50,7 +60,7 @@ RUN_AGENT = """
         sys.exit(code)
 
     STEPS = {"emit": say, "gate": gate, "approve": ask_first, "ask": question,
-             "history": history, "exit": leave}
+             "page": page, "told": told, "history": history, "exit": leave}
 
     try:
         turn = read_turn()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mobox import Recorder
 from mobox.errors import (
@@ -43,10 +44,20 @@ from mobox.events import (
 )
 from mobox.message import Message
 from mobox.storage import Settings, Storage
-from mobox.storage.chats import Chats
-from mobox.storage.log import PAGE, Log, RawLine, Run, RunId
+from mobox.storage.chats import Chats, NamedRequest
+from mobox.storage.log import PAGE, Asking, Log, RawLine, Run, RunId
 from mobox.transcript import fold
-from mobox.turn import Action, Cut, Place, PromptText, Request, UserMessage
+from mobox.turn import (
+    Action,
+    ContextItem,
+    Cut,
+    Frontend,
+    FrontendTool,
+    Place,
+    PromptText,
+    Request,
+    UserMessage,
+)
 
 SETTINGS = Settings(poll_seconds=3600, lease_seconds=3600)  # no poll helps a wake-up that was lost
 SECONDS = 60  # only a test that hangs takes so long
@@ -131,6 +142,7 @@ BY_OWNER: dict[str, Use] = {
     "delete": lambda store, owner, chat, run: store.delete(owner, chat),
     "history": lambda store, owner, chat, run: store.history(owner, chat),
     "messages": lambda store, owner, chat, run: store.messages(owner, chat),
+    "named": lambda store, owner, chat, run: store.named(owner, chat, "r1"),
     "rename": lambda store, owner, chat, run: store.rename(owner, chat, "Mine now"),
     "request_stop": lambda store, owner, chat, run: store.request_stop(owner, run),
     "run": lambda store, owner, chat, run: store.run(owner, run),
@@ -139,7 +151,8 @@ BY_OWNER: dict[str, Use] = {
 }
 LISTS_OF_AN_OWNER = {"chats"}
 BY_RUN_ID = {
-    "append", "beyond", "follow", "next_leg", "raw_lines", "read", "release", "take_over",
+    "append", "asked", "beyond", "follow", "next_leg", "note", "raw_lines", "read", "release",
+    "take_over",
 }  # fmt: skip
 OF_THE_STORE = {"close", "drop_raw", "expired", "stopping"}
 
@@ -755,6 +768,35 @@ class StorageConformance:
         cut = Cut(Place.BEFORE, "u2")
         await begin(store, Request(chat_id="chat", action=Action.EDIT, message=message, cut=cut))
         assert await ids_of(store) == ["u1", run.id, "u2"]
+
+    @scenario
+    async def test_a_request_is_found_by_the_name_that_its_client_gave_it(
+        self, store: Storage
+    ) -> None:
+        page = Frontend(
+            tools=(FrontendTool(name="locate", parameters={"type": "object"}),),
+            context=(ContextItem(description="page", value=["/", 1]),),
+            state={"count": 1},
+        )
+        first = await begin(store, replace(submit(), name="r1", frontend=page))
+        assert await store.asked(first.id) == [Asking(name="r1", frontend=page)]
+        await say(store, first, Paused(request_ids=()))
+        await store.note(first.id, Asking(name="r2", after=1))
+        assert (await store.named("ann", "chat", "r2")).asking == Asking(name="r2", after=1)
+        assert (await store.named("ann", "chat", "r1")).run.id == first.id
+        await say(store, first, Done(reason="stop"))
+        second = await begin(store, replace(submit("again", "u2"), name="r1"))
+        assert await store.named("ann", "chat", "r1") == NamedRequest(second, Asking(name="r1"))
+        with pytest.raises(RunNotFound):
+            await store.named("ann", "chat", "r3")
+        await store.delete("ann", "chat")
+        assert await store.asked(first.id) == []
+        with pytest.raises(RunNotFound):
+            await store.note(first.id, Asking(name="r4"))
+
+    @scenario
+    async def test_a_request_without_a_name_is_not_kept(self, store: Storage) -> None:
+        assert await store.asked((await begin(store)).id) == []
 
     @scenario
     async def test_the_index_of_events_goes_on_from_run_to_run(self, store: Storage) -> None:

@@ -115,7 +115,7 @@ def test_what_was_given_with_the_pause_comes_back_else_what_came_with_the_reques
 
 def test_what_nobody_will_answer_is_cancelled() -> None:
     seen = asked(APPROVAL, QUESTION, InputResponse(id="r2", decision="answered"))
-    assert seen.cancelled() == [InputResponse(id="r1", decision="cancelled")]
+    assert seen.settled() == [InputResponse(id="r1", decision="cancelled")]
 
 
 def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
@@ -124,7 +124,7 @@ def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
         begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
         many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
         await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)
-        assert len((await asked_by(store, begun.id)).cancelled()) == 600
+        assert len((await asked_by(store, begun.id)).settled()) == 600
         await store.close()
 
     asyncio.run(scenario())

@@ -8,7 +8,7 @@ from typing import Final, Protocol, Self
 from msgspec import Struct
 
 from mobox.events import Error
-from mobox.turn import Answer
+from mobox.turn import Answer, Frontend
 
 __all__ = ["STDERR_TAIL", "Execution", "Outcome"]
 
@@ -53,6 +53,10 @@ class Execution(Protocol):
 
     def answer(self, request_id: str, answer: Answer) -> None:
         """Tell it what a person said to a request."""
+        ...
+
+    def tell(self, frontend: Frontend) -> None:
+        """Tell it what the page brought along with an answer."""
         ...
 
     async def stop(self) -> Outcome:

@@ -29,7 +29,7 @@ from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.catalog import Agent
 from mobox.events import JSON
 from mobox.sandbox import Child, Job, Sandbox, Status
-from mobox.turn import Answer, Turn
+from mobox.turn import Answer, Frontend, Turn
 
 __all__ = ["Outcome", "Patience", "ProcessExecution", "job_of"]
 
@@ -115,6 +115,10 @@ class ProcessExecution:
         """Tell it what a person said to a request."""
         data = {"request_id": request_id, "decision": answer.decision, "value": answer.value}
         self._say("answer", data)
+
+    def tell(self, frontend: Frontend) -> None:
+        """Tell it what the page brought along with an answer."""
+        self._say("frontend", msgspec.to_builtins(frontend))
 
     def send(self, control: JSON) -> None:
         """Say anything, as a line on its stdin; what it does not read is forgotten at its end."""

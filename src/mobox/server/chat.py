@@ -13,13 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.errors import ChatNotFound, InvalidRequest, RunNotFound
+from mobox.errors import InvalidRequest
 from mobox.events import JSON
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.eventstream import EventStream
 from mobox.server.reading import frames
+from mobox.server.runs import active_run, latest_run, run_of_chat
 from mobox.server.services import Services, json_response, owner_of, read_as, read_json
 from mobox.storage.log import Run, Status
 from mobox.storage.settings import now_ms
@@ -85,7 +86,7 @@ class ChatRoutes:
         name = request.query_params.get("run")
         if name is not None:
             return self._stream(request, await self._run(owner, chat_id, name))
-        run = await self._latest(owner, chat_id)
+        run = await latest_run(self._storage, owner, chat_id)
         if run is None or not self._is_news(request, run):
             return Response(status_code=204)
         return self._stream(request, run)
@@ -120,28 +121,13 @@ class ChatRoutes:
     # Which run
 
     async def _run(self, owner: str, chat_id: str, run_id: str) -> Run:
-        run = await self._storage.run(owner, run_id)
-        if run.chat_id != chat_id:
-            raise RunNotFound(run_id)
-        return run
+        return await run_of_chat(self._storage, owner, chat_id, run_id)
 
     async def _named_or_active(self, owner: str, chat_id: str, run_id: str | None) -> Run | None:
         if run_id is not None:
             return await self._run(owner, chat_id, run_id)
         await self._storage.chat(owner, chat_id)
-        run = await self._latest(owner, chat_id)
-        return run if run is not None and run.status != "done" else None
-
-    async def _latest(self, owner: str, chat_id: str) -> Run | None:
-        """The run that goes on or waits, else the last one; a page may ask before its chat is."""
-        try:
-            runs = await self._storage.runs(owner, chat_id)
-        except ChatNotFound:
-            return None
-        live = [run for run in runs if not run.superseded]
-        active = [run for run in live if run.status != "done"]
-        found = active or live
-        return found[-1] if found else None
+        return await active_run(self._storage, owner, chat_id)
 
     def _is_news(self, request: Request, run: Run) -> bool:
         if run.status != "done":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -11,6 +12,8 @@ from starlette.types import ASGIApp
 
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.request_wire import Body
+from mobox.server.ag_ui import AGUIRoutes
+from mobox.server.ag_ui_table import AG_UI_ROUTES
 from mobox.server.chat import AnswerBody, ChatRoutes, RunState, StopBody
 from mobox.server.chats import (
     AgentList,
@@ -21,6 +24,7 @@ from mobox.server.chats import (
     Messages,
     Rename,
 )
+from mobox.server.copilotkit import CopilotKitRoutes
 from mobox.server.openapi import Parameter, Route
 from mobox.server.operations import Health, OperationsRoutes
 from mobox.server.services import Services
@@ -148,6 +152,7 @@ ROUTES: Final[dict[str, Route]] = {
         responses={200: AgentList},
         tags=("Chats",),
     ),
+    **AG_UI_ROUTES,
     "operations.health": Route(
         method="GET",
         path="/healthz",
@@ -178,6 +183,8 @@ def served(services: Services) -> list[Served]:
     groups = {
         "chat": ChatRoutes(services),
         "chats": ChatsRoutes(services),
+        "agui": AGUIRoutes(services),
+        "copilotkit": CopilotKitRoutes(services),
         "operations": OperationsRoutes(services),
     }
 
@@ -195,5 +202,8 @@ def served(services: Services) -> list[Served]:
 
 
 def _with_any_id(path: str) -> str:
-    """The path for Starlette, to which an id is otherwise a word without slashes."""
-    return path.replace("}", ":path}")
+    """The path for Starlette, to which an id is otherwise a word without slashes.
+
+    An agent's is the name of a folder, which has none.
+    """
+    return re.sub(r"(?<!\{agent)\}", ":path}", path)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.message import Message, told_again
-from mobox.storage.log import Log, Run, RunId
+from mobox.storage.log import Asking, Log, Run, RunId
 from mobox.turn import HistoryMessage, Request, UserMessage
 from mobox.usage import Totals
 
@@ -25,6 +25,7 @@ __all__ = [
     "Chats",
     "History",
     "MessagePage",
+    "NamedRequest",
     "RunUsage",
     "Storage",
     "StoredMessage",
@@ -97,6 +98,13 @@ class BegunTurn(Struct, frozen=True, kw_only=True):
     """False where the request had come before: its run is somebody's already."""
 
 
+class NamedRequest(Struct, frozen=True):
+    """A request that a client gave a name, and the run that answers it."""
+
+    run: Run
+    asking: Asking
+
+
 class RunUsage(Struct, frozen=True, kw_only=True):
     """What a run that is over has used."""
 
@@ -138,6 +146,9 @@ class Chats(Protocol):
 
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         """All runs of a chat, oldest first, also the superseded ones."""
+
+    async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
+        """The last request of a chat that its client called so; `RunNotFound` if there is none."""
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         """Note when a run was first asked to stop; whoever has its lease will see."""

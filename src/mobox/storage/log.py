@@ -17,10 +17,12 @@ from msgspec import Struct
 
 from mobox.errors import ProtocolError
 from mobox.events import Done, DoneReason, LogEntry, StreamEvent
+from mobox.turn import Frontend
 from mobox.waiting import waits_after
 
 __all__ = [
     "PAGE",
+    "Asking",
     "Log",
     "Position",
     "RawEntry",
@@ -77,6 +79,17 @@ class Position(Struct, frozen=True):
     status: Status
 
 
+class Asking(Struct, frozen=True, kw_only=True):
+    """A request that a run answers."""
+
+    name: str | None = None
+    """What the client calls it."""
+    after: int = 0
+    """The entry after which its answer begins."""
+    frontend: Frontend | None = None
+    """What the page brought along."""
+
+
 class RawLine(Struct, frozen=True):
     """A vendor's line, and which events of its batch it made: `events[first:last]`."""
 
@@ -119,6 +132,12 @@ class Log(Protocol):
 
         `Fenced` if somebody else did, `RunActive` if its chat has a running one.
         """
+
+    async def note(self, run_id: RunId, asking: Asking) -> None:
+        """Keep what a client asked of a run that goes on; `begin_turn` does so by itself."""
+
+    async def asked(self, run_id: RunId) -> list[Asking]:
+        """What clients asked of a run, oldest first, as far as they gave it a name or a page."""
 
     async def expired(self) -> list[Run]:
         """Running runs whose writers let their leases go: the reaper's list."""

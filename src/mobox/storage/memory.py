@@ -15,6 +15,7 @@ from mobox.storage.chats import (
     ChatPage,
     History,
     MessagePage,
+    NamedRequest,
     RunUsage,
     StoredMessage,
 )
@@ -22,7 +23,7 @@ from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
 from mobox.storage.settings import Settings
-from mobox.storage.turns import TurnPlan, fingerprint, new_run_id, plan_turn, title_of
+from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
 from mobox.transcript import fold
 from mobox.turn import Request, UserMessage
 
@@ -57,6 +58,8 @@ class MemoryStorage(MemoryLog):
         thread = thread or self._new_thread(owner, request)
         self._supersede(live[plan.kept :])
         run = self._new_run(thread, plan, agent, framework)
+        if (asking := asking_of(request)) is not None:
+            self._recordings[run.id].asked.append(asking)
         if request.idempotency_key is not None:
             self._keys[owner, request.idempotency_key] = (fingerprint(request), run.id)
         return BegunTurn(run=run, created=True)
@@ -113,6 +116,14 @@ class MemoryStorage(MemoryLog):
 
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return [self._recordings[run_id].run for run_id in self._thread(owner, chat_id).runs]
+
+    async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
+        for run_id in reversed(self._thread(owner, chat_id).runs):
+            recording = self._recordings[run_id]
+            for asking in reversed(recording.asked):
+                if asking.name == name:
+                    return NamedRequest(recording.run, asking)
+        raise RunNotFound(name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         recording = self._owned(owner, run_id)

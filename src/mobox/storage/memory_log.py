@@ -16,7 +16,7 @@ from mobox.events import LogEntry, StreamEvent
 from mobox.message import Message
 from mobox.storage.chats import Chat
 from mobox.storage.following import Following
-from mobox.storage.log import PAGE, Position, RawEntry, RawLine, Run, RunId, keep_raw
+from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId, keep_raw
 from mobox.storage.runs import Lease, after_events, in_next_leg, released, taken_over
 from mobox.storage.settings import Settings
 from mobox.turn import HistoryMessage, UserMessage
@@ -63,6 +63,7 @@ class Recording:
         self.run = run
         self.entries: list[LogEntry] = []
         self.raw: list[RawEntry] = []
+        self.asked: list[Asking] = []
         self.folded: Message | None = None
         self.folded_seq = 0
 
@@ -110,6 +111,15 @@ class MemoryLog(Following):
         self._check_alone(recording.run, run)
         self._commit(recording, run, events, ts)
         return recording.run
+
+    async def note(self, run_id: RunId, asking: Asking) -> None:
+        if run_id not in self._recordings:
+            raise RunNotFound(run_id)
+        self._recordings[run_id].asked.append(asking)
+
+    async def asked(self, run_id: RunId) -> list[Asking]:
+        recording = self._recordings.get(run_id)
+        return [*recording.asked] if recording is not None else []
 
     async def expired(self) -> list[Run]:
         now = self._settings.clock()

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidRequest
-from mobox.storage.log import RunId
+from mobox.storage.log import Asking, RunId
 from mobox.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
 
-__all__ = ["TurnPlan", "fingerprint", "new_run_id", "plan_turn", "title_of"]
+__all__ = ["TurnPlan", "asking_of", "fingerprint", "new_run_id", "plan_turn", "title_of"]
 
 _TITLE_LENGTH = 80
 
@@ -57,6 +57,13 @@ def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[
     if request.message is None or request.message.id in stored:
         raise InvalidRequest("messages", "there is no message to answer anew")
     return TurnPlan(len(kept), request.message)
+
+
+def asking_of(request: Request) -> Asking | None:
+    """What is kept of the request itself; `None` where its client tells nothing of the kind."""
+    if request.name is None and request.frontend is None:
+        return None
+    return Asking(name=request.name, frontend=request.frontend)
 
 
 def fingerprint(request: Request) -> bytes:

@@ -13,7 +13,9 @@ from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+from msgspec.structs import replace
 
 from mobox.capture.execution import Execution
 from mobox.capture.process import ProcessExecution, job_of
@@ -31,7 +33,7 @@ from mobox.errors import (
 from mobox.sandbox import Sandbox, get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
-from mobox.storage.log import Run, RunId
+from mobox.storage.log import Asking, Run, RunId
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.leg import Leg, Means
 from mobox.supervisor.reaper import Reaper
@@ -44,6 +46,8 @@ from mobox.turn import Answer, Request, Turn
 __all__ = ["Continued", "Limits", "Supervisor"]
 
 log = logging.getLogger("mobox.supervisor")
+
+_NOTHING_MORE: Final = Asking()
 
 T = TypeVar("T")
 Launch = Callable[[Agent, Path, Turn], Execution]
@@ -107,9 +111,15 @@ class Supervisor:
         """Begin the run that answers a request; the same request again gives the same run."""
         return await self._see_through(self._begin(owner, request))
 
-    async def answer(self, owner: str, run_id: str, answers: tuple[Answer, ...]) -> Continued:
-        """Let a run go on with what a person said."""
-        return await self._see_through(self._answer(owner, run_id, answers))
+    async def answer(
+        self,
+        owner: str,
+        run_id: str,
+        answers: tuple[Answer, ...],
+        asking: Asking = _NOTHING_MORE,
+    ) -> Continued:
+        """Let a run go on with what a person said; `asking` is what their client told besides."""
+        return await self._see_through(self._answer(owner, run_id, answers, asking))
 
     async def stop(self, owner: str, run_id: str) -> Run:
         """Stop a run: at once if it is executed here, soon if it is elsewhere."""
@@ -158,7 +168,7 @@ class Supervisor:
             begun = await self._begin_turn(owner, request, agent)
             if begun.created:
                 try:
-                    await self._cancel_others(begun.run)
+                    await self._cancel_others(begun.run, request.answers)
                 finally:  # it is ours, and nobody else will
                     self._start(begun.run, agent, seat)
         return begun
@@ -187,11 +197,11 @@ class Supervisor:
             return agent
         raise UnknownAgent("default", ())
 
-    async def _cancel_others(self, begun: Run) -> None:
-        """A new turn answers what an earlier one still asks: nobody will say."""
+    async def _cancel_others(self, begun: Run, answers: tuple[Answer, ...]) -> None:
+        """A new turn answers what an earlier one still asks: as told with it, else by nobody."""
         for run in await self._storage.runs(begun.owner, begun.chat_id):
             if run.status == "waiting" and run.id != begun.id:
-                await self._cancel(run)
+                await self._cancel(run, answers)
 
     def _check_open(self) -> None:
         if self._closing:
@@ -232,15 +242,24 @@ class Supervisor:
 
     # Going on, stopping, forgetting
 
-    async def _answer(self, owner: str, run_id: str, answers: tuple[Answer, ...]) -> Continued:
+    async def _answer(
+        self, owner: str, run_id: str, answers: tuple[Answer, ...], asking: Asking
+    ) -> Continued:
         run = await self._storage.run(owner, run_id)
         leg = self._legs.get(run.id)
-        stored = await leg.answer(answers) if leg is not None else []
-        if stored:
-            return Continued(await self._storage.run(owner, run_id), stored[0].seq - 1)
-        return await self._resume(await self._storage.run(owner, run_id), answers)
+        stored = await leg.answer(answers, asking.frontend) if leg is not None else []
+        if not stored:
+            run = await self._storage.run(owner, run_id)
+            return await self._resume(run, answers, asking)
+        after = stored[0].seq - 1
+        await self._note(run, asking, after)
+        return Continued(await self._storage.run(owner, run_id), after)
 
-    async def _resume(self, run: Run, answers: tuple[Answer, ...]) -> Continued:
+    async def _note(self, run: Run, asking: Asking, after: int) -> None:
+        if asking != _NOTHING_MORE:
+            await self._storage.note(run.id, replace(asking, after=after))
+
+    async def _resume(self, run: Run, answers: tuple[Answer, ...], asking: Asking) -> Continued:
         """Answer a run that waits without a process."""
         asked = await asked_by(self._storage, run.id)
         replies = asked.match(answers)
@@ -254,9 +273,13 @@ class Supervisor:
                 resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
             except Fenced:  # somebody else's answer was first
                 raise NotWaiting(run.id) from None
-            if resumed.status == "running":
-                self._start(resumed, agent, seat)
-        return Continued(resumed, resumed.tail_seq - len(events))
+            after = resumed.tail_seq - len(events)
+            try:
+                await self._note(resumed, asking, after)
+            finally:  # it is ours, and nobody else will
+                if resumed.status == "running":
+                    self._start(resumed, agent, seat)
+        return Continued(resumed, after)
 
     async def _stop(self, owner: str, run_id: str) -> Run:
         run = await self._storage.request_stop(owner, run_id)
@@ -268,16 +291,16 @@ class Supervisor:
             return await self._storage.run(owner, run_id)
         return run
 
-    async def _cancel(self, run: Run) -> None:
+    async def _cancel(self, run: Run, answers: tuple[Answer, ...]) -> None:
         leg = self._legs.get(run.id)
         if leg is None or leg.over:
-            await self._reaper.cancel(run)
+            await self._reaper.cancel(run, answers)
         else:
-            await self._end_now([leg])
+            await self._end_now([leg], answers)
 
-    async def _end_now(self, legs: Collection[Leg]) -> None:
+    async def _end_now(self, legs: Collection[Leg], answers: tuple[Answer, ...] = ()) -> None:
         for leg in legs:
-            leg.stop()
+            leg.stop(answers=answers)
             leg.kill()
         if legs:
             await asyncio.wait([self._tasks[leg] for leg in legs])

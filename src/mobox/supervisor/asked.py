@@ -12,6 +12,7 @@ from mobox.events import (
     EventType,
     InputRequest,
     InputResponse,
+    Outcome,
     Paused,
     StreamEvent,
     ToolResult,
@@ -113,9 +114,24 @@ class Asked:
         events: list[StreamEvent] = [reply.event for reply in replies]
         return [*events, Paused(request_ids=left, resume=self.resume)] if left else events
 
-    def cancelled(self) -> list[InputResponse]:
-        """What the log says when nobody will answer any more."""
-        return [InputResponse(id=name, decision="cancelled") for name in self._open]
+    def settled(self, answers: Iterable[Answer] = ()) -> list[StreamEvent]:
+        """What the log says when the run ends: whatever nobody answered is cancelled.
+
+        The agent will tell nobody what a tool of the page gave, so that is told here.
+        """
+        replies = self.match(answers)
+        said = {reply.event.id for reply in replies}
+        results = [result for reply in replies if (result := self._result(reply))]
+        left = [name for name in self._open if name not in said]
+        cancelled = (InputResponse(id=name, decision="cancelled") for name in left)
+        return [*(reply.event for reply in replies), *cancelled, *results]
+
+    def _result(self, reply: Reply) -> ToolResult | None:
+        event, answer = reply
+        if self._open[event.id or ""].kind != "tool" or answer.decision == "cancelled":
+            return None
+        status: Outcome = "ok" if answer.decision == "answered" else "error"
+        return ToolResult(id=answer.tool_call_id, output=answer.value, status=status)
 
 
 async def asked_by(log: Log, run_id: RunId) -> Asked:

@@ -31,7 +31,7 @@ from mobox.supervisor.reaper import Verdict
 from mobox.supervisor.scribe import Scribe
 from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.supervisor.turns import turn_for
-from mobox.turn import Answer, Turn
+from mobox.turn import Answer, Frontend, Turn
 
 __all__ = ["Leg", "Means"]
 
@@ -67,6 +67,7 @@ class Leg:
         self._scribe: Scribe | None = None
         self._execution: Execution | None = None
         self._verdict: Verdict | None = None
+        self._parting: tuple[Answer, ...] = ()
         self._ending: asyncio.Task[Outcome] | None = None
         self._alarm: Alarm | None = None
         self._mouth = asyncio.Lock()  # who has it may answer, or say that it is too late
@@ -91,7 +92,9 @@ class Leg:
     def _hears(self) -> bool:
         return self._execution is not None and not self.leaving
 
-    async def answer(self, answers: Iterable[Answer]) -> list[LogEntry]:
+    async def answer(
+        self, answers: Iterable[Answer], frontend: Frontend | None = None
+    ) -> list[LogEntry]:
         """Log what a person said and tell the agent; nothing, if it hears nothing any more."""
         async with self._mouth:
             if not self._hears:
@@ -99,12 +102,12 @@ class Leg:
             self._answering = True
             self._note(waits=False)
             try:
-                return await self._tell(answers)
+                return await self._tell(answers, frontend)
             finally:
                 self._answering = False
                 self._note(self._is_waiting())
 
-    async def _tell(self, answers: Iterable[Answer]) -> list[LogEntry]:
+    async def _tell(self, answers: Iterable[Answer], frontend: Frontend | None) -> list[LogEntry]:
         assert self._scribe is not None  # it hears
         assert self._execution is not None
         asked = self._scribe.asked
@@ -112,12 +115,15 @@ class Leg:
         if not replies:
             raise NotWaiting(self.run.id)
         stored = await self._scribe.write(*asked.told(replies))
+        if frontend is not None:
+            self._execution.tell(frontend)
         for event, answer in replies:
             self._execution.answer(event.id or "", answer)
         return stored
 
-    def stop(self, reason: DoneReason = "cancelled") -> None:
-        """End it, for the person or for the server."""
+    def stop(self, reason: DoneReason = "cancelled", answers: tuple[Answer, ...] = ()) -> None:
+        """End it, for the person or for the server; what was answered is logged with the end."""
+        self._parting = self._parting or answers
         self._end(Verdict(reason))
 
     def interrupt(self) -> None:
@@ -279,7 +285,7 @@ class Leg:
     def _last_words(self, scribe: Scribe, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
             return []
-        words: list[StreamEvent] = [*scribe.asked.cancelled()]
+        words = scribe.asked.settled(self._parting)
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)

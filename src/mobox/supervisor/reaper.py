@@ -11,6 +11,7 @@ from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
 from mobox.storage.log import Log, Run, RunId
 from mobox.supervisor.scribe import Scribe
+from mobox.turn import Answer
 
 __all__ = ["Reaper", "Verdict"]
 
@@ -35,10 +36,10 @@ class Reaper:
         self._store = store
         self._left: dict[RunId, tuple[Run, Verdict]] = {}
 
-    async def cancel(self, run: Run) -> None:
-        """End a run that waits, unless somebody has."""
+    async def cancel(self, run: Run, answers: tuple[Answer, ...] = ()) -> None:
+        """End a run that waits, unless somebody has; what was answered is logged with the end."""
         with suppress(Fenced, NotFound):
-            await self._end(run, Verdict("cancelled"))
+            await self._end(run, Verdict("cancelled"), answers)
 
     async def end(self, run: Run, verdict: Verdict) -> None:
         """End a run whose lease is ours: now, or when the store can be written again."""
@@ -64,7 +65,7 @@ class Reaper:
                     mine = await self._store.take_over(run.id, run.epoch)
                     await self.end(mine, Verdict("lost"))
 
-    async def _end(self, run: Run, verdict: Verdict) -> None:
+    async def _end(self, run: Run, verdict: Verdict, answers: tuple[Answer, ...] = ()) -> None:
         scribe = await Scribe.take_up(self._store, run)
         errors = [] if verdict.error is None else [verdict.error]
-        await scribe.end(Done(reason=verdict.reason), *scribe.asked.cancelled(), *errors)
+        await scribe.end(Done(reason=verdict.reason), *scribe.asked.settled(answers), *errors)

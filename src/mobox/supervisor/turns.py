@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from mobox.errors import ProtocolError
 from mobox.message import told_again
@@ -11,7 +12,7 @@ from mobox.storage.chats import History, StoredMessage
 from mobox.storage.log import Run, pages
 from mobox.supervisor.asked import Asked
 from mobox.transcript import Transcript
-from mobox.turn import HistoryMessage, Turn, UserMessage
+from mobox.turn import Frontend, HistoryMessage, Turn, UserMessage
 
 __all__ = ["turn_for"]
 
@@ -20,12 +21,21 @@ async def turn_for(storage: Storage, run: Run, asked: Asked) -> Turn:
     """The turn for an agent that begins with a run, or goes on with it once it was answered."""
     history = await storage.history(run.owner, run.chat_id)
     before = _messages_before(history, run)
+    frontend = await _frontend(storage, run)
     if asked.answers:
-        return await _continued(storage, run, before, asked)
+        turn = await _continued(storage, run, before, asked)
+        return replace(turn, frontend=frontend)
     *before, last = before
     if not isinstance(last.body, UserMessage):
         raise ProtocolError(f"run {run.id} answers no message")
-    return Turn(prompt=last.body.parts, history=tuple(m.as_history() for m in before))
+    said = tuple(message.as_history() for message in before)
+    return Turn(prompt=last.body.parts, history=said, frontend=frontend)
+
+
+async def _frontend(storage: Storage, run: Run) -> Frontend | None:
+    """What a page last brought along; who answers by other means brings nothing."""
+    brought = [asking.frontend for asking in await storage.asked(run.id)]
+    return next((page for page in reversed(brought) if page is not None), None)
 
 
 async def _continued(storage: Storage, run: Run, before: list[StoredMessage], asked: Asked) -> Turn:

@@ -37,6 +37,24 @@ class Turn:
         self.history: list[dict[str, Any]] = list(data.get("history") or [])
         self.answers: list[dict[str, Any]] = list(data.get("answers") or [])
         self.resume: Any = data.get("resume")
+        self.frontend: dict[str, Any] = {}
+        """What the page brought along, last: its tools, context, state, and more; always there."""
+        self.see_page(data.get("frontend"))
+
+    def see_page(self, told: Any) -> None:
+        """The page told more of itself, with an answer."""
+        nothing: dict[str, Any] = {"tools": [], "context": [], "state": None}
+        nothing.update({"instructions": [], "properties": {}})
+        self.frontend = {**nothing, **(told if isinstance(told, dict) else {})}
+
+    @property
+    def state(self) -> Any:
+        """The state that is shared with the page, as the page has it."""
+        return self.frontend["state"]
+
+    def tool(self, name: str) -> dict[str, Any] | None:
+        """The tool of the page that has this name: what `call_frontend` may call."""
+        return next((tool for tool in self.frontend["tools"] if tool.get("name") == name), None)
 
     @property
     def prompt(self) -> str:
@@ -114,6 +132,8 @@ class _Channel:
                 self._turn = Turn(data if isinstance(data, dict) else {})
             elif kind == "answer" and isinstance(data, dict):
                 self._answers[str(data.get("request_id"))] = data
+            elif kind == "frontend" and self._turn is not None:
+                self._turn.see_page(data)
             self._changed.notify_all()
         if kind == "stop":
             self._end(stop=True)

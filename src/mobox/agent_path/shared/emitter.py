@@ -25,6 +25,7 @@ __all__ = [
     "Turn",
     "approve",
     "ask",
+    "call_frontend",
     "emit",
     "emit_chart",
     "emit_custom",
@@ -268,6 +269,30 @@ def ask(prompt: str, kind: str = "question", resume: Any = None, **more: Any) ->
     request = emit_input_request(kind, id=request, prompt=prompt, **more)
     emit_paused(request, resume=resume)
     return wait_for_answer(request)
+
+
+def call_frontend(
+    name: str, input: Any = None, id: str | None = None, resume: Any = None, **more: Any
+) -> dict[str, Any]:
+    """Call a tool of the page and wait: `{"decision": …, "value": …}`; `answered` if it ran.
+
+    As with `ask` the result may come to a new process, which finds it by `id=`.
+    """
+    call = id or _new_id("call")
+    request = f"result_of_{call}"
+    told = read_turn().answer(request) if id else None
+    if told is None:
+        emit_tool_use(name, input, id=call, **more)
+        emit_input_request("tool", id=request, tool_call_id=call)
+        emit_paused(request, resume=resume)
+        told = wait_for_answer(request)
+    status = _RESULTS.get(told["decision"])
+    emit_tool_result(call, told.get("value"), status=status)
+    return told
+
+
+_RESULTS = {"denied": "error", "cancelled": "interrupted"}
+"""What became of a tool of the page that did not give a result."""
 
 
 def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> bool:

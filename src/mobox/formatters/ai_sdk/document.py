@@ -34,8 +34,7 @@ from mobox.events import (
 )
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
-from mobox.formatters.ai_sdk.endings import error_of
-from mobox.formatters.ai_sdk.tools import FAILED, error_text
+from mobox.formatters.outcomes import FAILED, error_of, error_text
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 

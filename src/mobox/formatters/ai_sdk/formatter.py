@@ -58,11 +58,13 @@ from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import Approvals
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import DONE, chunk, encode, scope
-from mobox.formatters.ai_sdk.endings import error_of, message_metadata
+from mobox.formatters.ai_sdk.endings import message_metadata
 from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
+from mobox.formatters.outcomes import error_of
+from mobox.formatters.pieces import tell_pieces
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
@@ -111,14 +113,18 @@ class AISDKFormatter:
         """`format` for the entries of one read. Nine of ten are deltas that go on with a part."""
         chunks: Chunks = []
         block, delta_class, prefix = self._stretch
+        more: list[str] = []
         for entry in entries:
             event = entry.event
             if type(event) is delta_class and event.id == block:
-                chunks.append(prefix + encode(event.delta) + b"}")  # type: ignore[attr-defined]
-            else:
-                chunks += self._write(entry)
-                block, delta_class, prefix = self._stretch = self._stretch_after(event)
-        return chunks
+                more.append(event.delta)  # type: ignore[attr-defined]
+                continue
+            if more:
+                chunks += tell_pieces(prefix, more)
+                more = []
+            chunks += self._write(entry)
+            block, delta_class, prefix = self._stretch = self._stretch_after(event)
+        return chunks + tell_pieces(prefix, more) if more else chunks
 
     def _write(self, entry: LogEntry) -> Chunks:
         event = entry.event

@@ -5,17 +5,17 @@ Only what is acted on has a type: a body that has more, or other things elsewher
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Protocol
+from typing import Final, Protocol
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from mobox.events import JSON
+from mobox.formatters.bodies import Id
 from mobox.turn import Answer, PromptData, PromptFile, PromptPart, PromptText
 
 __all__ = [
     "ANSWERS",
     "LASTING_ANSWERS",
-    "MAX_ID",
     "PROMPT_PARTS",
     "AnswerPart",
     "Body",
@@ -23,12 +23,6 @@ __all__ = [
     "StatedPart",
     "TypedPart",
 ]
-
-MAX_ID: Final = 500
-"""Characters. Ids are keys of the database, which has them again in every index."""
-
-Id = Annotated[str, Meta(min_length=1, max_length=MAX_ID, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
-"""Ids end up in logs, addresses and databases, none of which takes control characters."""
 
 
 class Message(Struct, rename="camel"):

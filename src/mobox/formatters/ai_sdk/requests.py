@@ -14,11 +14,9 @@ tests/formatters/bodies has what each version of the client really sends.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from mobox.errors import InvalidRequest
@@ -26,13 +24,13 @@ from mobox.events import JSON
 from mobox.formatters.ai_sdk.request_wire import (
     ANSWERS,
     LASTING_ANSWERS,
-    MAX_ID,
     PROMPT_PARTS,
     Body,
     Message,
     StatedPart,
     TypedPart,
 )
+from mobox.formatters.bodies import check_key, check_storable, convert, expected
 from mobox.turn import (
     Action,
     Answer,
@@ -45,8 +43,6 @@ from mobox.turn import (
 )
 
 __all__ = ["read_request"]
-
-T = TypeVar("T")
 
 
 class _Located(NamedTuple):
@@ -61,15 +57,14 @@ _Messages = Sequence[_Located]
 
 def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
     """What `body` asks for, a value as json_text decodes it; the key is from `Idempotency-Key`."""
-    _check_storable(body)
-    read = _convert("", body, Body)
+    check_storable(body)
+    read = convert("", body, Body)
     reader = _TRIGGERS.get(read.trigger)
     if reader is None:
-        raise InvalidRequest("trigger", _expected(_TRIGGERS, read.trigger))
+        raise InvalidRequest("trigger", expected(_TRIGGERS, read.trigger))
     request = reader(read)
     extra = {name: body[name] for name in body if name not in Body.__struct_encode_fields__}
-    if len(idempotency_key or "") > MAX_ID:
-        raise InvalidRequest("Idempotency-Key", f"expected at most {MAX_ID} characters")
+    check_key(idempotency_key)
     key = idempotency_key or submission_key(request)
     return replace(request, agent=read.agent, extra=extra, idempotency_key=key)
 
@@ -85,7 +80,7 @@ def _read_submission(body: Body) -> Request:
     target = messages[-1] if named is None or _asks(messages[named]) else messages[named]
     reader = _ROLES.get(target.message.role)
     if reader is None:
-        raise InvalidRequest(f"{target.path}.role", _expected(_ROLES, target.message.role))
+        raise InvalidRequest(f"{target.path}.role", expected(_ROLES, target.message.role))
     return reader(body, target)
 
 
@@ -168,7 +163,7 @@ class _Part(NamedTuple):
 def _parts(located: _Located) -> list[_Part]:
     numbered = enumerate(located.message.parts)
     paths = [(f"{located.path}.parts[{index}]", part) for index, part in numbered]
-    return [_Part(path, _convert(path, part, TypedPart).type, part) for path, part in paths]
+    return [_Part(path, convert(path, part, TypedPart).type, part) for path, part in paths]
 
 
 def _user_message(located: _Located) -> UserMessage:
@@ -182,8 +177,8 @@ def _user_message(located: _Located) -> UserMessage:
 def _prompt_part(part: _Part) -> PromptPart:
     wire = PROMPT_PARTS.get("data-" if part.kind.startswith("data-") else part.kind)
     if wire is None:
-        raise InvalidRequest(f"{part.path}.type", _expected(PROMPT_PARTS, part.kind))
-    return _convert(part.path, part.value, wire).neutral()
+        raise InvalidRequest(f"{part.path}.type", expected(PROMPT_PARTS, part.kind))
+    return convert(part.path, part.value, wire).neutral()
 
 
 def _answers(located: _Located) -> tuple[Answer, ...]:
@@ -204,44 +199,6 @@ def _answers(located: _Located) -> tuple[Answer, ...]:
 
 
 def _answer(part: _Part, in_last_step: bool) -> Answer | None:
-    state = _convert(part.path, part.value, StatedPart).state
+    state = convert(part.path, part.value, StatedPart).state
     wire = (ANSWERS if in_last_step else LASTING_ANSWERS).get(state)
-    return None if wire is None else _convert(part.path, part.value, wire).answer()
-
-
-# What is wrong
-
-_MOST_SAID: Final = 200
-"""Characters of a hostile value that an error repeats."""
-
-_MISSING: Final = re.compile("Object missing required field `(.+)`")
-
-
-def _check_storable(body: JSON) -> None:
-    """Refuse what Python can hold and a log cannot, before it gets any further."""
-    for name, value in body.items() if isinstance(body, dict) else ():
-        try:
-            msgspec.json.encode({name: value})
-        except (RecursionError, ValueError) as error:
-            field = name.encode(errors="replace").decode()[:_MOST_SAID]
-            raise InvalidRequest(field, f"expected JSON that can be stored: {error}") from None
-
-
-def _convert(path: str, value: JSON, wire: type[T]) -> T:
-    try:
-        return msgspec.convert(value, wire)
-    except msgspec.ValidationError as error:
-        raise _invalid(path, str(error)) from None
-
-
-def _invalid(path: str, said: str) -> InvalidRequest:
-    """The error for what msgspec said about the value at `path`."""
-    problem, _, inner = said.partition(" - at `$")
-    field = path + inner.removesuffix("`")
-    if missing := _MISSING.fullmatch(problem):
-        field, problem = f"{field}.{missing[1]}", "expected a value, got none"
-    return InvalidRequest(field.removeprefix("."), problem[0].lower() + problem[1:])
-
-
-def _expected(known: Iterable[str], got: str) -> str:
-    return f"expected {' or '.join(known)}, got {got[:_MOST_SAID]!r}"
+    return None if wire is None else convert(part.path, part.value, wire).answer()

@@ -17,10 +17,11 @@ from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import APPROVED, said_with
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import harmless, known
-from mobox.formatters.ai_sdk.endings import error_of, message_metadata
+from mobox.formatters.ai_sdk.endings import message_metadata
 from mobox.formatters.ai_sdk.parts import vendors
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
-from mobox.formatters.ai_sdk.tools import FAILED, INVALID_INPUT, error_text, tool_metadata
+from mobox.formatters.ai_sdk.tools import INVALID_INPUT, tool_metadata
+from mobox.formatters.outcomes import FAILED, error_of, error_text
 from mobox.message import (
     BlockPart,
     CustomPart,

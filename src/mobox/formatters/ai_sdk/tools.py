@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
-
-import msgspec
 
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
-    Outcome,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
@@ -18,15 +14,13 @@ from mobox.events import (
 )
 from mobox.formatters.ai_sdk.chunks import chunk, delta_prefix, encode, known
 from mobox.formatters.ai_sdk.profiles import Profile
+from mobox.formatters.outcomes import FAILED, error_text
 
-__all__ = ["FAILED", "INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
+__all__ = ["INVALID_INPUT", "Tools", "tool_metadata"]
 
 Chunks = list[bytes]
 
 INVALID_INPUT = "The input of this call is not valid JSON."
-FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
-"""The outcomes of a call that are told as its error."""
-_ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
 
 
 class _Call:
@@ -152,21 +146,3 @@ class Tools:
                 **call.common,
             )
         ]
-
-
-def error_text(result: ToolResult) -> str:
-    """What went wrong with a call."""
-    return _text_of(result.output) or _ERRORS.get(result.status, "The call failed.")
-
-
-def _text_of(output: JSON) -> str:
-    """The words of an error, from the forms in which tools give them."""
-    if isinstance(output, str):
-        return output
-    if isinstance(output, list):
-        return "\n".join(filter(None, map(_text_of, output)))
-    if isinstance(output, dict):
-        for name in ("text", "message", "error", "error_code", "stderr"):
-            if isinstance(words := output.get(name), str) and words:
-                return words
-    return msgspec.json.encode(output).decode() if output else ""

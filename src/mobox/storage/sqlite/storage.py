@@ -12,11 +12,19 @@ from typing import Self, TypeVar
 
 from mobox.errors import Fenced, StorageError
 from mobox.events import LogEntry, StreamEvent
-from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, RunUsage
+from mobox.storage.chats import (
+    BegunTurn,
+    Chat,
+    ChatPage,
+    History,
+    MessagePage,
+    NamedRequest,
+    RunUsage,
+)
 from mobox.storage.following import Following
-from mobox.storage.log import PAGE, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite import messages, reads, turns
+from mobox.storage.sqlite import askings, messages, reads, turns
 from mobox.storage.sqlite.appends import Appended, NextLeg, prepare, start_next_leg
 from mobox.storage.sqlite.checkpoints import Checkpoints
 from mobox.storage.sqlite.database import open_database
@@ -77,6 +85,9 @@ class SqliteStorage(Following):
         leg = await self._write(lambda transaction: start_next_leg(transaction, batch))
         return leg.run
 
+    async def note(self, run_id: RunId, asking: Asking) -> None:
+        await self._write(lambda t: askings.note(t, run_id, asking))
+
     async def expired(self) -> list[Run]:
         return await self._readers.read(reads.expired_runs, self._settings.clock())
 
@@ -115,6 +126,9 @@ class SqliteStorage(Following):
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
         return await self._readers.read(reads.raw_lines, run_id, after, limit)
 
+    async def asked(self, run_id: RunId) -> list[Asking]:
+        return await self._readers.read(askings.asked, run_id)
+
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         return await self._readers.ask(reads.positions, run_ids)
 
@@ -134,6 +148,9 @@ class SqliteStorage(Following):
 
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._readers.read(reads.runs_of_chat, owner, chat_id)
+
+    async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
+        return await self._readers.read(askings.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         return await self._write(lambda t: turns.request_stop(t, owner, run_id))

@@ -12,11 +12,19 @@ from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
 from mobox.storage.runs import released, taken_over
+from mobox.storage.sqlite import askings
 from mobox.storage.sqlite.appends import check_none_runs
 from mobox.storage.sqlite.reads import find_chat, owned_run
 from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
 from mobox.storage.sqlite.transaction import Transaction
-from mobox.storage.turns import TurnPlan, fingerprint, new_run_id, plan_turn, title_of
+from mobox.storage.turns import (
+    TurnPlan,
+    asking_of,
+    fingerprint,
+    new_run_id,
+    plan_turn,
+    title_of,
+)
 from mobox.turn import HistoryMessage, Request
 
 __all__ = [
@@ -58,6 +66,8 @@ def begin_turn(
     _supersede(transaction, [n for n, _ in live[plan.kept :]])
     n, run = _add_run(transaction, chat, agent, framework)
     _add_messages(transaction, chat, plan, n, run)
+    if (asking := asking_of(request)) is not None:
+        askings.add(transaction, n, asking)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         transaction.connection.execute("INSERT INTO idempotency_key VALUES (?, ?, ?, ?)", key)

@@ -1,0 +1,35 @@
+"""AG-UI: `@ag-ui/client`, CopilotKit and everything else that reads its events.
+
+A route needs of this package:
+
+- `AGUIFormatter(message_id, profile, thread_id=…, run_id=…, history=…)`: `message_id` is our run's
+  id, `run_id` the client's for this response, `history` the messages of the thread before this run,
+  made by `user_message` and `snapshot`. `format`, `pause` and `resume` are those of `Formatter`;
+  `resume` is RUN_STARTED, MESSAGES_SNAPSHOT and what is open, for a client that joins or goes on;
+  `pause` ends a response that waits, and says the end again of a run that is over.
+- `snapshot(message, profile)`: the messages that one run is, at rest; `user_message(message)`.
+- `connect(messages, …)`: the whole response for a thread where nothing is under way.
+- `profile_for(protocol_version)`: the profile of a request.
+- `wire_id(run, id)` and `own_id(wire)`: ids of messages, calls and interrupts on the wire.
+"""
+
+from __future__ import annotations
+
+from mobox.formatters.ag_ui.formatter import AGUIFormatter
+from mobox.formatters.ag_ui.ids import own_id, wire_id
+from mobox.formatters.ag_ui.joining import connect
+from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, profile_for
+from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, user_message
+
+__all__ = [
+    "DEFAULT",
+    "PROFILES",
+    "AGUIFormatter",
+    "AGUIMessage",
+    "connect",
+    "own_id",
+    "profile_for",
+    "snapshot",
+    "user_message",
+    "wire_id",
+]

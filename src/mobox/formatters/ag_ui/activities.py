@@ -1,0 +1,95 @@
+"""What a message carries that AG-UI has no event for and that a reload must not lose: activities.
+
+Clients keep an activity among the messages, replace it by its id, and never send it back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from mobox.events import JSON, File, TodoItem
+from mobox.formatters.ag_ui.documents import event, known
+from mobox.formatters.ag_ui.ids import WireIds
+
+__all__ = ["Activities", "Activity"]
+
+_FILES: Final = ("http://", "https://", "data:", "blob:")
+_MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+")
+
+
+class Activity(NamedTuple):
+    """One of them, live and at rest."""
+
+    wire: str
+    kind: str
+    content: dict[str, JSON]
+    owner: str | None = None
+
+    def told(self) -> bytes:
+        """All of it, in the place of what was told under its id."""
+        return event(
+            "ACTIVITY_SNAPSHOT",
+            messageId=self.wire,
+            activityType=self.kind,
+            content=self.content,
+            subagentRunId=self.owner,
+        )
+
+    def message(self) -> dict[str, Any]:
+        """The message that the client has then."""
+        about = {
+            "id": self.wire,
+            "role": "activity",
+            "activityType": self.kind,
+            "content": self.content,
+            "subagentRunId": self.owner,
+        }
+        return known(about)
+
+
+class Activities:
+    """Those of one run; live and at rest they are counted alike."""
+
+    def __init__(self, ids: WireIds) -> None:
+        self._ids = ids
+        self._found: list[JSON] = []
+        self._files = 0
+
+    def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
+        """The plan of one agent as it is now."""
+        told = [
+            known({"content": item.content, "status": item.status, "activeForm": item.active_form})
+            for item in items
+        ]
+        wire = self._ids.activity("todos", scope)
+        return Activity(wire, "mobox.todos", {"items": told}, self._ids.owner(scope))
+
+    def source(self, found: JSON) -> Activity:
+        """What was found that no text cites, all of the run's."""
+        self._found.append(found)
+        return Activity(
+            self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
+        )
+
+    def file(self, told: File) -> Activity:
+        """An image, a sound, an artifact."""
+        self._files += 1
+        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(told.scope)
+        return Activity(wire, "mobox.file", _file_content(told), owner)
+
+
+def _file_content(told: File) -> dict[str, JSON]:
+    """A page loads `url`, so that is never what could run in it."""
+    url = told.url if told.url and told.url.lower().startswith(_FILES) else None
+    if url is None and told.base64 and _MEDIA_TYPE.fullmatch(told.media_type):
+        url = f"data:{told.media_type};base64,{told.base64}"
+    about = {
+        "mediaType": told.media_type,
+        "url": url,
+        "fileId": told.file_id,
+        "name": told.name,
+        "size": told.size,
+    }
+    return known(about)

@@ -1,0 +1,155 @@
+"""The text and reasoning messages of one run that are open, and those that a citation may name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mobox.events import JSON, Source, StreamEvent
+from mobox.formatters.ag_ui.documents import Documents, custom, delta_prefix, encode, event, known
+
+__all__ = ["Block", "Blocks", "block_metadata", "citation", "encrypted"]
+
+_LINKS = ("http://", "https://")
+
+
+class Block:
+    """One message that is told in pieces."""
+
+    __slots__ = ("citations", "empty", "mobox", "own", "owner", "prefix", "started", "told_by",
+                 "wire")  # fmt: skip
+
+    def __init__(
+        self, own: str, wire: str, told_by: type[StreamEvent], owner: str | None, *, is_text: bool
+    ) -> None:
+        self.own = own
+        self.wire = wire
+        self.told_by = told_by
+        self.owner = owner
+        kind = "TEXT_MESSAGE_CONTENT" if is_text else "REASONING_MESSAGE_CONTENT"
+        self.prefix = delta_prefix(kind, "messageId", wire)
+        self.mobox: dict[str, JSON] = {}
+        self.citations: list[JSON] = []
+        self.started: int | None = None
+        self.empty = True
+
+    @property
+    def is_text(self) -> bool:
+        return self.prefix.startswith(b'{"type":"TEXT')
+
+    def start(self) -> Documents:
+        """Open it, or open it again; whose it is, only this says."""
+        who = {"messageId": self.wire, "subagentRunId": self.owner}
+        metadata = block_metadata(self.mobox, [])
+        if self.is_text:
+            return [event("TEXT_MESSAGE_START", **who, role="assistant", metadata=metadata)]
+        return [
+            event("REASONING_START", **who),
+            event("REASONING_MESSAGE_START", **who, role="reasoning", metadata=metadata),
+        ]
+
+    def write(self, text: str, between: str = "") -> Documents:
+        """More of it; `between` goes in front unless it is the first."""
+        if not text:
+            return []
+        text = text if self.empty else between + text
+        self.empty = False
+        return [self.prefix + encode(text) + b"}"]
+
+    def end(self, metadata: Any = None, provider: dict[str, JSON] | None = None) -> Documents:
+        """Close it, with what is known now of the whole."""
+        if self.is_text:
+            return [event("TEXT_MESSAGE_END", messageId=self.wire, metadata=metadata)]
+        return [
+            event("REASONING_MESSAGE_END", messageId=self.wire, metadata=metadata),
+            *encrypted("message", self.wire, provider),
+            event("REASONING_END", messageId=self.wire),
+        ]
+
+
+class Blocks:
+    """The owner of what is open."""
+
+    def __init__(self) -> None:
+        self._open: dict[str | None, Block] = {}
+        self._latest: dict[str | None, Block] = {}
+        self.find = self._open.get
+        """The open block of that id; `None` if there is none."""
+
+    def __contains__(self, own: str | None) -> bool:
+        return own in self._open
+
+    def open(self, block: Block, ts: int | None) -> Documents:
+        """Begin a block, under its own id."""
+        block.started = ts
+        self._open[block.own] = self._latest[block.own] = block
+        return block.start()
+
+    def close(
+        self, own: str | None, ts: int | None, provider: dict[str, JSON] | None = None
+    ) -> Documents:
+        """End a block, with how long a thought took and what a text cites."""
+        block = self._open.pop(own)
+        if block.is_text or ts is None or block.started is None:
+            return block.end(block_metadata(block.mobox, block.citations), provider)
+        block.mobox = {**block.mobox, "durationMs": ts - block.started}
+        told = {"messageId": block.wire, "durationMs": ts - block.started}
+        ending = block.end(block_metadata(block.mobox, block.citations), provider)
+        return [*ending, custom("mobox.duration", told)]
+
+    def close_all(self, ts: int | None) -> Documents:
+        """End whatever is open, in the order in which it was opened."""
+        return [end for own in list(self._open) for end in self.close(own, ts)]
+
+    def cite(self, own: str | None, cited: JSON) -> Documents | None:
+        """Add a citation to a block; one that has ended is told again. `None`: no such block."""
+        block = self._latest.get(own)
+        if block is None:
+            return None
+        block.citations.append(cited)
+        if block.own in self._open:
+            return []  # told when it ends
+        return [*block.start(), *block.end(block_metadata(block.mobox, block.citations))]
+
+    def forget(self, names: tuple[str, ...]) -> None:
+        """These were taken back."""
+        for own in names:
+            self._latest.pop(own, None)
+
+    def suspend(self) -> Documents:
+        """The ends of what is open, where the response ends but they do not."""
+        return [end for block in self._open.values() for end in block.end()]
+
+    def reopen(self) -> Documents:
+        """The starts of what is open, for a response that begins here."""
+        return [start for block in self._open.values() for start in block.start()]
+
+
+def block_metadata(mobox: dict[str, JSON], citations: list[JSON]) -> dict[str, JSON] | None:
+    """What a message says of itself."""
+    return known({"mobox": mobox or None, "citations": citations or None}) or None
+
+
+def citation(source: Source) -> dict[str, JSON]:
+    """A source; a page makes a link of `url`, so that is never anything that could run in it."""
+    is_link = source.url is not None and source.url.lower().startswith(_LINKS)
+    about = {
+        "url": source.url if is_link else None,
+        "title": source.title,
+        "document": source.document if is_link else source.document or source.url,
+        "file": source.file,
+        "citedText": source.cited_text,
+        "location": source.location,
+        "score": source.score,
+        "confidence": source.confidence,
+    }
+    return known(about)
+
+
+def encrypted(subtype: str, wire: str, provider: dict[str, JSON] | None) -> Documents:
+    """What a vendor wants to see again, as the text that the client keeps with its message."""
+    if not provider:
+        return []
+    value = encode(provider).decode()
+    return [
+        event("REASONING_ENCRYPTED_VALUE", subtype=subtype, entityId=wire, encryptedValue=value)
+    ]

@@ -1,0 +1,375 @@
+"""StreamEvents as AG-UI events: one run is one or more runs of a thread, one for each response.
+
+Rule 1: RUN_STARTED comes first, RUN_FINISHED or RUN_ERROR last, and all that was opened is closed
+        before: the client refuses anything else.
+Rule 2: ids are those of the log with the run's in front; a message is opened once.
+Rule 3: an error ends the run at the client, so errors are held until the run's end.
+Rule 4: what was said cannot be unsaid but by MESSAGES_SNAPSHOT, which has the whole thread in it.
+Rule 5: whose a message is, its opening says; what continues it says nothing.
+
+docs/ag-ui.md has the tables, and where the real clients differ from the documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+from mobox import blocks
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
+from mobox.events import (
+    FAILURES,
+    Done,
+    Error,
+    EventType,
+    LogEntry,
+    Raw,
+    Result,
+    Retract,
+    Source,
+    Start,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    TodoCreate,
+    TodoDone,
+    TodoUpdate,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    Usage,
+)
+from mobox.formatters.ag_ui.activities import Activities
+from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
+from mobox.formatters.ag_ui.documents import Documents, custom, encode, event, status
+from mobox.formatters.ag_ui.endings import Ending
+from mobox.formatters.ag_ui.ids import WireIds
+from mobox.formatters.ag_ui.interrupts import Interrupts
+from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, profile_named
+from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, text_about, thought_about
+from mobox.formatters.ag_ui.spans import Steps, Subagents
+from mobox.formatters.ag_ui.state import SharedState
+from mobox.formatters.ag_ui.tools import Telling, Tools
+from mobox.formatters.ag_ui.usage import ModelUsage
+from mobox.formatters.pieces import tell_pieces
+from mobox.transcript import Transcript
+
+__all__ = ["AGUIFormatter"]
+
+Writer = Callable[["AGUIFormatter", Any], Documents]
+Stretch = tuple[str | None, type[StreamEvent] | None, bytes, list[str]]
+"""The id and the class of deltas that come one after the other, how their events begin, and where
+the message keeps them."""
+NO_STRETCH: Stretch = (None, None, b"", [])
+
+_TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
+_NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
+"""What is told as a line of a thought."""
+
+
+class AGUIFormatter:
+    """Writes one run for one client."""
+
+    PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
+
+    def __init__(
+        self,
+        message_id: str,
+        profile: str = DEFAULT,
+        *,
+        thread_id: str = "thread_1",
+        run_id: str | None = None,
+        history: Sequence[AGUIMessage] = (),
+    ) -> None:
+        """`run_id` is the response's, the client's word for it; `history` what was said before."""
+        self._profile_name, self._profile = profile, profile_named(profile)
+        self._message_id = message_id
+        self._run = {"threadId": thread_id, "runId": run_id or message_id}
+        self._history = history
+        self._ts: int | None = None
+        self._has_begun = False
+        self._transcript = Transcript()
+        self._ids = WireIds(message_id)
+        self._unnamed = blocks.Blocks()
+        self._blocks = Blocks()
+        self._tools = Tools(self._ids, self._profile)
+        self._steps = Steps(self._ids)
+        self._subagents = Subagents(self._ids, self._profile)
+        self._interrupts = Interrupts(self._ids, self._tools, self._profile)
+        self._state = SharedState()
+        self._usage = ModelUsage()
+        self._ending = Ending(self._run, self._profile)
+        self._activities = Activities(self._ids)
+        self._retracted: set[str | None] = set()
+        self._stretch = NO_STRETCH
+
+    def format(self, entry: LogEntry) -> Documents:
+        """The events that tell `entry`."""
+        return self.format_all((entry,))
+
+    def format_all(self, entries: Iterable[LogEntry]) -> Documents:
+        """`format` for the entries of one read. Nine of ten are deltas that go on with a block."""
+        documents: Documents = []
+        own, delta_class, prefix, pieces = self._stretch
+        more: list[str] = []
+        for entry in entries:
+            told = entry.event
+            if type(told) is delta_class and told.id == own:
+                more.append(told.delta)  # type: ignore[attr-defined]
+                continue
+            if more:
+                documents += _tell_more(prefix, pieces, more)
+                more = []
+            documents += self._write(entry)
+            own, delta_class, prefix, pieces = self._stretch = self._stretch_after(told)
+        return documents + _tell_more(prefix, pieces, more) if more else documents
+
+    def _write(self, entry: LogEntry) -> Documents:
+        told = entry.event
+        block = self._blocks.find(told.id)
+        if block is not None and block.told_by is type(told):
+            self._transcript.add(entry)
+            return block.write(told.delta)  # type: ignore[attr-defined]
+        self._ts = entry.ts
+        kind = told.type
+        turn = self._turn_to(told) if kind in _TURNS else []
+        streamed = self._streamed(told)
+        self._transcript.add(entry)
+        if streamed is not None:
+            return self._complete(told, streamed)
+        return turn + self.WRITERS[kind](self, told)
+
+    def _stretch_after(self, told: StreamEvent) -> Stretch:
+        """What the next event is, if it is more of the same, and how it is told."""
+        block = self._blocks.find(told.id)
+        if block is not None and block.told_by is type(told) and not block.empty:
+            return told.id, block.told_by, block.prefix, self._transcript.pieces_of(told)
+        if isinstance(told, ToolUseDelta) and self._tools.streams(told.id):
+            prefix = self._tools.prefix_of(told.id)
+            return told.id, ToolUseDelta, prefix, self._transcript.pieces_of(told)
+        return NO_STRETCH
+
+    def pause(self) -> Documents:
+        """The run waits for an answer, or is over: end the response."""
+        self._stretch = NO_STRETCH
+        if self._ending.documents:
+            return self._ending.documents
+        closing = (each.suspend() for each in self._open)
+        finished = self._ending.finished(self._interrupts.outcome(), self._usage.by_model)
+        return [*(document for documents in closing for document in documents), finished]
+
+    def resume(self) -> Documents:
+        """Begin a response in the middle, after entries formatted unsent: all that was said."""
+        self._stretch = NO_STRETCH
+        opening = (each.reopen() for each in reversed(self._open))
+        reopened = [document for documents in opening for document in documents]
+        return [self._run_started(), self._messages(), *self._state.reopen(), *reopened]
+
+    @property
+    def _open(self) -> tuple[Blocks | Tools | Steps | Subagents, ...]:
+        """Who knows what is open, in the order in which it is closed."""
+        return (self._blocks, self._tools, self._steps, self._subagents)
+
+    # The run
+
+    def _start(self, _told: Start | Raw) -> Documents:
+        if self._has_begun:
+            return []
+        self._has_begun = True
+        self._ending.begin(self._ts)
+        return [self._run_started()]
+
+    def _run_started(self) -> bytes:
+        return event("RUN_STARTED", **self._run, protocolVersion=self._profile.version)
+
+    def _messages(self) -> bytes:
+        """Every message of the thread, as it is now."""
+        own = snapshot(self._transcript.message(self._message_id), self._profile_name)
+        return event("MESSAGES_SNAPSHOT", messages=[*self._history, *own])
+
+    def _done(self, told: Done) -> Documents:
+        failed = told.reason in FAILURES
+        notices = self._ending.notices(failed=failed)
+        closing = [
+            *self._blocks.close_all(self._ts),
+            *self._tools.suspend(),
+            *self._steps.close_all(),
+            *self._subagents.close_all(),
+        ]
+        duration = self._ending.duration(self._ts)
+        success = self._interrupts.success()
+        self._ending.end(told.reason, success, self._usage.by_model)
+        return [*notices, *closing, *duration, *self._ending.documents]
+
+    def _error(self, told: Error) -> Documents:
+        self._ending.errors.append(told)
+        return []
+
+    # Blocks without a name: of these, only the notes of subagents are messages
+
+    def _turn_to(self, told: StreamEvent) -> Documents:
+        move = self._unnamed.turn_to(told)
+        documents: Documents = []
+        if move.closed is not None and move.closed.id in self._blocks:
+            documents += self._blocks.close(move.closed.id, self._ts)
+        if move.opened is not None and told.type in _NOTES:
+            documents += self._open_block(move.opened.id, Thinking(id=move.opened.id))
+        return documents
+
+    def _note(self, told: StreamEvent) -> Documents:
+        """One more line in the thought that is open for it."""
+        opened = self._unnamed.open
+        assert opened is not None  # BLOCK_OF has a row for whatever is told as a line
+        block = self._blocks.find(opened.id)
+        return block.write(line_of(told), BETWEEN_THOUGHTS) if block is not None else []
+
+    def _start_subagent(self, told: SubagentStart) -> Documents:
+        return [*self._note(told), *self._subagents.start(told)]
+
+    def _end_subagent(self, told: SubagentEnd) -> Documents:
+        return [*self._note(told), *self._subagents.end(told)]
+
+    def _todos(self, told: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+        return [self._activities.todos(told.items, told.scope).told()]
+
+    # Blocks with a name
+
+    def _open_block(self, own: str | None, told: Text | Thinking) -> Documents:
+        assert own is not None  # the lifecycle names every block
+        says_text = isinstance(told, Text)
+        block = Block(
+            own,
+            self._ids.next_message(own),
+            TextDelta if says_text else ThinkingDelta,
+            self._ids.owner(told.scope),
+            is_text=says_text and (not told.scope or self._profile.subagents),
+        )
+        if isinstance(told, Text):
+            block.mobox = text_about(told.kind)
+        else:
+            block.mobox = thought_about(told.source, told.redacted)
+        return self._blocks.open(block, self._ts)
+
+    def _text(self, told: Text) -> Documents:
+        return self._open_block(told.id, told) + self._add(told.id, told.content)
+
+    def _thinking(self, told: Thinking) -> Documents:
+        opening = [] if told.id in self._blocks else self._open_block(told.id, told)
+        return opening + self._add(told.id, told.content)
+
+    def _add(self, own: str | None, text: str) -> Documents:
+        block = self._blocks.find(own)
+        return block.write(text, BETWEEN_THOUGHTS) if block is not None else []
+
+    def _more(self, told: TextDelta | ThinkingDelta) -> Documents:
+        """More of a block that a later version began: RAW to us."""
+        if isinstance(told, TextDelta):
+            return self._text(Text(id=told.id, scope=told.scope, content=told.delta))
+        return self._thinking(Thinking(id=told.id, scope=told.scope, content=told.delta))
+
+    def _end_block(self, told: TextEnd | ThinkingEnd) -> Documents:
+        self._unnamed.turn_to(told)
+        if told.id not in self._blocks:
+            return []
+        provider = told.provider if isinstance(told, ThinkingEnd) else None
+        return self._blocks.close(told.id, self._ts, provider)
+
+    # Tool calls and requests
+
+    def _more_input(self, told: ToolUseDelta) -> Documents:
+        if self._tools.is_forgotten(told.id):
+            return []
+        opening = self._tools.before(told)
+        if not told.delta:
+            return opening
+        return [*opening, self._tools.prefix_of(told.id) + encode(told.delta) + b"}"]
+
+    def _streamed(self, told: StreamEvent) -> str | None:
+        """What was streamed of the input that `told` completes; `None`, if it completes none."""
+        if not isinstance(told, ToolUseEnd | ToolResult) or self._tools.is_forgotten(told.id):
+            return None
+        if told.id in self._tools and not self._tools.streams(told.id):
+            return None
+        return "".join(self._transcript.pieces_of(told))
+
+    def _complete(self, told: Any, streamed: str) -> Documents:
+        opening = self._tools.before(told)
+        end = told if isinstance(told, ToolUseEnd) else ToolUseEnd(id=told.id)
+        documents = opening + self._corrected(self._tools.end(end, streamed))
+        return documents if end is told else documents + self._result(told)
+
+    def _result(self, told: ToolResult) -> Documents:
+        if self._tools.is_forgotten(told.id):
+            return []
+        return self._corrected(self._tools.result(told))
+
+    def _corrected(self, telling: Telling) -> Documents:
+        return [*telling.documents, self._messages()] if telling.corrects else telling.documents
+
+    # What a run carries besides
+
+    def _source(self, told: Source) -> Documents:
+        cited = self._blocks.cite(told.id, citation(told))
+        if cited is not None or (told.id is not None and told.id in self._retracted):
+            return cited or []
+        return [self._activities.source(citation(told)).told()]
+
+    def _use(self, told: Usage | Result) -> Documents:
+        self._usage.add(told)
+        so_far = self._usage.so_far
+        return [custom("mobox.usage", so_far)] if so_far is not None else []
+
+    def _retract(self, told: Retract) -> Documents:
+        self._retracted |= set(told.blocks)
+        self._tools.forget(told.blocks)
+        self._blocks.forget(told.blocks)
+        return [self._messages()]
+
+    WRITERS: ClassVar[dict[EventType, Writer]] = {
+        EventType.START: _start,
+        EventType.DONE: _done,
+        EventType.PAUSED: lambda run, told: [],
+        EventType.ERROR: _error,
+        EventType.STATUS: lambda run, told: [status(told)],
+        EventType.TEXT: _text,
+        EventType.TEXT_DELTA: _more,
+        EventType.TEXT_END: _end_block,
+        EventType.THINKING: _thinking,
+        EventType.THINKING_DELTA: _more,
+        EventType.THINKING_END: _end_block,
+        EventType.TOOL_USE_START: lambda run, told: run._tools.start(told),
+        EventType.TOOL_USE_DELTA: _more_input,
+        EventType.TOOL_USE_END: lambda run, told: [],
+        EventType.TOOL_RESULT: _result,
+        EventType.STEP_START: lambda run, told: run._steps.start(told),
+        EventType.STEP_END: lambda run, told: run._steps.end(told),
+        EventType.SUBAGENT_START: _start_subagent,
+        EventType.SUBAGENT_END: _end_subagent,
+        EventType.TODO_CREATE: _todos,
+        EventType.TODO_UPDATE: _todos,
+        EventType.TODO_DONE: _todos,
+        EventType.SOURCE: _source,
+        EventType.FILE: lambda run, told: [run._activities.file(told).told()],
+        EventType.STATE: lambda run, told: run._state.tell(told),
+        EventType.INPUT_REQUEST: lambda run, told: run._interrupts.ask(told),
+        EventType.INPUT_RESPONSE: lambda run, told: run._interrupts.answer(told),
+        EventType.USAGE: _use,
+        EventType.RESULT: _use,
+        EventType.RETRACT: _retract,
+        EventType.CUSTOM: lambda run, told: [custom(told.name, told.value)],
+        EventType.RAW: _start,
+    }
+    """What each event becomes; RAW is told to nobody, as it may hold anything."""
+
+
+def _tell_more(prefix: bytes, pieces: list[str], more: list[str]) -> Documents:
+    """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
+    pieces += more
+    said = more if all(more) else [piece for piece in more if piece]
+    return tell_pieces(prefix, said) if said else []

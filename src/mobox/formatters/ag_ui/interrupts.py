@@ -1,0 +1,85 @@
+"""What a person is asked: told when the response ends, as the interrupts of its outcome."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import JSON, InputRequest, InputResponse
+from mobox.formatters.ag_ui.documents import Documents, custom, known, mobox_metadata
+from mobox.formatters.ag_ui.ids import WireIds
+from mobox.formatters.ag_ui.profiles import Profile
+from mobox.formatters.ag_ui.tools import Tools
+
+__all__ = ["Interrupts"]
+
+_REASONS: Final = {
+    "approval": "tool_call",
+    "question": "input_required",
+    "input": "input_required",
+    "auth": "auth_required",
+    "tool": "tool_call",
+}
+_APPROVAL: Final = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["approved"],
+}
+"""What is answered to an approval whose agent has no form of its own."""
+
+
+class Interrupts:
+    """The requests of one run that are open."""
+
+    def __init__(self, ids: WireIds, tools: Tools, profile: Profile) -> None:
+        self._ids = ids
+        self._tools = tools
+        self._profile = profile
+        self._open: dict[str | None, InputRequest] = {}
+
+    def ask(self, asked: InputRequest) -> Documents:
+        self._open[asked.id] = asked
+        about = {"id": self._ids.of(asked.id), "kind": asked.kind, "prompt": asked.prompt}
+        return [custom("mobox.input_request", known(about))]
+
+    def answer(self, answered: InputResponse) -> Documents:
+        self._open.pop(answered.id, None)
+        about = {"id": self._ids.of(answered.id), "decision": answered.decision}
+        return [custom("mobox.input_response", about)]
+
+    def outcome(self) -> dict[str, JSON]:
+        """How a response ends where the run waits.
+
+        A tool that is the client's own to run is no interrupt: it is a call without a result.
+        """
+        waiting = [asked for asked in self._open.values() if not self._is_over(asked)]
+        asked = [each for each in waiting if each.kind != "tool"]
+        if asked:
+            return {"type": "interrupt", "interrupts": [self._interrupt(each) for each in asked]}
+        return self._success(
+            [self._ids.of(each.tool_call_id) for each in waiting if each.tool_call_id is not None]
+        )
+
+    def success(self) -> dict[str, JSON]:
+        """How a run ends well; the calls that have no result then are the client's."""
+        return self._success(self._tools.pending)
+
+    def _success(self, pending: list[str]) -> dict[str, JSON]:
+        named = pending if self._profile.pending_calls else []
+        return known({"type": "success", "pendingToolCallIds": named or None})
+
+    def _is_over(self, asked: InputRequest) -> bool:
+        return asked.tool_call_id is not None and self._tools.has_result(asked.tool_call_id)
+
+    def _interrupt(self, asked: InputRequest) -> dict[str, JSON]:
+        schema = _APPROVAL if asked.kind == "approval" and not asked.schema else asked.schema
+        call = asked.tool_call_id
+        about = {
+            "id": self._ids.of(asked.id),
+            "reason": _REASONS[asked.kind],
+            "message": asked.prompt,
+            "toolCallId": self._ids.of(call) if call is not None else None,
+            "responseSchema": schema if isinstance(schema, dict) else None,
+            "subagentRunId": self._ids.owner(asked.scope),
+            "metadata": mobox_metadata({"kind": asked.kind, "options": asked.options}),
+        }
+        return known(about)

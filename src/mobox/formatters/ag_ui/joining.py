@@ -1,0 +1,23 @@
+"""A thread where nothing is under way, told to a client that has nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mobox.formatters.ag_ui.documents import Documents, event
+from mobox.formatters.ag_ui.profiles import DEFAULT, profile_named
+from mobox.formatters.ag_ui.snapshot import AGUIMessage
+
+__all__ = ["connect"]
+
+
+def connect(
+    messages: Sequence[AGUIMessage], *, thread_id: str, run_id: str, profile: str = DEFAULT
+) -> Documents:
+    """The whole response: a run in which all that was said is said again at once."""
+    run = {"threadId": thread_id, "runId": run_id}
+    return [
+        event("RUN_STARTED", **run, protocolVersion=profile_named(profile).version),
+        event("MESSAGES_SNAPSHOT", messages=list(messages)),
+        event("RUN_FINISHED", **run, outcome={"type": "success"}),
+    ]

@@ -1,0 +1,48 @@
+"""What differs between generations of the `@ag-ui/client`. Facts: docs/ag-ui.md."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mobox.errors import UnknownProfile
+
+__all__ = ["DEFAULT", "PROFILES", "Profile", "profile_for", "profile_named"]
+
+
+class Profile(NamedTuple):
+    """The flags of one generation."""
+
+    version: str | None
+    """What RUN_STARTED says of itself; `None` where clients had no versions yet."""
+    cancelled: bool
+    """A run may end with the outcome `cancelled`."""
+    pending_calls: bool
+    """The outcome may name the calls that are the client's to run."""
+    media_results: bool
+    """A tool's result may be a list of parts, not only a string."""
+    subagents: bool
+    """There are SUBAGENT_* events, and pages that show whose message is whose; elsewhere what a
+    subagent says is reasoning, so that it does not flood the chat."""
+
+
+DEFAULT: Final = "1.0"
+
+PROFILES: Final[dict[str, Profile]] = {
+    "1.0": Profile("1.0", cancelled=True, pending_calls=True, media_results=True, subagents=True),
+    "pre-1.0": Profile(
+        None, cancelled=False, pending_calls=False, media_results=False, subagents=False
+    ),
+}
+"""By name, the default first. 1.0 is read by 1.0.0 and later, pre-1.0 by 0.0.47 and later."""
+
+
+def profile_for(protocol_version: str | None) -> str:
+    """The profile for a request: clients older than 1.0 do not tell a `protocolVersion`."""
+    return "pre-1.0" if protocol_version is None else "1.0"
+
+
+def profile_named(name: str) -> Profile:
+    """The flags of a profile."""
+    if name not in PROFILES:
+        raise UnknownProfile(name, PROFILES)
+    return PROFILES[name]

@@ -1,0 +1,174 @@
+"""The shapes of a `RunAgentInput`, and what each part of a message means.
+
+Only what is acted on has a type: a body that has more, or other things elsewhere, is no error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal, Protocol
+
+from msgspec import Struct
+
+from mobox.events import JSON
+from mobox.formatters.bodies import Id
+from mobox.turn import (
+    ContextItem,
+    Decision,
+    FrontendTool,
+    PromptData,
+    PromptFile,
+    PromptPart,
+    PromptText,
+)
+
+__all__ = [
+    "PROMPT_PARTS",
+    "Message",
+    "Resume",
+    "RunInput",
+    "TypedPart",
+    "decision_of",
+    "in_camel_case",
+]
+
+
+class Message(Struct, rename="camel"):
+    id: Id
+    role: str
+    content: JSON = None
+    tool_call_id: str | None = None
+    error: str | None = None
+    metadata: JSON = None
+
+
+class Resume(Struct, rename="camel"):
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    payload: JSON = None
+
+
+class RunInput(Struct, rename="camel"):
+    thread_id: Id
+    run_id: Id
+    messages: list[Message] = []
+    protocol_version: str | None = None
+    state: JSON = None
+    tools: list[FrontendTool] | None = None
+    context: list[ContextItem] | None = None
+    forwarded_props: dict[str, JSON] | None = None
+    resume: list[Resume] | None = None
+
+
+# Two ways to write a name
+
+_Places = Mapping[str, Any]
+_NAMED: Final[_Places] = {
+    "messages": {"content": {"source": {}}},
+    "resume": {},
+    "tools": {},
+    "context": {},
+}
+"""Where names are the protocol's; all other names are the application's."""
+
+
+def in_camel_case(value: JSON, named: _Places = _NAMED) -> JSON:
+    """A body with its names as the protocol writes them: Python's clients write `thread_id`."""
+    if isinstance(value, list):
+        return [in_camel_case(each, named) for each in value]
+    if not isinstance(value, dict):
+        return value
+    renamed = {_camel(name): value[name] for name in value}
+    told = renamed | {name: value[name] for name in value if name in renamed}
+    return {
+        name: in_camel_case(each, named[name]) if name in named else each
+        for name, each in told.items()
+    }
+
+
+def _camel(name: str) -> str:
+    return re.sub("(?<=[a-z])_([a-z])", lambda match: match[1].upper(), name)
+
+
+# Parts of a user's message
+
+
+class TypedPart(Struct):
+    type: str
+
+
+class PromptWire(Protocol):
+    def neutral(self) -> PromptPart: ...
+
+
+class TextPart(Struct):
+    text: str
+
+    def neutral(self) -> PromptPart:
+        return PromptText(text=self.text)
+
+
+class Source(Struct, rename="camel"):
+    type: Literal["data", "url", "file"]
+    value: str
+    mime_type: str | None = None
+    provider: str | None = None
+
+
+class MediaPart(Struct):
+    type: str
+    source: Source
+
+    def neutral(self) -> PromptPart:
+        source = self.source
+        if source.type == "file":  # a provider's name for it: no address that anybody can read
+            value = {"id": source.value, "provider": source.provider}
+            return PromptData(name="file", value=value | {"mediaType": source.mime_type})
+        media_type = source.mime_type or _MEDIA_TYPES.get(self.type, "application/octet-stream")
+        return PromptFile(media_type=media_type, url=_url(source, media_type))
+
+
+class BinaryPart(Struct, rename="camel"):
+    """How clients before 1.0 told all media."""
+
+    mime_type: str
+    url: str | None = None
+    data: str | None = None
+    id: str | None = None
+    filename: str | None = None
+
+    def neutral(self) -> PromptPart:
+        if self.url is None and self.data is None:
+            return PromptData(name="file", value={"id": self.id, "mediaType": self.mime_type})
+        url = self.url or f"data:{self.mime_type};base64,{self.data}"
+        return PromptFile(media_type=self.mime_type, url=url, name=self.filename)
+
+
+_MEDIA_TYPES: Final = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
+"""What is known of a file whose type nobody tells."""
+
+
+def _url(source: Source, media_type: str) -> str:
+    return source.value if source.type == "url" else f"data:{media_type};base64,{source.value}"
+
+
+PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
+    "text": TextPart,
+    "image": MediaPart,
+    "audio": MediaPart,
+    "video": MediaPart,
+    "document": MediaPart,
+    "binary": BinaryPart,
+}
+
+
+# What a person said to an interrupt
+
+
+def decision_of(payload: JSON) -> Decision:
+    """Whether a payload allows something: `true`, or `{"approved": true}`; else it is an answer."""
+    said = payload.get("approved") if isinstance(payload, dict) else payload
+    if isinstance(said, bool):
+        return "approved" if said else "denied"
+    return "answered"

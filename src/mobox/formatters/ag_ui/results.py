@@ -1,0 +1,52 @@
+"""What came of a call, as the content of a tool message."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mobox.events import JSON, ToolResult
+from mobox.formatters.ag_ui.documents import encode
+from mobox.formatters.ag_ui.profiles import Profile
+from mobox.formatters.outcomes import FAILED, error_text
+
+__all__ = ["result_content", "result_metadata"]
+
+_MEDIA_TYPE: Final = re.compile(r"(image|audio|video)/[\w.+-]+")
+
+
+def result_content(result: ToolResult, profile: Profile) -> JSON:
+    """A string; where it has pictures and the client can show them, a list of parts."""
+    output = result.output
+    if result.status in FAILED:
+        return error_text(result)
+    if isinstance(output, str):
+        return output
+    parts = [_part(block) for block in output] if isinstance(output, list) else []
+    if not parts or None in parts:
+        return encode(output).decode()
+    texts = [part["text"] for part in parts if part is not None and part["type"] == "text"]
+    if len(texts) == len(parts):
+        return "\n".join(texts)
+    return parts if profile.media_results else encode(output).decode()
+
+
+def result_metadata(result: ToolResult) -> dict[str, JSON] | None:
+    """How it ended, where not well: a tool message has no field for that which events can set."""
+    return {"mobox": {"status": result.status}} if result.status != "ok" else None
+
+
+def _part(block: JSON) -> dict[str, JSON] | None:
+    """A block of a result as frameworks write it: text, or a picture or sound with its bytes."""
+    if not isinstance(block, dict):
+        return None
+    if block.get("type") == "text" and isinstance(block.get("text"), str):
+        return {"type": "text", "text": block["text"]}
+    source = block.get("source")
+    about = source if isinstance(source, dict) else block
+    media = about.get("media_type") or about.get("mimeType")
+    kind = _MEDIA_TYPE.fullmatch(media) if isinstance(media, str) else None
+    if kind is None or not isinstance(about.get("data"), str):
+        return None
+    told = {"type": "data", "value": about["data"], "mimeType": media}
+    return {"type": kind[1], "source": told}

@@ -1,0 +1,242 @@
+"""A stored message as the messages that the client would have, had it read the whole stream.
+
+AG-UI has no message with parts: a text, a thought, a call and its result are messages of their own.
+
+Rule 1: a page that was reloaded cannot be told from one that was not.
+Rule 2: what was taken back is gone, but a thought that was the only one stays, empty: a client
+        keeps its own thoughts where a snapshot has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+from mobox.events import JSON, ToolResult
+from mobox.formatters.ag_ui.activities import Activities, Activity
+from mobox.formatters.ag_ui.arguments import arguments_text
+from mobox.formatters.ag_ui.blocks import block_metadata, citation
+from mobox.formatters.ag_ui.documents import encode, known
+from mobox.formatters.ag_ui.ids import WireIds
+from mobox.formatters.ag_ui.profiles import DEFAULT, Profile, profile_named
+from mobox.formatters.ag_ui.results import result_content, result_metadata
+from mobox.formatters.ag_ui.tools import tool_metadata
+from mobox.message import (
+    BlockPart,
+    FilePart,
+    Message,
+    RetractPart,
+    SourcePart,
+    TextPart,
+    ThinkingPart,
+    TodosPart,
+    ToolPart,
+)
+from mobox.turn import PromptFile, PromptPart, PromptText, UserMessage
+
+__all__ = ["AGUIMessage", "snapshot", "text_about", "thought_about", "user_message"]
+
+AGUIMessage = dict[str, JSON]
+
+
+def snapshot(message: Message, profile: str = DEFAULT) -> list[AGUIMessage]:
+    """The messages that one run is to a client."""
+    told = _Snapshot(message, profile_named(profile))
+    return told.messages() if message.parts else _from_columns(message)
+
+
+def user_message(message: UserMessage) -> AGUIMessage:
+    """A person's message, as their client had it."""
+    parts = [told for part in message.parts if (told := _prompt(part)) is not None]
+    only_text = all(part["type"] == "text" for part in parts)
+    content = "\n".join(part["text"] for part in parts) if only_text else parts
+    metadata = message.metadata if isinstance(message.metadata, dict) else None
+    return known({"id": message.id, "role": "user", "content": content, "metadata": metadata})
+
+
+def _prompt(part: PromptPart) -> dict[str, JSON] | None:
+    match part:
+        case PromptText(text=text):
+            return {"type": "text", "text": text}
+        case PromptFile():
+            kind = part.media_type.partition("/")[0]
+            kind = kind if kind in ("image", "audio", "video") else "document"
+            return {"type": kind, "source": _file_source(part), **_named(part)}
+        case _:
+            return None  # an application's own, which only it can read
+
+
+def _file_source(part: PromptFile) -> dict[str, JSON]:
+    about, comma, value = part.url.partition(",")
+    if comma and about == f"data:{part.media_type};base64":
+        return {"type": "data", "value": value, "mimeType": part.media_type}
+    return {"type": "url", "value": part.url, "mimeType": part.media_type}
+
+
+def _named(part: PromptFile) -> dict[str, JSON]:
+    return {"metadata": {"filename": part.name}} if part.name else {}
+
+
+def _from_columns(message: Message) -> list[AGUIMessage]:
+    """A message that was stored without parts."""
+    ids = WireIds(message.id)
+    told = {"reasoning": message.metadata.get("thinking"), "assistant": message.content}
+    return [
+        {"id": ids.activity(role), "role": role, "content": text}
+        for role, text in told.items()
+        if text
+    ]
+
+
+def text_about(kind: str) -> dict[str, JSON]:
+    """What is said of a text, beyond that it is one."""
+    return {"kind": kind} if kind != "answer" else {}
+
+
+def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
+    """What is said of a thought, beyond that it is one."""
+    return known({"source": source if source != "model" else None, "redacted": redacted or None})
+
+
+class _Told(NamedTuple):
+    """A message, or two: a call and its result."""
+
+    own: str | None
+    """The block or the call by which it may be taken back."""
+    messages: list[AGUIMessage]
+
+
+class _Snapshot:
+    """One message being told at rest."""
+
+    def __init__(self, message: Message, profile: Profile) -> None:
+        self._parts = message.parts
+        self._profile = profile
+        self._ids = WireIds(message.id)
+        self._activities = Activities(self._ids)
+        self._told: list[_Told] = []
+        self._cited: dict[str | None, list[JSON]] = {}  # by block, the citations of its message
+        self._retracted: set[str | None] = set()
+
+    def messages(self) -> list[AGUIMessage]:
+        for part in self._parts:
+            teller = self.TELLERS.get(type(part))
+            if teller is not None:
+                teller(self, part)
+        return [_finished(message) for told in self._told for message in told.messages]
+
+    def _text(self, part: TextPart) -> None:
+        is_text = not part.scope or self._profile.subagents
+        self._block(part, "assistant" if is_text else "reasoning", text_about(part.kind))
+
+    def _thinking(self, part: ThinkingPart) -> None:
+        about = thought_about(part.source, part.redacted)
+        value = encode(part.provider).decode() if part.provider else None
+        self._block(part, "reasoning", about, value)
+
+    def _block(
+        self, part: BlockPart, role: str, about: dict[str, JSON], encrypted: str | None = None
+    ) -> None:
+        took = part.duration_ms if role == "reasoning" else None
+        citations = self._cited[part.id] = []
+        message = {
+            "id": self._ids.next_message(part.id),
+            "role": role,
+            "content": part.text,
+            "subagentRunId": self._ids.owner(part.scope),
+            "encryptedValue": encrypted,
+            # Filled by the sources that follow; they are told when the text has ended.
+            "metadata": ({**about, **known({"durationMs": took})}, citations if part.ended else []),
+        }
+        self._told.append(_Told(part.id, [message]))
+
+    def _tool(self, part: ToolPart) -> None:
+        invalid = part.input_text if part.invalid else None
+        arguments = arguments_text(part.input, invalid) if part.ended else part.input_text
+        call = {
+            "id": self._ids.of(part.id),
+            "type": "function",
+            "function": {"name": part.name, "arguments": arguments},
+            "encryptedValue": encode(part.provider).decode() if part.provider else None,
+            "metadata": tool_metadata(part.kind, part.server, part.display, invalid=part.invalid),
+        }
+        message = {
+            "id": self._ids.next_message(part.id),
+            "role": "assistant",
+            "toolCalls": [known(call)],
+            "subagentRunId": self._ids.owner(part.scope),
+        }
+        self._told.append(_Told(part.id, [message, *self._result(part)]))
+
+    def _result(self, part: ToolPart) -> list[AGUIMessage]:
+        if part.status is None or part.partial:
+            return []
+        result = ToolResult(output=part.output, status=part.status)
+        message = {
+            "id": self._ids.result(part.id),
+            "role": "tool",
+            "toolCallId": self._ids.of(part.id),
+            "content": result_content(result, self._profile),
+            "subagentRunId": self._ids.owner(part.scope),
+            "metadata": result_metadata(result),
+        }
+        return [message]
+
+    def _source(self, part: SourcePart) -> None:
+        own = part.source.id
+        if own in self._cited:
+            self._cited[own].append(citation(part.source))
+        elif own is None or own not in self._retracted:
+            self._activity(self._activities.source(citation(part.source)))
+
+    def _file(self, part: FilePart) -> None:
+        self._activity(self._activities.file(part.file))
+
+    def _todos(self, part: TodosPart) -> None:
+        self._activity(self._activities.todos(part.items, part.scope))
+
+    def _activity(self, activity: Activity) -> None:
+        """One more, or what takes the place of the one that has its id."""
+        message = activity.message()
+        for told in self._told:
+            if told.messages[0]["id"] == activity.wire:
+                told.messages[:] = [message]
+                return
+        self._told.append(_Told(None, [message]))
+
+    def _retract(self, part: RetractPart) -> None:
+        stays = [told for told in self._told if told.own not in part.blocks]
+        thoughts = [told for told in self._told if told not in stays and _is_thought(told)]
+        kept = thoughts[:1] if not any(map(_is_thought, stays)) else []
+        for thought in kept:
+            thought.messages[:] = [_emptied(thought.messages[0])]
+        self._told = [told for told in self._told if told in stays or told in kept]
+        self._retracted |= set(part.blocks)
+        for own in part.blocks:
+            self._cited.pop(own, None)
+
+    TELLERS: ClassVar[dict[type, Callable[[_Snapshot, Any], None]]] = {
+        TextPart: _text,
+        ThinkingPart: _thinking,
+        ToolPart: _tool,
+        SourcePart: _source,
+        FilePart: _file,
+        TodosPart: _todos,
+        RetractPart: _retract,
+    }
+    """What leaves a message; the rest is told while it happens, and is in the log."""
+
+
+def _is_thought(told: _Told) -> bool:
+    return bool(told.messages[0]["role"] == "reasoning")
+
+
+def _emptied(message: AGUIMessage) -> AGUIMessage:
+    return {**message, "content": "", "encryptedValue": None, "metadata": None}
+
+
+def _finished(message: AGUIMessage) -> AGUIMessage:
+    """Without what has no value, and with the citations that there are by now."""
+    if isinstance(message.get("metadata"), tuple):
+        message = {**message, "metadata": block_metadata(*message["metadata"])}
+    return known(message)

@@ -1,0 +1,141 @@
+"""Steps and subagents: they are told as events, and leave no message."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mobox.events import Outcome, StepEnd, StepStart, SubagentEnd, SubagentStart
+from mobox.formatters.ag_ui.documents import Documents, custom, event, known
+from mobox.formatters.ag_ui.ids import WireIds
+from mobox.formatters.ag_ui.profiles import Profile
+
+__all__ = ["Steps", "Subagents"]
+
+
+class _Step(NamedTuple):
+    name: str
+    owner: str | None
+
+    def told(self, kind: str) -> bytes:
+        return event(kind, stepName=self.name, subagentRunId=self.owner)
+
+
+class Steps:
+    """Those that are open. To a client the name is all, so none is open twice under one name."""
+
+    def __init__(self, ids: WireIds) -> None:
+        self._ids = ids
+        self._open: dict[str | None, _Step] = {}
+
+    def start(self, told: StepStart) -> Documents:
+        before = self.end(StepEnd(id=told.id))  # its end may be RAW to us
+        owner = self._ids.owner(told.scope)
+        self._open[told.id] = step = _Step(self._free_name(told, owner), owner)
+        return [*before, step.told("STEP_STARTED")]
+
+    def end(self, told: StepEnd) -> Documents:
+        step = self._open.pop(told.id, None)
+        return [step.told("STEP_FINISHED")] if step is not None else []
+
+    def suspend(self) -> Documents:
+        """The ends of those that are open, the last first, where the response ends."""
+        return [step.told("STEP_FINISHED") for step in reversed(self._open.values())]
+
+    def reopen(self) -> Documents:
+        """The starts of those that are open, for a response that begins here."""
+        return [step.told("STEP_STARTED") for step in self._open.values()]
+
+    def close_all(self) -> Documents:
+        ends = self.suspend()
+        self._open.clear()
+        return ends
+
+    def _free_name(self, told: StepStart, owner: str | None) -> str:
+        numbered = f"{told.kind} {told.number}" if told.number is not None else str(told.kind)
+        name = told.name or numbered
+        taken = {step.name for step in self._open.values() if step.owner == owner}
+        others = (f"{name} ({count})" for count in range(2, len(taken) + 2))
+        return name if name not in taken else next(each for each in others if each not in taken)
+
+
+_WORDS: dict[Outcome, str] = {
+    "error": "The subagent failed.",
+    "denied": "The subagent was denied.",
+    "interrupted": "The subagent was interrupted.",
+}
+
+
+class Subagents:
+    """Those that were started: an id is of one invocation, so it is told once."""
+
+    def __init__(self, ids: WireIds, profile: Profile) -> None:
+        self._ids = ids
+        self._profile = profile
+        self._open: dict[str | None, SubagentStart] = {}
+        self._told: set[str | None] = set()  # in this response
+        self._active: set[str | None] = set()  # told, and not ended
+
+    def start(self, told: SubagentStart) -> Documents:
+        self._open[told.id] = told
+        if not self._profile.subagents or told.id in self._told:
+            return [self._told_as_custom(told)]
+        return [self._started(told)]
+
+    def end(self, told: SubagentEnd) -> Documents:
+        start = self._open.pop(told.id, None)
+        if start is None:
+            return []
+        return [self._ended(start, told)]
+
+    def suspend(self) -> Documents:
+        """The ends of those that are open, where the response ends but they do not."""
+        return [self._suspended(own) for own in reversed(self._open) if own in self._active]
+
+    def reopen(self) -> Documents:
+        """The starts of those that are open, for a response that begins here."""
+        self._told, self._active = set(), set()
+        if not self._profile.subagents:
+            return []
+        return [self._started(start) for start in self._open.values()]
+
+    def close_all(self) -> Documents:
+        ends = (SubagentEnd(id=own, status="interrupted") for own in reversed(list(self._open)))
+        return [document for end in ends for document in self.end(end)]
+
+    def _started(self, told: SubagentStart) -> bytes:
+        has_parent = bool(told.scope) and told.scope[-1] in self._told
+        self._told.add(told.id)
+        self._active.add(told.id)
+        return event(
+            "SUBAGENT_STARTED",
+            subagentRunId=self._ids.of(told.id),
+            name=told.agent,
+            description=told.task,
+            parentSubagentRunId=self._ids.owner(told.scope) if has_parent else None,
+            parentToolCallId=self._ids.of(told.id),
+        )
+
+    def _ended(self, start: SubagentStart, told: SubagentEnd) -> bytes:
+        if told.id not in self._active:
+            return self._told_as_custom(start, told)
+        self._active.discard(told.id)
+        name = self._ids.of(told.id)
+        if told.status in _WORDS:
+            words = told.summary or _WORDS[told.status]
+            return event("SUBAGENT_ERROR", subagentRunId=name, message=words, code=told.status)
+        success = {"type": "success"}
+        return event("SUBAGENT_FINISHED", subagentRunId=name, result=told.summary, outcome=success)
+
+    def _suspended(self, own: str | None) -> bytes:
+        outcome = {"type": "suspended"}
+        return event("SUBAGENT_FINISHED", subagentRunId=self._ids.of(own), outcome=outcome)
+
+    def _told_as_custom(self, start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
+        about = {
+            "subagentRunId": self._ids.of(start.id),
+            "name": start.agent,
+            "task": start.task,
+            "status": end.status if end is not None else "running",
+            "summary": end.summary if end is not None else None,
+        }
+        return custom("mobox.subagent", known(about))

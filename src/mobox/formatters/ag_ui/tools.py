@@ -1,0 +1,174 @@
+"""The tool calls of one run: each is an assistant message of its own, its result the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.formatters.ag_ui.arguments import arguments_text, completion, is_same
+from mobox.formatters.ag_ui.blocks import encrypted
+from mobox.formatters.ag_ui.documents import (
+    Documents,
+    custom,
+    delta_prefix,
+    encode,
+    event,
+    mobox_metadata,
+)
+from mobox.formatters.ag_ui.ids import WireIds
+from mobox.formatters.ag_ui.profiles import Profile
+from mobox.formatters.ag_ui.results import result_content, result_metadata
+
+__all__ = ["Telling", "Tools", "tool_metadata"]
+
+
+class Telling(NamedTuple):
+    """What tells a client, and whether that is not enough: it was told otherwise before."""
+
+    documents: Documents
+    corrects: bool = False
+
+
+class _Call:
+    """What later events of a call need."""
+
+    __slots__ = ("answered", "message", "owner", "prefix", "start", "streams", "wire")
+
+    def __init__(self, start: ToolUseStart, ids: WireIds) -> None:
+        self.start = start
+        self.wire = ids.of(start.id)
+        self.message = ids.next_message(start.id)
+        self.owner = ids.owner(start.scope)
+        self.prefix = delta_prefix("TOOL_CALL_ARGS", "toolCallId", self.wire)
+        self.streams = True  # its input is not complete
+        self.answered = False
+
+    def begin(self) -> bytes:
+        return event(
+            "TOOL_CALL_START",
+            toolCallId=self.wire,
+            toolCallName=self.start.name,
+            # Without one, the client calls the message as it calls the call.
+            parentMessageId=self.message if self.message != self.wire else None,
+            subagentRunId=self.owner,
+            metadata=self._metadata(),
+        )
+
+    def end(self, *, invalid: bool = False) -> bytes:
+        metadata = self._metadata(invalid=True) if invalid else None
+        return event("TOOL_CALL_END", toolCallId=self.wire, metadata=metadata)
+
+    def _metadata(self, *, invalid: bool = False) -> dict[str, JSON] | None:
+        start = self.start
+        return tool_metadata(start.kind, start.server, start.display, invalid=invalid)
+
+
+def tool_metadata(
+    kind: str, server: bool, display: str | None, *, invalid: bool
+) -> dict[str, JSON] | None:
+    """What we say of a call beyond what the client knows; nothing of a plain function."""
+    return mobox_metadata(
+        {
+            "kind": kind if kind != "function" else None,
+            "server": server or None,
+            "display": display,
+            "invalid": invalid or None,
+        }
+    )
+
+
+class Tools:
+    """Every call of the run so far."""
+
+    def __init__(self, ids: WireIds, profile: Profile) -> None:
+        self._ids = ids
+        self._profile = profile
+        self._calls: dict[str | None, _Call] = {}
+        self._forgotten: set[str | None] = set()
+
+    def __contains__(self, own: str | None) -> bool:
+        return own in self._calls
+
+    def has_result(self, own: str | None) -> bool:
+        """Whether nobody has to answer this call any more."""
+        return own in self._forgotten or (own in self._calls and self._calls[own].answered)
+
+    @property
+    def pending(self) -> list[str]:
+        """The calls that are complete and have no result, as the client knows them."""
+        calls = self._calls.values()
+        return [call.wire for call in calls if not call.streams and not call.answered]
+
+    def forget(self, names: Collection[str]) -> None:
+        """These calls were taken back: whatever is told of them now, nobody wants to hear."""
+        for own in names:
+            if self._calls.pop(own, None) is not None:
+                self._forgotten.add(own)
+
+    def streams(self, own: str | None) -> bool:
+        """Whether a call's input is not complete."""
+        return own in self._calls and self._calls[own].streams
+
+    def is_forgotten(self, own: str | None) -> bool:
+        """Whether the call was taken back."""
+        return own in self._forgotten
+
+    def before(self, told: ToolUseDelta | ToolUseEnd | ToolResult) -> Documents:
+        """The start of a call that a later version told: RAW to us."""
+        if told.id in self._calls:
+            return []
+        return self.start(ToolUseStart(id=told.id, scope=told.scope, name=UNKNOWN_TOOL))
+
+    def start(self, told: ToolUseStart) -> Documents:
+        call = self._calls[told.id] = _Call(told, self._ids)
+        return [call.begin(), *encrypted("tool-call", call.wire, told.provider)]
+
+    def prefix_of(self, own: str | None) -> bytes:
+        """How the event of a piece of input begins."""
+        return self._calls[own].prefix
+
+    def end(self, told: ToolUseEnd, streamed: str) -> Telling:
+        """The input is complete: `streamed` of it was told in pieces."""
+        call = self._calls[told.id]
+        call.streams = False
+        whole = arguments_text(told.input, told.invalid)
+        rest = completion(streamed) if streamed else whole
+        more = [call.prefix + encode(rest) + b"}"] if rest else []
+        end = call.end(invalid=told.invalid is not None)
+        return Telling([*more, end], corrects=not is_same(streamed + rest, whole))
+
+    def result(self, told: ToolResult) -> Telling:
+        """What came of a call."""
+        call = self._calls[told.id]
+        corrects, call.answered = call.answered, not told.partial
+        if told.partial:
+            about = {"toolCallId": call.wire, "output": told.output}
+            return Telling([custom("mobox.tool_output", about)], corrects)
+        if corrects:  # a second result would be a second message
+            return Telling([], corrects=True)
+        result = event(
+            "TOOL_CALL_RESULT",
+            messageId=self._ids.result(told.id),
+            toolCallId=call.wire,
+            content=result_content(told, self._profile),
+            role="tool",
+            subagentRunId=call.owner,
+            metadata=result_metadata(told),
+        )
+        return Telling([result])
+
+    def suspend(self) -> Documents:
+        """The ends of the inputs that still come, where the response ends but they do not."""
+        return [call.end() for call in self._calls.values() if call.streams]
+
+    def reopen(self) -> Documents:
+        """The starts of the inputs that still come, for a response that begins here."""
+        return [call.begin() for call in self._calls.values() if call.streams]

@@ -1,0 +1,70 @@
+"""How the bodies of requests are read, whatever protocol they speak.
+
+Rule 1: whatever is wrong raises `InvalidRequest`, which names the field in the client's own words.
+Rule 2: what cannot be stored is refused here, before it gets any further.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from mobox.errors import InvalidRequest
+from mobox.events import JSON
+
+__all__ = ["Id", "check_key", "check_storable", "convert", "expected"]
+
+T = TypeVar("T")
+
+_MOST_ID: Final = 500
+"""Characters. Ids are keys of the database, which has them again in every index."""
+
+Id = Annotated[str, Meta(min_length=1, max_length=_MOST_ID, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+"""Ids end up in logs, addresses and databases, none of which takes control characters."""
+
+_MOST_SAID: Final = 200
+"""Characters of a hostile value that an error repeats."""
+
+_MISSING: Final = re.compile("Object missing required field `(.+)`")
+
+
+def check_key(idempotency_key: str | None) -> None:
+    """Refuse a key that is longer than any id."""
+    if len(idempotency_key or "") > _MOST_ID:
+        raise InvalidRequest("Idempotency-Key", f"expected at most {_MOST_ID} characters")
+
+
+def check_storable(body: JSON) -> None:
+    """Refuse what Python can hold and a log cannot."""
+    for name, value in body.items() if isinstance(body, dict) else ():
+        try:
+            msgspec.json.encode({name: value})
+        except (RecursionError, ValueError) as error:
+            field = name.encode(errors="replace").decode()[:_MOST_SAID]
+            raise InvalidRequest(field, f"expected JSON that can be stored: {error}") from None
+
+
+def convert(path: str, value: JSON, wire: type[T]) -> T:
+    """The value at `path` of a body, in its shape."""
+    try:
+        return msgspec.convert(value, wire)
+    except msgspec.ValidationError as error:
+        raise _invalid(path, str(error)) from None
+
+
+def _invalid(path: str, said: str) -> InvalidRequest:
+    """The error for what msgspec said about the value at `path`."""
+    problem, _, inner = said.partition(" - at `$")
+    field = path + inner.removesuffix("`")
+    if missing := _MISSING.fullmatch(problem):
+        field, problem = f"{field}.{missing[1]}", "expected a value, got none"
+    return InvalidRequest(field.removeprefix("."), problem[0].lower() + problem[1:])
+
+
+def expected(known: Iterable[str], got: str) -> str:
+    """What is wrong with a word that is none of those known."""
+    return f"expected {' or '.join(known)}, got {got[:_MOST_SAID]!r}"
