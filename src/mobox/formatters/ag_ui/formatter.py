@@ -58,6 +58,7 @@ from mobox.formatters.ag_ui.state import SharedState
 from mobox.formatters.ag_ui.tools import Telling, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
 from mobox.formatters.pieces import tell_pieces
+from mobox.lines import line_of
 from mobox.transcript import Transcript
 
 __all__ = ["AGUIFormatter"]
