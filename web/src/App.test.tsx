@@ -69,6 +69,22 @@ describe("the page", () => {
     expect(field()).toHaveProperty("value", "Hi");
   });
 
+  it("has what the server does not have yet in the field again, for who left and came back", async () => {
+    stored = [row("c1", "Apples"), row("c2", "Pears")];
+    for (const id of ["c1", "c2"])
+      network.on(`GET api/chats/${id}`, () => json(chat([user("m1", "one")], { id })));
+    await open("/chat/c1");
+    await screen.findByText("one");
+    network.on("POST api/chat", () => Promise.reject(new TypeError("fetch failed")));
+    await userEvent.type(field(), "Hi{Enter}");
+    expect(await (await log()).findByText("Hi")).toBeTruthy();
+    expect(field()).toHaveProperty("value", "");
+    await userEvent.click(sidebar().getByRole("link", { name: "Pears" }));
+    expect(field()).toHaveProperty("value", "");
+    await userEvent.click(sidebar().getByRole("link", { name: /Apples/ }));
+    expect(field()).toHaveProperty("value", "Hi");
+  });
+
   it("offers commands of the demo agent, and sends what is chosen", async () => {
     network.on("POST api/chat", () => new Stream().say(...says("All."), ...ENDS).end());
     await open("/");

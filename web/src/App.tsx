@@ -8,7 +8,7 @@ import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
 import { agents } from "@/state/agents";
 import { chats } from "@/state/chats";
-import { navigate, useRoute } from "@/state/route";
+import { navigate, type Route, useRoute } from "@/state/route";
 import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -19,7 +19,7 @@ type Asked = { what: "delete" | "rename"; chat: { id: string; title: string } };
 /** The whole page: who was talked to, and the chat. */
 export function App() {
   const route = useRoute();
-  const [fresh, setFresh] = useState(newId);
+  const fresh = useFreshId(route);
   const [drawer, setDrawer] = useState(false);
   const [help, setHelp] = useState(false);
   const [asked, setAsked] = useState<Asked>();
@@ -58,9 +58,7 @@ export function App() {
   );
   const id = current ?? fresh;
   const onBegun = () => {
-    if (route.page !== "new") return;
-    navigate({ page: "chat", id: fresh });
-    setFresh(newId());
+    if (route.page === "new") navigate({ page: "chat", id: fresh });
   };
   const sidebar = (field: typeof search) => (
     <Sidebar current={current} search={field} onNew={openNew} onHelp={openHelp} {...rowActions} />
@@ -105,6 +103,15 @@ export function App() {
       )}
     </div>
   );
+}
+
+/** The name of a chat that may begin here: another one whenever the page goes elsewhere. */
+function useFreshId(route: Route): string {
+  const [fresh, setFresh] = useState({ route, id: newId() });
+  if (fresh.route === route) return fresh.id;
+  const next = { route, id: newId() };
+  setFresh(next);
+  return next.id;
 }
 
 /** Past all the chats, for who goes by the keyboard. */

@@ -105,11 +105,10 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
           >
             {isEmpty && complaint}
             <Composer
-              chat={isNew ? "new" : id}
+              draft={state.draft}
               agent={choice.next?.name ?? strings.chat.agent}
               life={life}
               disabled={phase !== "ready"}
-              givenBack={state.givenBack}
               onSend={send}
               onStop={conversation.stop}
               onEditLast={editLast}

@@ -18,13 +18,12 @@ const TALLEST = 160;
 const HINTS = { working: strings.chat.busyHint, waiting: strings.chat.waitingHint };
 
 interface ComposerProps {
-  chat: string;
+  /** By which name what is written is kept. Who sends it takes it away. */
+  draft: string;
   agent: string;
   life: Life;
   /** The chat is not here yet. */
   disabled?: boolean;
-  /** What was not sent: it is the draft again. */
-  givenBack?: { text: string };
   onSend: (text: string) => void;
   onStop: () => void;
   onEditLast: () => void;
@@ -34,10 +33,9 @@ interface ComposerProps {
 
 /** Where the person writes. It grows with what is written; Stop takes the place of Send. */
 export function Composer(props: ComposerProps) {
-  const { chat, life, givenBack, disabled } = props;
-  const [text, setText] = useDraft(chat);
+  const { draft, life, disabled } = props;
+  const [text, setText] = useDraft(draft);
   const field = useRef<HTMLTextAreaElement>(null);
-  useGivenBack(givenBack, text, setText);
   useGrowing(field, text);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
@@ -49,7 +47,6 @@ export function Composer(props: ComposerProps) {
     const said = text.trim();
     if (said && life !== "idle") setTried(true);
     if (!said || !isFree) return;
-    setText("");
     props.onSend(said);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -138,19 +135,4 @@ function useGrowing(field: React.RefObject<HTMLTextAreaElement | null>, text: st
     area.style.height = `${Math.min(area.scrollHeight, TALLEST)}px`;
     area.style.overflowY = area.scrollHeight > TALLEST ? "auto" : "hidden";
   }, [field, text]);
-}
-
-/** Text that was not sent comes back, unless something else was written; it goes when it is sent. */
-function useGivenBack(
-  given: { text: string } | undefined,
-  text: string,
-  setText: (text: string) => void,
-): void {
-  const before = useRef<{ text: string }>(undefined);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when something is given back
-  useEffect(() => {
-    if (given && text === "") setText(given.text);
-    if (!given && before.current && text === before.current.text) setText("");
-    before.current = given;
-  }, [given]);
 }

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answers, life, open, running, texts, until, whenIdle } from "@/testing/conversation";
+import {
+  answers,
+  draftOf,
+  life,
+  open,
+  running,
+  texts,
+  until,
+  whenIdle,
+} from "@/testing/conversation";
 import { type Asked, agent, chat, json, Network, Stream, says, user } from "@/testing/server";
 
 let network: Network;
@@ -143,11 +152,8 @@ describe("stopping", () => {
     conversation.send("Hi");
     await until(() => expect(conversation.state.get().connection).toBe("lost"));
     await conversation.stop();
-    expect(conversation.state.get()).toMatchObject({
-      life: "idle",
-      connection: "ok",
-      givenBack: { text: "Hi" },
-    });
+    expect(conversation.state.get()).toMatchObject({ life: "idle", connection: "ok" });
+    expect(draftOf("new")).toBe("Hi");
     expect(texts(conversation)).toEqual([]);
   });
 });

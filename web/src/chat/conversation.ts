@@ -7,8 +7,9 @@ import { newId } from "@/chat/ids";
 import { type ConversationState, fresh, type Hooks } from "@/chat/life";
 import { pause } from "@/chat/pause";
 import { MoboxTransport } from "@/chat/transport";
+import { drafts } from "@/state/drafts";
 import { Store } from "@/state/store";
-import { hear, type News, tell } from "@/state/tabs";
+import { announce, hear, type News, tell } from "@/state/tabs";
 
 /** How many messages are loaded at a time. */
 export const PAGE = 30;
@@ -25,6 +26,7 @@ const LONGEST_DELAY = 8_000;
 
 /** Something the person did, until the server has it. */
 interface Unsent {
+  text?: string;
   again: () => Promise<void>;
   takeBack: () => void;
   /** Does it once more, after it was refused. */
@@ -57,7 +59,7 @@ export class Conversation {
     hooks: Hooks,
   ) {
     this.#hooks = hooks;
-    this.state = new Store(fresh(isNew));
+    this.state = new Store(fresh(id, isNew));
     this.chat = new Chat<UIMessage>({
       id,
       generateId: newId,
@@ -75,11 +77,14 @@ export class Conversation {
     const onVisible = () => document.visibilityState === "visible" && this.#refresh();
     document.addEventListener("visibilitychange", onVisible, { signal: session.signal });
     const deaf = hear((news) => news.chat === this.id && this.#heard(news));
+    drafts.takeBack(this.state.get().draft);
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
     return () => {
       session.abort();
       deaf();
-      void this.chat.stop();
+      // What the server may not have goes on to it, and is the draft until it is there.
+      if (this.#unsent) drafts.takeBack(this.state.get().draft);
+      else void this.chat.stop();
     };
   }
 
@@ -199,12 +204,14 @@ export class Conversation {
       this.chat.messages = before;
       return request(headers);
     };
+    const { draft } = this.state.get();
     const takeBack = () => {
       this.chat.messages = before;
-      if (text !== undefined) this.state.set({ givenBack: { text } });
+      drafts.takeBack(draft);
     };
-    this.#unsent = { again, takeBack, repeat: () => this.#begin(text, request) };
-    this.state.set({ refused: undefined, givenBack: undefined });
+    if (text !== undefined) drafts.send(draft, text);
+    this.#unsent = { text, again, takeBack, repeat: () => this.#begin(text, request) };
+    this.state.set({ refused: undefined });
     this.#live("working");
     void this.#follow(again);
   }
@@ -223,9 +230,20 @@ export class Conversation {
   }
 
   #accepted(runId: string | undefined): void {
+    const text = this.#unsent?.text;
+    const { draft } = this.state.get();
+    const isLeft = this.#session.signal.aborted;
+    if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
     this.#unsent = undefined;
+    if (isLeft) {
+      // Whoever shows the chat now, or lists it, reads on.
+      void this.chat.stop();
+      announce({ about: "turn", chat: this.id });
+      return;
+    }
     this.#runId = runId;
-    this.state.set({ connection: "ok", agent: this.#hooks.agent() ?? this.state.get().agent });
+    const agent = this.#hooks.agent() ?? this.state.get().agent;
+    this.state.set({ connection: "ok", agent, draft: this.id });
     this.#hooks.onBegun();
     tell({ about: "turn", chat: this.id });
   }

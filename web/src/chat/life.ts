@@ -1,4 +1,5 @@
 import type { ChatRow } from "@/api";
+import { NEW_CHAT } from "@/state/drafts";
 
 /** Of a run: `waiting` is for the person's answer. */
 export type Life = "idle" | "working" | "waiting";
@@ -17,8 +18,8 @@ export interface ConversationState {
   replaying: boolean;
   /** What the server said no to, in its words. */
   refused?: { message: string; again?: () => void };
-  /** What was not sent, for the composer. */
-  givenBack?: { text: string };
+  /** By which name its draft is kept. */
+  draft: string;
 }
 
 export interface Hooks {
@@ -31,10 +32,11 @@ export interface Hooks {
   onLife: (life: Life) => void;
 }
 
-export const fresh = (isNew: boolean): ConversationState => ({
+export const fresh = (id: string, isNew: boolean): ConversationState => ({
   phase: isNew ? "ready" : "loading",
   life: "idle",
   connection: "ok",
   loadingOlder: false,
   replaying: false,
+  draft: isNew ? NEW_CHAT : id,
 });
