@@ -155,6 +155,7 @@ export const strings = {
     send: "Send",
     stop: "Stop",
     stopHint: "Stop (Esc)",
+    stopping: "Stopping…",
     copied: "Copied",
     regenerate: "Regenerate",
     edit: "Edit",

@@ -108,6 +108,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
               draft={state.draft}
               agent={choice.next?.name ?? strings.chat.agent}
               life={life}
+              stopping={state.stopping}
               disabled={phase !== "ready"}
               onSend={send}
               onStop={conversation.stop}

@@ -72,6 +72,11 @@ describe("the composer", () => {
     expect(onStop).toHaveBeenCalledOnce();
   });
 
+  it("says that the agent is being stopped, and asks for it once", () => {
+    show({ life: "working", stopping: true });
+    expect(screen.getByRole("button", { name: "Stopping…" })).toHaveProperty("disabled", true);
+  });
+
   it("says why Enter sends nothing while the agent works, until it is done", async () => {
     const { again } = show({ life: "working" });
     expect(screen.getByRole("status").textContent).toBe("");

@@ -22,6 +22,8 @@ interface ComposerProps {
   draft: string;
   agent: string;
   life: Life;
+  /** The agent was told to stop. */
+  stopping?: boolean;
   /** The chat is not here yet. */
   disabled?: boolean;
   onSend: (text: string) => void;
@@ -33,7 +35,7 @@ interface ComposerProps {
 
 /** Where the person writes. It grows with what is written; Stop takes the place of Send. */
 export function Composer(props: ComposerProps) {
-  const { draft, life, disabled } = props;
+  const { draft, life, stopping, disabled } = props;
   const [text, setText] = useDraft(draft);
   const field = useRef<HTMLTextAreaElement>(null);
   useGrowing(field, text);
@@ -95,7 +97,12 @@ export function Composer(props: ComposerProps) {
             <ArrowUp aria-hidden />
           </Round>
         ) : (
-          <Round label={strings.chat.stop} title={strings.chat.stopHint} onClick={props.onStop}>
+          <Round
+            label={stopping ? strings.chat.stopping : strings.chat.stop}
+            title={stopping ? undefined : strings.chat.stopHint}
+            disabled={stopping}
+            onClick={props.onStop}
+          >
             <Square aria-hidden className="fill-current" />
           </Round>
         )}

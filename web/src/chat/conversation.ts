@@ -1,7 +1,7 @@
 import { Chat } from "@ai-sdk/react";
 import type { UIMessage } from "ai";
 import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun } from "@/api";
-import { type Failure, failureOf } from "@/chat/failure";
+import { type Failure, failureOf, tellFailure } from "@/chat/failure";
 import { asksByTool, endingOf, isAnswered, merge, reachesFurther } from "@/chat/history";
 import { newId } from "@/chat/ids";
 import { type ConversationState, fresh, type Hooks } from "@/chat/life";
@@ -135,25 +135,43 @@ export class Conversation {
 
   /** Ends the run, not only its reading. */
   stop = async (): Promise<void> => {
-    const unsent = this.#unsent;
-    if (unsent) {
-      this.#turn++;
-      this.#unsent = undefined;
-      await this.chat.stop();
-      unsent.takeBack();
-      this.state.set({ connection: "ok" });
-      this.#live("idle");
-    }
+    const { life, stopping } = this.state.get();
+    if (stopping || life === "idle") return;
+    this.state.set({ stopping: true, refused: undefined });
+    await (this.#unsent ? this.#stopUnsent(this.#unsent) : this.#stopRun());
+  };
+
+  async #stopRun(): Promise<void> {
     const turn = this.#turn;
     try {
-      await stopRun(this.id, unsent ? undefined : this.#runId);
+      await stopRun(this.id, this.#runId);
     } catch (error) {
-      const failure = failureOf(error);
-      if (!unsent && failure.kind === "refused") this.#refuse(failure.message);
+      return this.#notStopped(error);
     }
-    if (unsent) return;
     await this.#whenStopped(turn);
-  };
+  }
+
+  async #notStopped(error: unknown): Promise<void> {
+    const { kind } = failureOf(error);
+    this.state.set({ stopping: false });
+    if (kind === "gone" || kind === "busy") await this.#sync(true);
+    else if (this.state.get().life !== "idle") this.#refuse(tellFailure(error), this.stop);
+  }
+
+  /** Takes it back. That the server had it after all shows when it is asked to stop. */
+  async #stopUnsent(unsent: Unsent): Promise<void> {
+    this.#turn++;
+    this.#unsent = undefined;
+    await this.chat.stop();
+    unsent.takeBack();
+    this.state.set({ connection: "ok" });
+    this.#live("idle");
+    const stopped = await stopRun(this.id).catch(() => undefined);
+    const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
+    if (!stopped?.runId || isBusy || this.#session.signal.aborted) return;
+    this.#accepted(stopped.runId, unsent);
+    await this.#sync(true);
+  }
 
   /** The stream says how the run ended. Where none is read, or none comes, the server is asked. */
   async #whenStopped(turn: number): Promise<void> {
@@ -167,6 +185,7 @@ export class Conversation {
       await this.#sync(true);
       turn = this.#turn;
     }
+    if (!isOver()) this.state.set({ stopping: false });
   }
 
   loadOlder = async (): Promise<void> => {
@@ -229,8 +248,8 @@ export class Conversation {
     else await this.#sync();
   }
 
-  #accepted(runId: string | undefined): void {
-    const text = this.#unsent?.text;
+  #accepted(runId: string | undefined, unsent = this.#unsent): void {
+    const text = unsent?.text;
     const { draft } = this.state.get();
     const isLeft = this.#session.signal.aborted;
     if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
@@ -286,6 +305,7 @@ export class Conversation {
     this.#show(view);
     const run = view.activeRun;
     if (!run) return this.#rest();
+    if (run.id !== this.#runId) this.state.set({ stopping: false });
     this.#runId = run.id;
     const isRead = this.chat.status === "ready" && this.chat.lastMessage?.id === run.id;
     if (run.status !== "waiting") {
@@ -323,7 +343,8 @@ export class Conversation {
 
   #live(life: ConversationState["life"]): void {
     if (this.state.get().life === life) return;
-    this.state.set({ life });
+    const isOver = life === "idle";
+    this.state.set({ life, ...(isOver && { stopping: false, refused: undefined }) });
     this.#hooks.onLife(life);
   }
 

@@ -9,6 +9,8 @@ export interface ConversationState {
   phase: "loading" | "ready" | "missing" | "unreadable";
   /** Of the run: `waiting` for the person's answer. */
   life: Life;
+  /** The person wants it to end, and it has not yet. */
+  stopping: boolean;
   connection: "ok" | "lost";
   /** Who answered last. */
   agent?: string;
@@ -35,6 +37,7 @@ export interface Hooks {
 export const fresh = (id: string, isNew: boolean): ConversationState => ({
   phase: isNew ? "ready" : "loading",
   life: "idle",
+  stopping: false,
   connection: "ok",
   loadingOlder: false,
   replaying: false,
