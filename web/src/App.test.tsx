@@ -223,22 +223,21 @@ describe("settings", () => {
     expect(localStorage.getItem("mobox:theme")).toBe('"dark"');
   });
 
-  it("say that demo mode is on where there is nobody else", async () => {
+  it("leave demo mode to its one switch, in the head", async () => {
     await open("/");
     await userEvent.click(screen.getByRole("button", { name: "Settings" }));
-    const demo = await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ });
-    expect(demo.getAttribute("aria-checked")).toBe("true");
-    expect(demo.getAttribute("aria-disabled")).toBe("true");
+    await screen.findByRole("menu");
+    expect(screen.queryByRole("menuitemcheckbox", { name: /Demo/ })).toBeNull();
   });
+});
 
-  it("send new turns to the demo agent in demo mode, to the chosen one else", async () => {
+describe("demo mode", () => {
+  it("sends new turns to the demo agent, and to the one that is chosen instead", async () => {
     network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
     network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
     await agents.load();
     await open("/");
-    await userEvent.click(screen.getByRole("button", { name: "Settings" }));
-    await userEvent.click(await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ }));
-    await userEvent.keyboard("{Escape}");
+    await userEvent.click(await screen.findByRole("switch", { name: "Demo" }));
     expect(localStorage.getItem("app-mode")).toBe("demo");
     expect(screen.getAllByText("Demo").length).toBeGreaterThan(1);
     await userEvent.type(field(), "one{Enter}");

@@ -260,9 +260,6 @@ export const strings = {
     theme: "Theme",
     themes: { light: "Light", dark: "Dark", system: "System" },
     keepOpen: "Keep blocks open",
-    demoMode: "Demo mode",
-    demoModeHint: "New turns go to the demo agent.",
-    demoModeOnly: "On, since the demo agent is the only one here.",
     help: "Keyboard shortcuts",
     shortcuts: {
       send: "Send",

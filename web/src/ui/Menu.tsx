@@ -88,23 +88,20 @@ export function MenuChoice<T extends string>({ label, value, onChoose, options }
 
 interface SwitchProps {
   name: string;
-  line?: string;
   checked: boolean;
-  disabled?: boolean;
   onChange: (checked: boolean) => void;
 }
 
 /** Something that is on or off; the menu stays open. */
-export function MenuSwitch({ name, line, checked, disabled, onChange }: SwitchProps) {
+export function MenuSwitch({ name, checked, onChange }: SwitchProps) {
   return (
     <DropdownMenu.CheckboxItem
       checked={checked}
-      disabled={disabled}
       onCheckedChange={onChange}
       onSelect={(event) => event.preventDefault()}
       className={ROW}
     >
-      <Words name={name} line={line} />
+      <Words name={name} />
       <Mark />
     </DropdownMenu.CheckboxItem>
   );
