@@ -5,7 +5,18 @@ import { Chat } from "@/chat/Chat";
 import { agents } from "@/state/agents";
 import { asInBrowser } from "@/testing/browser";
 import { running, waiting } from "@/testing/conversation";
-import { agent, type Chunk, chat, ENDS, json, Network, Stream, says, user } from "@/testing/server";
+import {
+  agent,
+  type Chunk,
+  chat,
+  ENDS,
+  json,
+  Network,
+  refusal,
+  Stream,
+  says,
+  user,
+} from "@/testing/server";
 
 // The whole chat: on a busy machine it takes its time.
 configure({ asyncUtilTimeout: 5_000 });
@@ -134,15 +145,28 @@ describe("demo mode", () => {
 });
 
 it("lets the person take note of what was refused", async () => {
-  network.on("POST api/chat", () =>
-    json({ error: { code: "too_many_runs", message: "Too many runs go on." } }, 429),
-  );
+  network.on("POST api/chat", () => refusal(429, "too_many_runs", "Too many runs go on."));
   await open();
   await screen.findByText("first");
   await userEvent.type(composer(), "two{Enter}");
   expect((await screen.findByRole("alert")).textContent).toContain("Too many runs go on.");
   await userEvent.click(screen.getByRole("button", { name: "Dismiss" }));
   expect(screen.queryByRole("alert")).toBeNull();
+});
+
+it("sends again to whom it was sent, whoever was chosen since", async () => {
+  network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
+  await agents.load();
+  network.on("GET api/chats/c1", () => json(chat([], { agent: "writer" })));
+  network.on("POST api/chat", () => refusal(429, "too_many_runs", "Too many runs go on."));
+  await open();
+  await userEvent.type(composer(), "one{Enter}");
+  const again = await screen.findByRole("button", { name: "Retry" });
+  await userEvent.click(screen.getByRole("button", { name: "Agent: Writer" }));
+  await userEvent.click(await screen.findByRole("menuitemradio", { name: /Demo/ }));
+  await userEvent.click(again);
+  await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(2));
+  expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["writer", "writer"]);
 });
 
 describe("Escape", () => {

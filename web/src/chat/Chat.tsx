@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect } from "react";
 import { Announcer } from "@/chat/Announcer";
 import { Composer } from "@/chat/Composer";
 import { Prompts, Welcome } from "@/chat/Empty";
@@ -33,16 +33,8 @@ interface ChatProps {
 
 /** One chat: its head, what was said, and where the person writes. */
 export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatProps) {
-  const agent = useRef<string>(undefined);
-  const { conversation, state, messages } = useConversation(id, {
-    isNew,
-    agent: () => agent.current,
-    onBegun,
-  });
+  const { conversation, state, messages } = useConversation(id, isNew, onBegun);
   const choice = useAgentChoice(state.agent);
-  useLayoutEffect(() => {
-    agent.current = choice.next?.id;
-  });
   const { phase, life } = state;
   const title = useTitle(id, phase);
   const isEmpty = phase === "ready" && messages.length === 0;
@@ -54,8 +46,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   };
   const send = (text: string, asked?: string) => {
     if (asked) choice.pick(asked);
-    agent.current = asked ?? choice.next?.id;
-    conversation.send(text);
+    conversation.send(text, asked ?? choice.next?.id);
   };
   const complaint = state.refused && (
     <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
@@ -93,7 +84,12 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
           {phase === "loading" && <Loading />}
           {isEmpty && <Welcome agent={choice.next} />}
           {phase === "ready" && !isEmpty && (
-            <MessageList messages={messages} conversation={conversation} state={state}>
+            <MessageList
+              messages={messages}
+              conversation={conversation}
+              state={state}
+              agent={choice.next?.id}
+            >
               {complaint}
             </MessageList>
           )}

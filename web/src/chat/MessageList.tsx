@@ -15,6 +15,8 @@ interface MessageListProps {
   messages: UIMessage[];
   conversation: Conversation;
   state: ConversationState;
+  /** Who is to answer what is asked anew. */
+  agent: string | undefined;
   /** Stands below the last message. */
   children?: ReactNode;
 }
@@ -26,10 +28,11 @@ const NOTHING: UIMessage = { id: "", role: "assistant", parts: [] };
  * The messages: the only thing on the page that scrolls. It stays at its end while an answer grows,
  * until the person scrolls up. Not a live region: nobody wants tokens read out one by one.
  */
-export function MessageList({ messages, conversation, state, children }: MessageListProps) {
+export function MessageList(props: MessageListProps) {
+  const { messages, conversation, state, agent, children } = props;
   const stick = useStickToBottom({ initial: "instant", resize: "instant" });
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
-  const actions = useMessageActions(conversation, state.life, messages);
+  const actions = useMessageActions(conversation, agent, state.life, messages);
   const last = messages.at(-1);
   const isLive = state.life === "working";
   const asked = last?.role === "user" ? last.id : undefined;

@@ -136,6 +136,18 @@ describe("a message that is sent", () => {
     expect(second?.headers.get("idempotency-key")).toBe(first?.headers.get("idempotency-key"));
   });
 
+  it("goes to whom it was meant for, also when it is sent again", async () => {
+    network.on("POST api/chat", () => refusal(429, "too_many_runs", "try again in 5 s"));
+    const conversation = open(true);
+    conversation.send("Hi", "writer");
+    await whenIdle(conversation);
+    network.on("POST api/chat", answers("Hello"));
+    conversation.state.get().refused?.again?.();
+    await whenIdle(conversation);
+    expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["writer", "writer"]);
+    expect(conversation.state.get().agent).toBe("writer");
+  });
+
   it("is given back where the chat is answering already, and that is shown", async () => {
     network.on("POST api/chat", () => refusal(409, "run_active", "a run goes on"));
     network.on("GET api/chats/c1", () => json(chat([user("m9", "asked elsewhere")], running)));

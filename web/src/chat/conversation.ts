@@ -1,5 +1,5 @@
 import { Chat } from "@ai-sdk/react";
-import type { UIMessage } from "ai";
+import type { ChatRequestOptions, UIMessage } from "ai";
 import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun } from "@/api";
 import { type Failure, failureOf, tellFailure } from "@/chat/failure";
 import { asksByTool, endingOf, isAnswered, merge, reachesFurther } from "@/chat/history";
@@ -24,9 +24,14 @@ const STEADY = 10_000;
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 8_000;
 
-/** Something the person did, until the server has it. */
-interface Unsent {
+/** What the person wants to be answered, and by whom. */
+interface Turn {
   text?: string;
+  agent?: string;
+}
+
+/** Something the person did, until the server has it. */
+interface Unsent extends Turn {
   again: () => Promise<void>;
   takeBack: () => void;
   /** Does it once more, after it was refused. */
@@ -63,10 +68,7 @@ export class Conversation {
     this.chat = new Chat<UIMessage>({
       id,
       generateId: newId,
-      transport: new MoboxTransport({
-        agent: () => this.#hooks.agent(),
-        onAccepted: (runId) => this.#accepted(runId),
-      }),
+      transport: new MoboxTransport((runId) => this.#accepted(runId)),
     });
   }
 
@@ -90,24 +92,25 @@ export class Conversation {
 
   // What a person does
 
-  send = (text: string): void => {
+  /** `agent` is who is to answer, if the person chose. */
+  send = (text: string, agent?: string): void => {
     const message = {
       id: newId(),
       role: "user" as const,
       parts: [{ type: "text" as const, text }],
     };
-    this.#begin(text, (headers) => this.chat.sendMessage(message, { headers }));
+    this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
-  edit = (messageId: string, text: string): void => {
+  edit = (messageId: string, text: string, agent?: string): void => {
     const message = { messageId, role: "user" as const, parts: [{ type: "text" as const, text }] };
-    this.#begin(text, (headers) => this.chat.sendMessage(message, { headers }));
+    this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
-  regenerate = (): void => {
+  regenerate = (agent?: string): void => {
     const last = this.chat.lastMessage;
     const messageId = last?.role === "assistant" ? last.id : undefined;
-    this.#begin(undefined, (headers) => this.chat.regenerate({ messageId, headers }));
+    this.#begin({ agent }, (options) => this.chat.regenerate({ messageId, ...options }));
   };
 
   /** Yes or no to what the agent wants to do. */
@@ -216,12 +219,13 @@ export class Conversation {
 
   // How requests go
 
-  #begin(text: string | undefined, request: (headers: Record<string, string>) => Promise<void>) {
+  #begin(asked: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
+    const { text, agent } = asked;
     const before = this.chat.messages;
     const headers = { "idempotency-key": newId() };
     const again = () => {
       this.chat.messages = before;
-      return request(headers);
+      return request({ headers, ...(agent && { body: { agent } }) });
     };
     const { draft } = this.state.get();
     const takeBack = () => {
@@ -229,7 +233,7 @@ export class Conversation {
       drafts.takeBack(draft);
     };
     if (text !== undefined) drafts.send(draft, text);
-    this.#unsent = { text, again, takeBack, repeat: () => this.#begin(text, request) };
+    this.#unsent = { ...asked, again, takeBack, repeat: () => this.#begin(asked, request) };
     this.state.set({ refused: undefined });
     this.#live("working");
     void this.#follow(again);
@@ -261,7 +265,7 @@ export class Conversation {
       return;
     }
     this.#runId = runId;
-    const agent = this.#hooks.agent() ?? this.state.get().agent;
+    const agent = unsent?.agent ?? this.state.get().agent;
     this.state.set({ connection: "ok", agent, draft: this.id });
     this.#hooks.onBegun();
     tell({ about: "turn", chat: this.id });

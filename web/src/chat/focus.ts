@@ -25,8 +25,8 @@ export function isOtherField(target: EventTarget | null): boolean {
 export interface MessageActions {
   decide: Conversation["decide"];
   answer: Conversation["answer"];
-  edit: Conversation["edit"];
-  regenerate: Conversation["regenerate"];
+  edit: (messageId: string, text: string) => void;
+  regenerate: () => void;
 }
 
 /**
@@ -35,6 +35,7 @@ export interface MessageActions {
  */
 export function useMessageActions(
   conversation: Conversation,
+  agent: string | undefined,
   life: Life,
   messages: UIMessage[],
 ): MessageActions {
@@ -66,13 +67,13 @@ export function useMessageActions(
     return {
       decide: answering(conversation.decide),
       answer: answering(conversation.answer),
-      edit: conversation.edit,
+      edit: (messageId, text) => conversation.edit(messageId, text, agent),
       regenerate: () => {
-        conversation.regenerate();
+        conversation.regenerate(agent);
         toComposer();
       },
     };
-  }, [conversation]);
+  }, [conversation, agent]);
 }
 
 /** Nobody has the focus, or the composer that got it from here, in which nothing is written. */

@@ -25,7 +25,6 @@ export interface ConversationState {
 }
 
 export interface Hooks {
-  agent: () => string | undefined;
   /** A turn of this chat was taken by the server. */
   onBegun: () => void;
   /** The server told how the chat stands. */

@@ -8,7 +8,6 @@ import { ENDS, Stream, says } from "@/testing/server";
 /** A chat as the page opens it, until the test is over. */
 export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
   const conversation = new Conversation("c1", isNew, {
-    agent: () => "demo",
     onBegun: hooks.onBegun ?? (() => {}),
     onView: () => {},
     onLife: () => {},
