@@ -1,11 +1,22 @@
-import { configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, configure, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { App } from "@/App";
 import type { ListedChat } from "@/api";
 import { agents } from "@/state/agents";
 import { asInBrowser } from "@/testing/browser";
-import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
+import {
+  agent,
+  chat,
+  ENDS,
+  json,
+  later,
+  Network,
+  refusal,
+  Stream,
+  says,
+  user,
+} from "@/testing/server";
 
 // The whole page: on a busy machine it takes its time.
 configure({ asyncUtilTimeout: 5_000 });
@@ -162,6 +173,24 @@ describe("the sidebar", () => {
     expect(await sidebar().findByText("No chat has “Peanuts” in it.")).toBeTruthy();
     await userEvent.keyboard("{Escape}");
     expect(await sidebar().findByText("Apples")).toBeTruthy();
+  });
+
+  it("does not show what an earlier search finds later", async () => {
+    const slow = later();
+    const found = (title: string) => json({ chats: [row(title, title)], before: null });
+    network.on("GET api/chats", ({ query }) => {
+      const wanted = query.get("query") ?? "";
+      return wanted === "Pea" ? slow.response : found(wanted || "Apples");
+    });
+    await open("/");
+    await userEvent.type(screen.getByRole("textbox", { name: "Search chats" }), "Pea");
+    const searches = () => network.asked.filter(({ query }) => query.get("query"));
+    await waitFor(() => expect(searches()).toHaveLength(1));
+    await userEvent.keyboard("nuts");
+    await sidebar().findByText("Peanuts");
+    await act(async () => slow.answer(found("Pears")));
+    expect(sidebar().queryByText("Pears")).toBeNull();
+    expect(sidebar().getByText("Peanuts")).toBeTruthy();
   });
 
   it("asks before it deletes, and leaves the chat that is gone", async () => {

@@ -103,8 +103,11 @@ function useFound(query: string): ChatList {
     }
     const list = new ChatList(wanted);
     const deaf = hear(list.heard);
-    const timer = setTimeout(() => void list.refresh().then(() => setFound(list)), TYPING);
+    let isWanted = true;
+    const show = () => isWanted && setFound(list);
+    const timer = setTimeout(() => void list.refresh().then(show), TYPING);
     return () => {
+      isWanted = false;
       clearTimeout(timer);
       deaf();
     };
