@@ -224,6 +224,45 @@ describe("the sidebar", () => {
   });
 });
 
+describe("a title", () => {
+  beforeEach(() => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
+  });
+  const title = () => screen.findByRole<HTMLInputElement>("textbox", { name: "Title" });
+
+  it("is changed where it stands above the chat: typing takes its place, and it has the focus then", async () => {
+    network.on("PATCH api/chats/c1", ({ body }) => json({ ...chat([]), title: body.title }));
+    await open("/chat/c1");
+    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
+    expect(document.activeElement).toBe(await title());
+    await userEvent.keyboard("Better{Enter}");
+    const renamed = await screen.findByRole("button", { name: "Better" });
+    await waitFor(() => expect(document.activeElement).toBe(renamed));
+    expect(network.to("PATCH api/chats/c1")[0]?.body).toEqual({ title: "Better" });
+  });
+
+  it("that could not be kept stays in its field, with the reason in our words", async () => {
+    await open("/chat/c1");
+    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
+    network.isDown = true;
+    await userEvent.type(await title(), "Better{Enter}");
+    expect((await screen.findByRole("alert")).textContent).toBe(
+      "The server cannot be reached. Try again in a moment.",
+    );
+    expect(await title()).toHaveProperty("value", "A chatBetter");
+  });
+
+  it("is changed from the menus too, whose buttons have the focus again", async () => {
+    await open("/chat/c1");
+    const menu = await screen.findByRole("button", { name: "About this chat" });
+    await userEvent.click(menu);
+    await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
+    await waitFor(async () => expect(document.activeElement).toBe(await title()));
+    await userEvent.keyboard("{Escape}");
+    await waitFor(() => expect(document.activeElement).toBe(menu));
+  });
+});
+
 describe("the keyboard", () => {
   it("leads past the chats to the composer by its first stop", async () => {
     stored = [row("c1", "Apples")];

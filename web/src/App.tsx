@@ -87,6 +87,7 @@ export function App() {
           onBegun={onBegun}
           onNew={openNew}
           onOpenChats={() => setDrawer(true)}
+          onRename={rowActions.onRename}
           onDelete={rowActions.onDelete}
         />
       )}

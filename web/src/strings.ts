@@ -187,7 +187,6 @@ export const strings = {
     demoOnly: "The demo agent is the only one here, so it answers.",
     menu: "About this chat",
     rename: "Rename",
-    title: "Title",
     copyAll: "Copy conversation",
     exportMarkdown: "Export as Markdown",
     exportJson: "Export as JSON",

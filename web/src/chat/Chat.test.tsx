@@ -43,6 +43,7 @@ async function open() {
       onBegun={() => {}}
       onNew={() => {}}
       onOpenChats={() => {}}
+      onRename={() => {}}
       onDelete={() => {}}
     />,
   );
@@ -89,36 +90,6 @@ describe("a chat that is copied", () => {
     clipboard(() => Promise.reject(new DOMException("no")));
     await choose("Copy conversation");
     expect(await screen.findByText("The browser did not let it be copied.")).toBeTruthy();
-  });
-});
-
-describe("a title", () => {
-  const rename = async (title: string) => {
-    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
-    const field = screen.getByRole("textbox", { name: "Title" });
-    await userEvent.clear(field);
-    await userEvent.type(field, `${title}{Enter}`);
-    return field;
-  };
-
-  it("that could not be kept stays in its field, with the reason in our words", async () => {
-    await open();
-    await screen.findByText("first");
-    network.isDown = true;
-    const field = await rename("Better");
-    expect((await screen.findByRole("alert")).textContent).toBe(
-      "The server cannot be reached. Try again in a moment.",
-    );
-    expect(field).toHaveProperty("value", "Better");
-  });
-
-  it("is shown when it is kept, and has the focus", async () => {
-    network.on("PATCH api/chats/c1", ({ body }) => json({ ...chat([]), title: body.title }));
-    await open();
-    await screen.findByText("first");
-    await rename("Better");
-    const title = await screen.findByRole("button", { name: "Better" });
-    await waitFor(() => expect(document.activeElement).toBe(title));
   });
 });
 

@@ -16,7 +16,7 @@ import { useConversation } from "@/chat/useConversation";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { AgentPicker } from "@/shell/AgentPicker";
 import { Banner } from "@/shell/Banner";
-import { chats, rename } from "@/state/chats";
+import { chats } from "@/state/chats";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
@@ -28,11 +28,13 @@ interface ChatProps {
   onBegun: () => void;
   onNew: () => void;
   onOpenChats: () => void;
+  onRename: (chat: { id: string; title: string }) => void;
   onDelete: (chat: { id: string; title: string }) => void;
 }
 
 /** One chat: its head, what was said, and where the person writes. */
-export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatProps) {
+export function Chat(props: ChatProps) {
+  const { id, isNew, onBegun, onNew, onOpenChats, onRename, onDelete } = props;
   const { conversation, state, messages } = useConversation(id, isNew, onBegun);
   const choice = useAgentChoice(state.agent);
   const { phase, life } = state;
@@ -58,7 +60,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
         isStored={phase === "ready" && !isEmpty}
         choice={choice}
         whole={() => wholeOf(id, title, conversation.chat.messages)}
-        onRename={(next) => rename(id, next)}
+        onRename={() => onRename({ id, title })}
         onDelete={() => onDelete({ id, title })}
         onOpenChats={onOpenChats}
       />

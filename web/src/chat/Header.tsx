@@ -3,7 +3,6 @@ import { type ReactNode, useEffect, useState } from "react";
 import { ChatMenu } from "@/chat/ChatMenu";
 import { DemoSwitch } from "@/chat/DemoSwitch";
 import type { Whole } from "@/chat/exporting";
-import { TitleField } from "@/chat/TitleField";
 import type { AgentChoice } from "@/chat/useAgentChoice";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
@@ -14,7 +13,7 @@ interface HeaderProps {
   isStored: boolean;
   choice: AgentChoice;
   whole: () => Promise<Whole>;
-  onRename: (title: string) => Promise<void>;
+  onRename: () => void;
   onDelete: () => void;
   onOpenChats: () => void;
 }
@@ -22,17 +21,10 @@ interface HeaderProps {
 /** What the chat is called, who answers, and what can be done with the whole of it. */
 export function Header(props: HeaderProps) {
   const { choice } = props;
-  const [renaming, setRenaming] = useState(false);
   const [said, say] = useSaid();
   return (
     <TopBar onOpenChats={props.onOpenChats}>
-      <TitleField
-        title={props.title}
-        editable={props.isStored}
-        editing={renaming}
-        onEdit={setRenaming}
-        onSave={props.onRename}
-      />
+      <Title title={props.title} onRename={props.isStored ? props.onRename : undefined} />
       <span className="min-w-0 flex-1 truncate text-block text-ink-2 max-md:hidden">
         {!choice.isOnlyDemo && choice.next?.name}
       </span>
@@ -43,12 +35,30 @@ export function Header(props: HeaderProps) {
       {props.isStored && (
         <ChatMenu
           whole={props.whole}
-          onRename={() => setRenaming(true)}
+          onRename={props.onRename}
           onDelete={props.onDelete}
           onSay={say}
         />
       )}
     </TopBar>
+  );
+}
+
+function Title({ title, onRename }: { title: string; onRename?: () => void }) {
+  return (
+    <h1 title={title} className="min-w-0 truncate text-sm font-semibold max-md:flex-1">
+      {onRename ? (
+        <button
+          type="button"
+          onClick={onRename}
+          className="block max-w-full truncate rounded-small px-1 text-left hover:bg-ground-3 max-md:min-h-11"
+        >
+          {title}
+        </button>
+      ) : (
+        title
+      )}
+    </h1>
   );
 }
 

@@ -2,13 +2,13 @@ import { Check, type LucideIcon, ShieldQuestionMark, X } from "lucide-react";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Json } from "@/content/Json";
 import type { ToolBlock } from "@/parts/blocks";
-import { type Outcome, useSending } from "@/parts/useSending";
+import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
 const words = strings.parts;
 
-export type Decide = (approvalId: string, approved: boolean, reason?: string) => Outcome;
+export type Decide = (approvalId: string, approved: boolean, reason?: string) => unknown;
 
 /** A call that waits for a person: what it would do, and whether it may. */
 export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Decide }) {
@@ -46,14 +46,14 @@ export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: Ask
 }
 
 interface ChoiceProps {
-  onDecide: (approved: boolean, reason?: string) => Outcome;
+  onDecide: (approved: boolean, reason?: string) => unknown;
 }
 
 /** Yes, or no and why not. */
 export function Choice({ onDecide }: ChoiceProps) {
   const id = useId();
   const [reason, setReason] = useState("");
-  const { busy, failed, send } = useSending();
+  const { busy, problem, send } = useSending();
   const deny = (event: FormEvent) => {
     event.preventDefault();
     send(() => onDecide(false, reason.trim() || undefined));
@@ -72,7 +72,7 @@ export function Choice({ onDecide }: ChoiceProps) {
         onChange={(event) => setReason(event.target.value)}
         className={FIELD}
       />
-      <Row busy={busy} failed={failed}>
+      <Row busy={busy} failed={problem !== undefined}>
         <Button kind="solid" disabled={busy} onClick={() => send(() => onDecide(true))}>
           <Check aria-hidden className="size-4" />
           {words.approve}

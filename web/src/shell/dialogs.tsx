@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { tellFailure } from "@/chat/failure";
 import { SHORTCUTS } from "@/shell/shortcuts";
 import { remove, rename } from "@/state/chats";
+import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
@@ -19,7 +19,12 @@ interface ChatDialogProps {
 
 /** Asks before a chat is gone for good. */
 export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
-  const { act, problem, busy } = useAct(() => remove(chat.id), onClose, onDone);
+  const { busy, problem, send } = useSending();
+  const act = async () => {
+    await remove(chat.id);
+    onClose();
+    onDone?.();
+  };
   const title = chat.title || strings.shell.untitled;
   return (
     <Dialog
@@ -30,7 +35,7 @@ export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
     >
       <Problem text={problem} />
       <Choices onClose={onClose}>
-        <Button kind="danger" disabled={busy} onClick={act}>
+        <Button kind="danger" disabled={busy} onClick={() => send(act)}>
           {strings.shell.delete}
         </Button>
       </Choices>
@@ -40,13 +45,17 @@ export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
 
 export function RenameDialog({ chat, onClose }: ChatDialogProps) {
   const [text, setText] = useState(chat.title);
-  const { act, problem, busy } = useAct(() => rename(chat.id, text.trim()), onClose);
+  const { busy, problem, send } = useSending();
+  const act = async () => {
+    if (text.trim() !== chat.title) await rename(chat.id, text.trim());
+    onClose();
+  };
   return (
     <Dialog open onClose={onClose} title={strings.shell.renameTitle}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (text.trim()) act();
+          if (text.trim()) send(act);
         }}
       >
         <input
@@ -90,23 +99,6 @@ export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => vo
       </dl>
     </Dialog>
   );
-}
-
-function useAct(action: () => Promise<void>, onClose: () => void, onDone?: () => void) {
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const act = async () => {
-    setBusy(true);
-    try {
-      await action();
-      onClose();
-      onDone?.();
-    } catch (error) {
-      setProblem(tellFailure(error));
-      setBusy(false);
-    }
-  };
-  return { act: () => void act(), problem, busy };
 }
 
 const Problem = ({ text }: { text: string | undefined }) =>
