@@ -162,6 +162,7 @@ export const strings = {
     saveEdit: "Send",
     cancel: "Cancel",
     editing: "Edit your message",
+    editReplaces: "What came after this is replaced.",
     retry: "Try again",
     toEnd: "To the end",
     older: "Show older messages",

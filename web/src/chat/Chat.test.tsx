@@ -1,8 +1,9 @@
-import { configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, cleanup, configure, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Chat } from "@/chat/Chat";
 import { agents } from "@/state/agents";
+import { announce } from "@/state/tabs";
 import { asInBrowser } from "@/testing/browser";
 import { running, waiting } from "@/testing/conversation";
 import {
@@ -200,6 +201,58 @@ describe("the focus", () => {
     expect(document.activeElement).toBe(composer());
     await userEvent.click(await screen.findByRole("button", { name: "Regenerate" }));
     expect(document.activeElement).toBe(composer());
+  });
+});
+
+describe("a message that is put in other words", () => {
+  const editor = () => screen.findByRole("textbox", { name: "Edit your message" });
+  const edit = async (place: number) => {
+    const buttons = await screen.findAllByRole("button", { name: "Edit" });
+    await userEvent.click(buttons[place] as HTMLElement);
+  };
+
+  it("keeps what was typed while an agent works, and is sent after that", async () => {
+    const stored = [user("m1", "one"), agent("r1", "first")];
+    const other = new Stream();
+    await open();
+    await edit(0);
+    await userEvent.type(await editor(), " more");
+    network.on("GET api/chats/c1", () => json(chat([...stored, user("m2", "two")], running)));
+    network.on("GET api/chat/c1/stream", () => other.response);
+    act(() => announce({ about: "turn", chat: "c1" }));
+    await screen.findByRole("button", { name: "Stop" });
+    expect(await editor()).toHaveProperty("value", "one more");
+    expect(screen.queryByRole("button", { name: "Send" })).toBeNull();
+    await userEvent.type(await editor(), "{Enter}");
+    await act(async () => void other.say(...says("second"), ...ENDS).end());
+    await waitFor(() => expect(screen.getAllByRole("button", { name: "Send" })).toHaveLength(2));
+    network.on("POST api/chat", () => new Stream().say(...says("third"), ...ENDS).end());
+    await userEvent.type(await editor(), "{Enter}");
+    expect(await screen.findByText("third")).toBeTruthy();
+    expect(network.to("POST api/chat")).toHaveLength(1);
+  });
+
+  it("is no longer being put in other words in a chat that is opened again", async () => {
+    await open();
+    await edit(0);
+    await editor();
+    cleanup();
+    network.asked.length = 0;
+    await open();
+    await screen.findByText("first");
+    expect(screen.queryByRole("textbox", { name: "Edit your message" })).toBeNull();
+  });
+
+  it("says that what came after it goes, where something did", async () => {
+    const stored = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
+    network.on("GET api/chats/c1", () => json(chat([...stored, agent("r2", "second")])));
+    await open();
+    await edit(1);
+    await editor();
+    expect(screen.queryByText("What came after this is replaced.")).toBeNull();
+    await userEvent.keyboard("{Escape}");
+    await edit(0);
+    expect(screen.getByText("What came after this is replaced.")).toBeTruthy();
   });
 });
 

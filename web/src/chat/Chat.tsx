@@ -1,9 +1,8 @@
 import { X } from "lucide-react";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { Announcer } from "@/chat/Announcer";
 import { Composer } from "@/chat/Composer";
 import { Prompts, Welcome } from "@/chat/Empty";
-import { editing } from "@/chat/editing";
 import { wholeOf } from "@/chat/exporting";
 import { isOtherField } from "@/chat/focus";
 import { Header } from "@/chat/Header";
@@ -37,6 +36,7 @@ export function Chat(props: ChatProps) {
   const { id, isNew, onBegun, onNew, onOpenChats, onRename, onDelete } = props;
   const { conversation, state, messages } = useConversation(id, isNew, onBegun);
   const choice = useAgentChoice(state.agent);
+  const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
   const title = useTitle(id, phase);
   const isEmpty = phase === "ready" && messages.length === 0;
@@ -44,7 +44,7 @@ export function Chat(props: ChatProps) {
   useStopByKey(life !== "idle", conversation.stop);
   const editLast = () => {
     const last = messages.findLast((message) => message.role === "user");
-    if (last) editing.begin(last.id);
+    if (last) setEditing(last.id);
   };
   const send = (text: string, asked?: string) => {
     if (asked) choice.pick(asked);
@@ -91,6 +91,8 @@ export function Chat(props: ChatProps) {
               conversation={conversation}
               state={state}
               agent={choice.next?.id}
+              editing={editing}
+              onEditing={setEditing}
             >
               {complaint}
             </MessageList>

@@ -17,6 +17,9 @@ interface MessageListProps {
   state: ConversationState;
   /** Who is to answer what is asked anew. */
   agent: string | undefined;
+  /** Which message is being put in other words: one at a time. */
+  editing: string | undefined;
+  onEditing: (id: string | undefined) => void;
   /** Stands below the last message. */
   children?: ReactNode;
 }
@@ -34,6 +37,7 @@ export function MessageList(props: MessageListProps) {
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
   const actions = useMessageActions(conversation, agent, state.life, messages);
   const last = messages.at(-1);
+  const lastAsked = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
   const asked = last?.role === "user" ? last.id : undefined;
   useEffect(() => {
@@ -67,6 +71,9 @@ export function MessageList(props: MessageListProps) {
                 live={isLast && isLive && message.role === "assistant"}
                 waiting={isLast && state.life === "waiting"}
                 free={state.life === "idle"}
+                isLastAsked={message === lastAsked}
+                isEdited={message.id === props.editing}
+                onEditing={props.onEditing}
               />
             );
           })}
