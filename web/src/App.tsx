@@ -1,8 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Chat } from "@/chat/Chat";
-import { TopBar } from "@/chat/Header";
-import { newId } from "@/chat/ids";
-import { Notice } from "@/chat/Notice";
+import { newId } from "@/ids";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
@@ -13,6 +11,8 @@ import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Drawer } from "@/ui/Dialog";
+import { Notice } from "@/ui/Notice";
+import { TopBar } from "@/ui/TopBar";
 
 type Asked = { what: "delete" | "rename"; chat: { id: string; title: string } };
 

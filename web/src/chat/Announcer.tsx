@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
+import type { Life } from "@/chat/conversationState";
 import type { Ending } from "@/chat/history";
-import type { Life } from "@/chat/life";
 import { strings } from "@/strings";
 
 const { says } = strings.chat;

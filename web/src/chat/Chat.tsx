@@ -1,25 +1,25 @@
 import { X } from "lucide-react";
 import { useEffect, useState } from "react";
+import { AgentPicker } from "@/chat/AgentPicker";
 import { Announcer } from "@/chat/Announcer";
+import { Banner } from "@/chat/Banner";
 import { Composer } from "@/chat/Composer";
+import type { ConversationState } from "@/chat/conversationState";
 import { Prompts, Welcome } from "@/chat/Empty";
 import { wholeOf } from "@/chat/exporting";
-import { isOtherField } from "@/chat/focus";
 import { Header } from "@/chat/Header";
 import { endingOf } from "@/chat/history";
-import type { ConversationState } from "@/chat/life";
 import { MessageList } from "@/chat/MessageList";
-import { Notice } from "@/chat/Notice";
 import { useAgentChoice } from "@/chat/useAgentChoice";
 import { useConversation } from "@/chat/useConversation";
 import { ErrorBlock } from "@/parts/ErrorBlock";
-import { AgentPicker } from "@/shell/AgentPicker";
-import { Banner } from "@/shell/Banner";
 import { chats } from "@/state/chats";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
+import { isOtherField } from "@/ui/focus";
+import { Notice } from "@/ui/Notice";
 
 interface ChatProps {
   id: string;

@@ -7,7 +7,7 @@ import {
   useRef,
   useState,
 } from "react";
-import type { Life } from "@/chat/life";
+import type { Life } from "@/chat/conversationState";
 import { useDraft } from "@/state/drafts";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";

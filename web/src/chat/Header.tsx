@@ -1,11 +1,9 @@
-import { Menu as MenuIcon } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { ChatMenu } from "@/chat/ChatMenu";
 import { DemoSwitch } from "@/chat/DemoSwitch";
 import type { Whole } from "@/chat/exporting";
 import type { AgentChoice } from "@/chat/useAgentChoice";
-import { strings } from "@/strings";
-import { IconButton } from "@/ui/Button";
+import { TopBar } from "@/ui/TopBar";
 
 interface HeaderProps {
   title: string;
@@ -59,23 +57,6 @@ function Title({ title, onRename }: { title: string; onRename?: () => void }) {
         title
       )}
     </h1>
-  );
-}
-
-interface TopBarProps {
-  onOpenChats: () => void;
-  children: ReactNode;
-}
-
-/** What stands above everything; on a narrow page it has the way to the chats. */
-export function TopBar({ onOpenChats, children }: TopBarProps) {
-  return (
-    <header className="flex h-12 shrink-0 items-center gap-2 border-b px-2 md:px-4">
-      <IconButton label={strings.shell.openChats} className="md:hidden" onClick={onOpenChats}>
-        <MenuIcon aria-hidden />
-      </IconButton>
-      {children}
-    </header>
   );
 }
 

@@ -1,9 +1,9 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
-import type { MessageActions } from "@/chat/focus";
 import { endingOf } from "@/chat/history";
 import { UserMessage } from "@/chat/UserMessage";
+import type { MessageActions } from "@/chat/useMessageActions";
 import { Parts } from "@/parts/Parts";
 import { strings } from "@/strings";
 

@@ -1,12 +1,12 @@
 import type { UIMessage } from "ai";
 import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { toComposer } from "@/chat/focus";
 import { CopyButton } from "@/content/CopyButton";
 import { Files } from "@/parts/Files";
 import { readFile } from "@/parts/fileItems";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
+import { toComposer } from "@/ui/focus";
 
 interface UserMessageProps {
   message: UIMessage;

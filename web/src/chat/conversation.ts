@@ -1,12 +1,12 @@
 import { Chat } from "@ai-sdk/react";
 import type { ChatRequestOptions, UIMessage } from "ai";
 import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun } from "@/api";
-import { type Failure, failureOf, tellFailure } from "@/chat/failure";
+import { type ConversationState, fresh, type Hooks } from "@/chat/conversationState";
 import { asksByTool, endingOf, isAnswered, merge, reachesFurther } from "@/chat/history";
-import { newId } from "@/chat/ids";
-import { type ConversationState, fresh, type Hooks } from "@/chat/life";
 import { pause } from "@/chat/pause";
 import { MoboxTransport } from "@/chat/transport";
+import { type Failure, failureOf, tellFailure } from "@/failure";
+import { newId } from "@/ids";
 import { drafts } from "@/state/drafts";
 import { Store } from "@/state/store";
 import { announce, hear, type News, tell } from "@/state/tabs";

@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { tellFailure } from "@/chat/failure";
+import { tellFailure } from "@/failure";
 
 interface Sending {
   /** Something is on its way: nothing else may be sent meanwhile. */

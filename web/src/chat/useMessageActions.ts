@@ -1,26 +1,10 @@
 import type { UIMessage } from "ai";
 import { useEffect, useMemo, useRef } from "react";
 import type { Conversation } from "@/chat/conversation";
-import type { Life } from "@/chat/life";
+import type { Life } from "@/chat/conversationState";
+import { COMPOSER, toComposer } from "@/ui/focus";
 
-const COMPOSER = "composer";
 const CONTROL = ":is(button, input, textarea, select):not(:disabled, [data-optional])";
-
-/**
- * Where the person goes on when what had the focus is gone: to the composer. A touch screen would
- * cover the answer with its keyboard, so there it is the list of messages.
- */
-export function toComposer(): void {
-  const isFine = matchMedia("(pointer: fine)").matches;
-  const target = isFine ? document.getElementById(COMPOSER) : document.querySelector("[role=log]");
-  if (target instanceof HTMLElement) target.focus({ preventScroll: !isFine });
-}
-
-/** Whether somebody writes, elsewhere than in the composer. */
-export function isOtherField(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement) || target.id === COMPOSER) return false;
-  return target.closest("input, textarea, select, [contenteditable]") !== null;
-}
 
 export interface MessageActions {
   decide: Conversation["decide"];
