@@ -24,6 +24,20 @@ export interface ConversationState {
   draft: string;
 }
 
+/** What the person wants to be answered, and by whom. */
+export interface Turn {
+  text?: string;
+  agent?: string;
+}
+
+/** Something the person did, until the server has it. */
+export interface Unsent extends Turn {
+  again: () => Promise<void>;
+  takeBack: () => void;
+  /** Does it once more, after it was refused. */
+  repeat?: () => void;
+}
+
 export interface Hooks {
   /** A turn of this chat was taken by the server. */
   onBegun: () => void;
@@ -33,7 +47,7 @@ export interface Hooks {
   onLife: (life: Life) => void;
 }
 
-export const fresh = (id: string, isNew: boolean): ConversationState => ({
+export const atFirst = (id: string, isNew: boolean): ConversationState => ({
   phase: isNew ? "ready" : "loading",
   life: "idle",
   stopping: false,
