@@ -123,12 +123,23 @@ describe("the page", () => {
   });
 
   it("has the way to the chats also at an address that means nothing", async () => {
+    asInBrowser({ wide: false });
     await open("/elsewhere");
     expect(screen.getByRole("heading", { name: "No such chat" })).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Open the list of chats" }));
     const drawer = within(await screen.findByRole("dialog", { name: "Chats" }));
     await userEvent.click(drawer.getByRole("button", { name: "Close the list of chats" }));
     expect(screen.queryByRole("dialog")).toBeNull();
+  });
+
+  it("has the chats once on it: beside the chat, or where they are asked for", async () => {
+    asInBrowser({ wide: false });
+    await open("/");
+    expect(document.querySelector("nav")).toBeNull();
+    await userEvent.keyboard("{Control>}k{/Control}");
+    const field = await screen.findByRole("textbox", { name: "Search chats" });
+    await waitFor(() => expect(document.activeElement).toBe(field));
+    expect(document.querySelectorAll("nav")).toHaveLength(1);
   });
 
   it("marks chats in which an agent works, or waits for the person", async () => {

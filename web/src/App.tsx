@@ -13,6 +13,7 @@ import { Button } from "@/ui/Button";
 import { Drawer } from "@/ui/Dialog";
 import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
+import { useMedia, WIDE } from "@/ui/useMedia";
 
 type Asked = { what: "delete" | "rename"; chat: { id: string; title: string } };
 
@@ -24,7 +25,8 @@ export function App() {
   const [help, setHelp] = useState(false);
   const [asked, setAsked] = useState<Asked>();
   const search = useRef<HTMLInputElement>(null);
-  const drawerSearch = useRef<HTMLInputElement>(null);
+  const isWide = useMedia(WIDE);
+  if (isWide && drawer) setDrawer(false);
   const current = route.page === "chat" ? route.id : undefined;
   useTheme();
   useServer();
@@ -35,9 +37,8 @@ export function App() {
     requestAnimationFrame(() => document.getElementById("composer")?.focus());
   }, []);
   const openSearch = useCallback(() => {
-    const isColumn = !!search.current?.offsetParent;
-    if (!isColumn) setDrawer(true);
-    requestAnimationFrame(() => (isColumn ? search : drawerSearch).current?.focus());
+    setDrawer(true);
+    requestAnimationFrame(() => search.current?.focus());
   }, []);
   const openHelp = useCallback(() => {
     setDrawer(false);
@@ -60,16 +61,19 @@ export function App() {
   const onBegun = () => {
     if (route.page === "new") navigate({ page: "chat", id: fresh });
   };
-  const sidebar = (field: typeof search) => (
-    <Sidebar current={current} search={field} onNew={openNew} onHelp={openHelp} {...rowActions} />
+  const sidebar = (
+    <Sidebar current={current} search={search} onNew={openNew} onHelp={openHelp} {...rowActions} />
   );
   return (
     <div className="flex h-dvh overflow-hidden pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
       {route.page !== "unknown" && <SkipLink />}
-      <div className="flex w-64 shrink-0 flex-col border-r max-md:hidden">{sidebar(search)}</div>
-      <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
-        {sidebar(drawerSearch)}
-      </Drawer>
+      {isWide ? (
+        <div className="flex w-64 shrink-0 flex-col border-r">{sidebar}</div>
+      ) : (
+        <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
+          {sidebar}
+        </Drawer>
+      )}
       {route.page === "unknown" ? (
         <main className="flex min-w-0 flex-1 flex-col">
           <TopBar onOpenChats={() => setDrawer(true)}>

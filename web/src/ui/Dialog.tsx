@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
@@ -71,7 +71,6 @@ interface DrawerProps {
 
 /** What is a column on a wide page comes in from the left on a narrow one. */
 export function Drawer({ open, onClose, title, children }: DrawerProps) {
-  useWide(open, onClose);
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
@@ -94,19 +93,4 @@ export function Drawer({ open, onClose, title, children }: DrawerProps) {
       </Radix.Portal>
     </Radix.Root>
   );
-}
-
-/** Where the page becomes wide, what comes in has its own place again. */
-function useWide(active: boolean, onWide: () => void): void {
-  const latest = useRef(onWide);
-  useEffect(() => {
-    latest.current = onWide;
-  });
-  useEffect(() => {
-    if (!active) return;
-    const wide = matchMedia("(min-width: 48rem)");
-    const onChange = () => wide.matches && latest.current();
-    wide.addEventListener("change", onChange);
-    return () => wide.removeEventListener("change", onChange);
-  }, [active]);
 }
