@@ -11,6 +11,7 @@ import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Drawer } from "@/ui/Dialog";
+import { COMPOSER } from "@/ui/focus";
 import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
 import { useMedia, WIDE } from "@/ui/useMedia";
@@ -34,7 +35,7 @@ export function App() {
   const openNew = useCallback(() => {
     setDrawer(false);
     navigate({ page: "new" });
-    requestAnimationFrame(() => document.getElementById("composer")?.focus());
+    requestAnimationFrame(() => document.getElementById(COMPOSER)?.focus());
   }, []);
   const openSearch = useCallback(() => {
     setDrawer(true);
@@ -123,7 +124,7 @@ function useFreshId(route: Route): string {
 const SkipLink = () => (
   <button
     type="button"
-    onClick={() => document.getElementById("composer")?.focus()}
+    onClick={() => document.getElementById(COMPOSER)?.focus()}
     className="sr-only z-50 rounded-lg border bg-ground text-block font-medium shadow-md focus:not-sr-only focus:px-3 focus:py-2 focus:absolute focus:top-2 focus:left-2"
   >
     {strings.shell.skip}

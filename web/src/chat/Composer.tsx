@@ -1,18 +1,11 @@
 import { ArrowUp, Square } from "lucide-react";
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Life } from "@/chat/conversationState";
 import { useDraft } from "@/state/drafts";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
-
-const TALLEST = 160;
+import { COMPOSER } from "@/ui/focus";
+import { TextArea } from "@/ui/TextArea";
 
 /** Why nothing is sent now. */
 const HINTS = { working: strings.chat.busyHint, waiting: strings.chat.waitingHint };
@@ -38,7 +31,6 @@ export function Composer(props: ComposerProps) {
   const { draft, life, stopping, disabled } = props;
   const [text, setText] = useDraft(draft);
   const field = useRef<HTMLTextAreaElement>(null);
-  useGrowing(field, text);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, []);
@@ -52,14 +44,9 @@ export function Composer(props: ComposerProps) {
     props.onSend(said);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      send();
-    } else if (event.key === "ArrowUp" && text === "" && isFree) {
-      event.preventDefault();
-      props.onEditLast();
-    }
+    if (event.key !== "ArrowUp" || text !== "" || !isFree) return;
+    event.preventDefault();
+    props.onEditLast();
   };
   return (
     <form
@@ -72,10 +59,9 @@ export function Composer(props: ComposerProps) {
         send();
       }}
     >
-      <textarea
+      <TextArea
         ref={field}
-        id="composer"
-        rows={1}
+        id={COMPOSER}
         value={text}
         aria-label={strings.chat.yourMessage}
         placeholder={
@@ -83,9 +69,10 @@ export function Composer(props: ComposerProps) {
             ? strings.chat.placeholderWaiting
             : strings.chat.placeholder(props.agent)
         }
-        onChange={(event) => setText(event.target.value)}
+        onChange={setText}
+        onEnter={send}
         onKeyDown={onKeyDown}
-        className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 placeholder:text-ink-2 focus-visible:outline-none max-md:text-[16px]"
+        className="px-4 pt-3 pb-1"
       />
       <p role="status" className="px-4 text-mono text-ink-2">
         {hasTried && life !== "idle" ? HINTS[life] : ""}
@@ -130,16 +117,4 @@ function Round({ label, title = label, type = "button", ...rest }: RoundProps) {
       className="inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-accent text-accent-ink transition-opacity hover:opacity-90 disabled:opacity-40 max-md:size-11 [&_svg]:size-4"
     />
   );
-}
-
-/** As tall as what is written, up to a bound; the CSS for that is not everywhere yet. */
-function useGrowing(field: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text
-  useLayoutEffect(() => {
-    const area = field.current;
-    if (!area) return;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, TALLEST)}px`;
-    area.style.overflowY = area.scrollHeight > TALLEST ? "auto" : "hidden";
-  }, [field, text]);
 }

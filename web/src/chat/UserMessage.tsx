@@ -7,6 +7,7 @@ import { readFile } from "@/parts/fileItems";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { toComposer } from "@/ui/focus";
+import { TextArea } from "@/ui/TextArea";
 
 interface UserMessageProps {
   message: UIMessage;
@@ -104,24 +105,19 @@ function Editor({ text, hasLater, onSave, onCancel }: EditorProps) {
         save();
       }}
     >
-      <textarea
+      <TextArea
         ref={field}
         aria-label={strings.chat.editing}
         value={draft}
-        onChange={(event) => setDraft(event.target.value)}
+        onChange={setDraft}
+        onEnter={save}
         onKeyDown={(event) => {
-          if (event.nativeEvent.isComposing) return;
-          if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            save();
-          }
-          if (event.key === "Escape") {
-            event.preventDefault();
-            event.stopPropagation();
-            onCancel();
-          }
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          event.stopPropagation();
+          onCancel();
         }}
-        className="field-sizing-content max-h-60 min-h-12 w-full resize-none bg-transparent px-2 py-1 outline-none"
+        className="px-2 py-1"
       />
       <div className="flex items-center justify-end gap-2">
         {hasLater && (
