@@ -81,9 +81,9 @@ export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => vo
   return (
     <Dialog open={open} onClose={onClose} title={strings.shell.help}>
       <dl className="mt-2">
-        {SHORTCUTS.map(([keys, does]) => (
-          <div key={does} className="flex min-h-9 items-center justify-between gap-4 text-block">
-            <dt>{does}</dt>
+        {SHORTCUTS.map(({ keys, says }) => (
+          <div key={says} className="flex min-h-9 items-center justify-between gap-4 text-block">
+            <dt>{says}</dt>
             <dd className="flex shrink-0 gap-1">
               {keys.map((key) => (
                 <kbd
