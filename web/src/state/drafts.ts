@@ -17,7 +17,7 @@ const isDrafts = (value: unknown): value is Drafts =>
   Object.values(value).every((draft) => typeof draft?.text === "string");
 
 /** What was written and the server has not: it outlives leaving the chat and reloading the page. */
-const all = stored<Drafts>("drafts", {}, isDrafts, () => sessionStorage);
+const all = stored<Drafts>("mobox:drafts", {}, isDrafts, () => sessionStorage);
 
 const of = (chat: string): Draft => all.get()[chat] ?? { text: "" };
 
