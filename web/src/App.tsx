@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
 import { newId } from "@/ids";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
@@ -16,7 +17,7 @@ import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
 import { useMedia, WIDE } from "@/ui/useMedia";
 
-type Asked = { what: "delete" | "rename"; chat: { id: string; title: string } };
+type Asked = { what: "delete" | "rename"; chat: NamedChat };
 
 /** The whole page: who was talked to, and the chat. */
 export function App() {
@@ -53,8 +54,8 @@ export function App() {
         setDrawer(false);
         navigate({ page: "chat", id });
       },
-      onRename: (chat: Asked["chat"]) => setAsked({ what: "rename", chat }),
-      onDelete: (chat: Asked["chat"]) => setAsked({ what: "delete", chat }),
+      onRename: (chat: NamedChat) => setAsked({ what: "rename", chat }),
+      onDelete: (chat: NamedChat) => setAsked({ what: "delete", chat }),
     }),
     [],
   );

@@ -236,7 +236,6 @@ export const strings = {
     noChats: "No chats yet.",
     listFailed: "The chats could not be loaded.",
     retry: "Try again",
-    untitled: "Untitled",
     running: "The agent is working",
     waiting: "Waiting for you",
     today: "Today",

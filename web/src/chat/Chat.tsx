@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { useEffect, useState } from "react";
+import type { NamedChat } from "@/api";
 import { AgentPicker } from "@/chat/AgentPicker";
 import { Announcer } from "@/chat/Announcer";
 import { Banner } from "@/chat/Banner";
@@ -8,11 +9,11 @@ import type { ConversationState } from "@/chat/conversationState";
 import { Prompts, Welcome } from "@/chat/Empty";
 import { wholeOf } from "@/chat/exporting";
 import { Header } from "@/chat/Header";
-import { endingOf } from "@/chat/history";
 import { MessageList } from "@/chat/MessageList";
 import { useAgentChoice } from "@/chat/useAgentChoice";
 import { useConversation } from "@/chat/useConversation";
 import { ErrorBlock } from "@/parts/ErrorBlock";
+import { endingOf } from "@/parts/wire";
 import { chats } from "@/state/chats";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
@@ -27,8 +28,8 @@ interface ChatProps {
   onBegun: () => void;
   onNew: () => void;
   onOpenChats: () => void;
-  onRename: (chat: { id: string; title: string }) => void;
-  onDelete: (chat: { id: string; title: string }) => void;
+  onRename: (chat: NamedChat) => void;
+  onDelete: (chat: NamedChat) => void;
 }
 
 /** One chat: its head, what was said, and where the person writes. */

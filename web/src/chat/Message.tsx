@@ -1,10 +1,10 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
-import { endingOf } from "@/chat/history";
 import { UserMessage } from "@/chat/UserMessage";
 import type { MessageActions } from "@/chat/useMessageActions";
 import { Parts } from "@/parts/Parts";
+import { endingOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 interface MessageProps {

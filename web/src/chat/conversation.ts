@@ -8,13 +8,14 @@ import {
   type Turn,
   type Unsent,
 } from "@/chat/conversationState";
-import { asksByTool, endingOf, isAnswered, merge, withOlder } from "@/chat/history";
+import { asksByTool, isAnswered, merge, withOlder } from "@/chat/history";
 import { Newest } from "@/chat/newest";
 import { Patience } from "@/chat/patience";
 import { pause } from "@/chat/pause";
 import { MoboxTransport } from "@/chat/transport";
 import { type Failure, failureOf, tellFailure } from "@/failure";
 import { newId } from "@/ids";
+import { endingOf } from "@/parts/wire";
 import { drafts } from "@/state/drafts";
 import { Store } from "@/state/store";
 import { announce, hear, type News, tell } from "@/state/tabs";

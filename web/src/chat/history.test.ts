@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { endingOf, isAnswered, merge } from "@/chat/history";
+import { isAnswered, merge } from "@/chat/history";
+import { endingOf } from "@/parts/wire";
 import { agent, chat, user } from "@/testing/server";
 
 describe("history", () => {

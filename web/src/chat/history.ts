@@ -1,19 +1,6 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import type { ChatView } from "@/api";
 
-/** What the server writes about a message when its run is over. */
-export interface Ending {
-  reason?: string;
-  error?: string;
-  durationMs?: number;
-}
-
-/** How the run of a message ended; nothing while it goes on or waits. */
-export function endingOf(message: UIMessage | undefined): Ending | undefined {
-  const told = message?.metadata as Ending | undefined;
-  return told?.reason === undefined ? undefined : told;
-}
-
 export interface History {
   messages: UIMessage[];
   /** Where older ones are. */

@@ -1,7 +1,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Broken, cutAfter } from "@/chat/broken";
 import { MoboxTransport } from "@/chat/transport";
-import { Broken, cutAfter } from "@/chat/whole";
 import { agent, type Chunk, ENDS, Network, Stream, says, user } from "@/testing/server";
 
 let network: Network;

@@ -1,6 +1,6 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { address, PROFILE } from "@/api";
-import { cutAfter, whole } from "@/chat/whole";
+import { cutAfter, whole } from "@/chat/broken";
 
 /** The server took what was posted: it is stored, and a run goes on. */
 type OnAccepted = (runId: string | undefined) => void;

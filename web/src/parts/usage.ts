@@ -7,7 +7,7 @@ import { strings } from "@/strings";
 const words = strings.parts;
 const count = new Intl.NumberFormat("en-US");
 
-export interface UsageText {
+interface UsageText {
   /** The line: tokens, cost, duration. */
   line: string;
   /** What else is known. */

@@ -1,6 +1,6 @@
 import { Ellipsis, MessageCircleQuestionMark, Pencil, Trash2 } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import type { ChatRow, ListedChat } from "@/api";
+import type { ListedChat, NamedChat } from "@/api";
 import { groupByTime } from "@/shell/groups";
 import type { ChatList } from "@/state/chats";
 import { hrefOf } from "@/state/route";
@@ -12,8 +12,8 @@ import { Menu, MenuItem } from "@/ui/Menu";
 
 export interface RowActions {
   onOpen: (id: string) => void;
-  onRename: (chat: ChatRow) => void;
-  onDelete: (chat: ChatRow) => void;
+  onRename: (chat: NamedChat) => void;
+  onDelete: (chat: NamedChat) => void;
 }
 
 interface ChatRowsProps extends RowActions {
@@ -62,7 +62,7 @@ interface RowProps extends RowActions {
 }
 
 const Row = memo(function Row({ row, isCurrent, ...actions }: RowProps) {
-  const title = row.title || strings.shell.untitled;
+  const { title } = row;
   return (
     <li
       className={classes(

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import type { NamedChat } from "@/api";
 import { SHORTCUTS } from "@/shell/shortcuts";
 import { remove, rename } from "@/state/chats";
 import { useSending } from "@/state/useSending";
@@ -6,13 +7,8 @@ import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 
-interface Target {
-  id: string;
-  title: string;
-}
-
 interface ChatDialogProps {
-  chat: Target;
+  chat: NamedChat;
   onClose: () => void;
   onDone?: () => void;
 }
@@ -25,13 +21,12 @@ export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
     onClose();
     onDone?.();
   };
-  const title = chat.title || strings.shell.untitled;
   return (
     <Dialog
       open
       onClose={onClose}
       title={strings.shell.deleteTitle}
-      line={strings.shell.deleteLine(title)}
+      line={strings.shell.deleteLine(chat.title)}
     >
       <Problem text={problem} />
       <Choices onClose={onClose}>

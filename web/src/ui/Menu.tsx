@@ -107,7 +107,7 @@ export function MenuSwitch({ name, checked, onChange }: SwitchProps) {
   );
 }
 
-export const MenuLabel = ({ children }: { children: ReactNode }) => (
+const MenuLabel = ({ children }: { children: ReactNode }) => (
   <DropdownMenu.Label className="px-2 pt-2 pb-1 text-label font-medium tracking-wide text-ink-2 uppercase">
     {children}
   </DropdownMenu.Label>
