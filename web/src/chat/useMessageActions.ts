@@ -4,7 +4,7 @@ import type { Conversation } from "@/chat/conversation";
 import type { Life } from "@/chat/conversationState";
 import { COMPOSER, toComposer } from "@/ui/focus";
 
-const CONTROL = ":is(button, input, textarea, select):not(:disabled, [data-optional])";
+const CONTROL = ":is(button, input, textarea, select):not(:disabled)";
 
 export interface MessageActions {
   decide: Conversation["decide"];

@@ -33,35 +33,41 @@ interface ChoiceProps {
   onDecide: (approved: boolean, reason?: string) => unknown;
 }
 
-/** Yes, or no and why not. */
+/** Yes, or no and why not, which is asked after the no. */
 export function Choice({ onDecide }: ChoiceProps) {
   const id = useId();
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useState<string>();
   const { busy, problem, send } = useSending();
+  const isDenying = reason !== undefined;
   const deny = (event: FormEvent) => {
     event.preventDefault();
-    send(() => onDecide(false, reason.trim() || undefined));
+    if (isDenying) send(() => onDecide(false, reason.trim() || undefined));
+    else setReason("");
   };
   return (
     <form onSubmit={deny} className="mt-3">
-      <label htmlFor={id} className="mb-1 block text-label text-ink-2">
-        {words.denyReason}
-      </label>
-      <input
-        id={id}
-        value={reason}
-        disabled={busy}
-        data-optional
-        autoComplete="off"
-        onChange={(event) => setReason(event.target.value)}
-        className={FIELD}
-      />
+      {isDenying && (
+        <>
+          <label htmlFor={id} className="mb-1 block text-label text-ink-2">
+            {words.denyReason}
+          </label>
+          <input
+            ref={focus}
+            id={id}
+            value={reason}
+            disabled={busy}
+            autoComplete="off"
+            onChange={(event) => setReason(event.target.value)}
+            className={FIELD}
+          />
+        </>
+      )}
       <Row busy={busy} failed={problem !== undefined}>
         <Button kind="solid" disabled={busy} onClick={() => send(() => onDecide(true))}>
           <Check aria-hidden className="size-4" />
           {words.approve}
         </Button>
-        <Button type="submit" kind="outline" disabled={busy}>
+        <Button type="submit" kind={isDenying ? "danger" : "outline"} disabled={busy}>
           <X aria-hidden className="size-4" />
           {words.deny}
         </Button>
@@ -69,6 +75,8 @@ export function Choice({ onDecide }: ChoiceProps) {
     </form>
   );
 }
+
+const focus = (field: HTMLElement | null) => field?.focus();
 
 export const FIELD =
   "min-h-9 w-full min-w-0 rounded-lg border border-ink-2 bg-ground px-3 py-1.5 text-block placeholder:text-ink-2 disabled:opacity-50 max-md:min-h-11 max-md:text-[16px]";
