@@ -1,12 +1,14 @@
 /** Every word a person reads, in one place. A function where a number or a name goes in. */
 export const strings = {
   product: "Mobox",
+  retry: "Retry",
 
   // content/: Markdown, code, charts, citations
   content: {
     copy: "Copy",
     copyOf: (what: string) => `Copy ${what}`,
     copied: "Copied",
+    copyRefused: "The browser did not let it be copied.",
     plainText: "text",
     data: "data",
     codeIn: (language?: string) => (language ? `${language} code` : "code"),
@@ -120,7 +122,6 @@ export const strings = {
 
     error: "Error",
     requestFailed: "Request Failed",
-    retry: "Retry",
     endings: {
       length: "The answer ends here: it reached the greatest length allowed.",
       max_turns: "The agent stopped here: it has taken all the turns it may.",
@@ -132,9 +133,9 @@ export const strings = {
     } as Record<string, string>,
 
     speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
-    tokensIn: (count: string) => `${count} in`,
+    tokensIn: (count: string) => `${count} tokens in`,
     tokensOut: (count: string) => `${count} out`,
-    tokens: (counts: string) => `${counts} tokens`,
+    tokensOnlyOut: (count: string) => `${count} tokens out`,
     cacheRead: (count: string) => `${count} read from cache`,
     cacheWrite: (count: string) => `${count} written to cache`,
     reasoningTokens: (count: string) => `${count} for reasoning`,
@@ -156,14 +157,12 @@ export const strings = {
     stop: "Stop",
     stopHint: "Stop (Esc)",
     stopping: "Stopping…",
-    copied: "Copied",
     regenerate: "Regenerate",
     edit: "Edit",
     saveEdit: "Send",
     cancel: "Cancel",
     editing: "Edit your message",
     editReplaces: "What came after this is replaced.",
-    retry: "Try again",
     toEnd: "To the end",
     older: "Show older messages",
     loadingOlder: "Loading older messages…",
@@ -193,7 +192,6 @@ export const strings = {
     exportJson: "Export as JSON",
     delete: "Delete",
     exportFailed: "The chat could not be read.",
-    copyRefused: "The browser did not let it be copied.",
     failures: {
       lost: "The server cannot be reached. Try again in a moment.",
       busy: "The agent is at work in this chat. Try again when it is done.",
@@ -235,7 +233,6 @@ export const strings = {
     noResults: (query: string) => `No chat has “${query}” in it.`,
     noChats: "No chats yet.",
     listFailed: "The chats could not be loaded.",
-    retry: "Try again",
     running: "The agent is working",
     waiting: "Waiting for you",
     today: "Today",

@@ -290,6 +290,6 @@ it("says that the agents could not be loaded, and loads them again", async () =>
   network.on("GET api/agents", () => json({ agents: [WRITER] }));
   await open();
   expect(await screen.findByText("The agents could not be loaded.")).toBeTruthy();
-  await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+  await userEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(await screen.findAllByText("Writer")).toBeTruthy();
 });

@@ -74,7 +74,7 @@ export function Chat(props: ChatProps) {
       )}
       {phase === "unreadable" && (
         <Notice title={strings.chat.unreadableTitle} line={state.refused?.message ?? ""}>
-          <Button onClick={conversation.reload}>{strings.chat.retry}</Button>
+          <Button onClick={conversation.reload}>{strings.retry}</Button>
         </Notice>
       )}
       {isHere && (

@@ -16,20 +16,17 @@ interface HeaderProps {
   onOpenChats: () => void;
 }
 
-/** What the chat is called, who answers, and what can be done with the whole of it. */
+/** What the chat is called, whether the demo agent answers, and what can be done with the whole of it. */
 export function Header(props: HeaderProps) {
-  const { choice } = props;
   const [said, say] = useSaid();
   return (
     <TopBar onOpenChats={props.onOpenChats}>
       <Title title={props.title} onRename={props.isStored ? props.onRename : undefined} />
-      <span className="min-w-0 flex-1 truncate text-block text-ink-2 max-md:hidden">
-        {!choice.isOnlyDemo && choice.next?.name}
-      </span>
+      <span className="flex-1 max-md:hidden" />
       <span role="status" className="shrink-0 text-block text-ink-2 max-md:max-w-32">
         {said}
       </span>
-      <DemoSwitch choice={choice} />
+      <DemoSwitch choice={props.choice} />
       {props.isStored && (
         <ChatMenu
           whole={props.whole}

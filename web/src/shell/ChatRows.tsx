@@ -28,7 +28,7 @@ export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
     return (
       <div className="flex flex-col items-start gap-2 px-3 py-2 text-block text-ink-2">
         {strings.shell.listFailed}
-        <Button onClick={list.refresh}>{strings.shell.retry}</Button>
+        <Button onClick={list.refresh}>{strings.retry}</Button>
       </div>
     );
   }
