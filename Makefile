@@ -8,7 +8,7 @@ BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
-FULLY_COVERED := $(addprefix src/mobox/,events.py blocks.py lifecycle.py calls.py spans.py json_text.py capture/jsonlines.py)
+FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py held_errors.py lifecycle.py calls.py spans.py inputs.py names.py waiting.py json_text.py capture/jsonlines.py)
 
 # The machine's own Node is used; without one, a wheel brings it into .venv/node.
 ifeq ($(and $(shell command -v node 2>&-),$(shell command -v npm 2>&-)),)
@@ -41,7 +41,7 @@ test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(W
 check: $(VENV)/.dev $(VENV)/.mobox $(WEB_READY)  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
-	$(BIN)/mypy scripts/screenshots
+	$(BIN)/mypy scripts/screenshots && $(BIN)/mypy scripts/import-map && $(BIN)/mypy scripts/sizes
 	$(BIN)/lint-imports --no-logo
 	cd $(WEB) && npm run check
 
@@ -51,7 +51,7 @@ format: $(VENV)/.dev $(WEB_READY)  ## format the code, fix what can be fixed
 
 golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the diff as code
 	$(BIN)/pytest --quiet --regold tests/test_golden.py
-	$(BIN)/python scripts/event-mapping
+	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
 
 bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=transform, BENCH=--write-docs
 	$(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import workload
-from mobox.pipeline import Scribe
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
+from mobox.supervisor.scribe import Scribe
 from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["fill"]

@@ -1,4 +1,4 @@
-"""What a connection costs a server in memory while nothing goes over it."""
+"""What a connection costs a server in memory while nothing goes over it, and what runs leave."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from bench.hosting import Hosted
 from bench.live import ask
 from bench.readers import Readers, get
-from bench.ticking import SILENT
+from bench.ticking import BRIEF, SILENT
 
-__all__ = ["begin_silent_run", "idle", "stalled"]
+__all__ = ["begin_silent_run", "growth", "idle", "stalled"]
 
 FIRST = 100
 """Connections that are there before: what the first ones need is the server's, not theirs."""
 SMALL = 16 * 1024
 """Bytes that the kernel takes for a client that reads nothing."""
+AT_ONCE = 20
 EVENT_END = b"\n\n"
 _RUN = re.compile(rb"x-mobox-run: (\w+)")
 
@@ -60,3 +61,22 @@ def stalled(server: Hosted, paths: Sequence[str], seconds: float) -> float:
             readers.ask(get(path), receive_buffer=SMALL)
         time.sleep(seconds)
         return (server.memory() - before) / len(paths)
+
+
+def growth(server: Hosted, runs: int) -> float:
+    """Bytes by which the server grows while it executes runs, each in a chat of its own.
+
+    As many go before: what the first ones need is the server's.
+    """
+    _execute(server, range(runs))
+    before = server.memory()
+    _execute(server, range(runs, 2 * runs))
+    return server.memory() - before
+
+
+def _execute(server: Hosted, numbers: range) -> None:
+    for first in range(numbers.start, numbers.stop, AT_ONCE):
+        with Readers(server.port) as readers:
+            few = range(first, min(first + AT_ONCE, numbers.stop))
+            readers.ask_all([ask(BRIEF, number) for number in few])
+            readers.drain()

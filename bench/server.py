@@ -21,7 +21,7 @@ from bench.filling import fill
 from bench.hosting import Hosted, use_client_core
 from bench.hotspots import hotspots
 from bench.live import read_along
-from bench.memory import begin_silent_run, idle, stalled
+from bench.memory import begin_silent_run, growth, idle, stalled
 from bench.replay import read_again, replay
 from bench.streams import alternate, bodies, path_of
 from bench.ticking import SPACING
@@ -39,6 +39,7 @@ LIVE_RUNS, LIVE_SECONDS = 200, 8.0
 KEEPING_UP = 0.5
 """The share of the lines that must come in that time; else there is nothing to measure."""
 IDLE_CONNECTIONS = 1_000
+MANY_RUNS = 1_000
 STALLED_CLIENTS, STALLED_EVENTS, STALLED_SECONDS = 20, 100_000, 3.0
 AS_AN_AGENT_THINKS, AS_ONE_AHEAD = 1, 64
 """Lines per read. The first makes a row of each event at first: the worst for those who read."""
@@ -58,6 +59,7 @@ FIGURES = (
     Figure("live/loop", "200 live runs: share of one core, event loop alone", unit="%"),
     Figure("idle", "an idle connection", unit="KB", at_most=12, panel=_IDLE),
     Figure("stalled", "a stalled client", unit="MB", at_most=1, panel=_STALL),
+    Figure("growth", "what 1,000 runs leave in memory, after as many", unit="MB"),
     Figure("us/read", "CPU per event read: Mobox", unit="µs"),
     Figure("us/read-pydantic", "CPU per event read: pydantic-ai", unit="µs"),
     Figure("us/live", "CPU per live event: Mobox", unit="µs"),
@@ -155,9 +157,13 @@ def _living(data: Path) -> Samples:
 
 
 def memory(
-    data: Path, long_run: Run, connections: int = IDLE_CONNECTIONS, seconds: float = STALLED_SECONDS
+    data: Path,
+    long_run: Run,
+    connections: int = IDLE_CONNECTIONS,
+    seconds: float = STALLED_SECONDS,
+    runs: int = MANY_RUNS,
 ) -> Samples:
-    """What connections cost, in servers that have served nobody yet."""
+    """What connections cost, and what runs leave, in servers that have served nobody yet."""
     with Hosted("bare", data) as server:
         bare = idle(server, "/", connections)
     with Hosted("mobox", data) as server:
@@ -165,7 +171,10 @@ def memory(
     with Hosted("mobox", data) as server:
         bodies(server, [path_of(long_run)])  # what the first reader needs is the server's
         each = stalled(server, [path_of(long_run)] * STALLED_CLIENTS, seconds)
+    with Hosted("mobox", data) as server:
+        left = growth(server, runs)
     return {
+        "growth": [left / 1024**2],
         "idle": [(ours - bare) / 1024],
         "kb/idle": [ours / 1024],
         "kb/idle-bare": [bare / 1024],

@@ -1,4 +1,7 @@
-"""Agents that are functions of the server's own process: one speaks fifty times a second."""
+"""Agents that are functions of the server's own process: one speaks fifty times a second.
+
+One says nothing, and one says a few words and ends.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,18 @@ from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent, Catalog
 from mobox.turn import Answer, Turn
 
-__all__ = ["CATALOG", "SILENT", "SPACING", "TICKING", "TickingExecution", "launch", "stamps"]
+__all__ = [
+    "BRIEF",
+    "CATALOG",
+    "SILENT",
+    "SPACING",
+    "TICKING",
+    "TickingExecution",
+    "launch",
+    "stamps",
+]
 
-SILENT, TICKING = "silent", "ticking"
+BRIEF, SILENT, TICKING = "brief", "silent", "ticking"
 SPACING = 0.02
 """Seconds between two lines."""
 NEVER = float("inf")
@@ -26,10 +38,13 @@ TIMERS = 0.001
 agent gives a server."""
 
 CATALOG = Catalog(
-    Agent(id=name, name=name, folder=Path(), argv=(sys.executable,)) for name in (SILENT, TICKING)
+    Agent(id=name, name=name, folder=Path(), argv=(sys.executable,))
+    for name in (BRIEF, SILENT, TICKING)
 )
 
 _STAMP = re.compile(rb"@(\d+)@")
+_WORDS = 50
+_LAST = b'{"type":"done","data":{}}\n'
 _LINE = b'{"type":"text","data":{"content":" and on it goes @%d@"}}\n'
 
 
@@ -88,8 +103,20 @@ class TickingExecution:
         self.kill()
 
 
+class BriefExecution(TickingExecution):
+    """Says all it has to say at once."""
+
+    async def read(self) -> bytes:
+        if self._ended.is_set():
+            return b""
+        self.kill()
+        return b"".join(_LINE % number for number in range(_WORDS)) + _LAST
+
+
 def launch(agent: Agent, _state: Path, _turn: Turn) -> Execution:
     """What the supervisor starts instead of a process."""
+    if agent.id == BRIEF:
+        return BriefExecution(NEVER)
     return TickingExecution(NEVER if agent.id == SILENT else SPACING)
 
 

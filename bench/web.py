@@ -18,9 +18,9 @@ from playwright.sync_api import Browser, Page
 
 from bench.browsing import browsed, served, write_agent
 from bench.figures import Figure, Samples
-from mobox.pipeline import Scribe
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
+from mobox.supervisor.scribe import Scribe
 from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["FIGURES", "TITLE", "explain", "fill_chat", "flood", "measure", "reopen", "versions"]

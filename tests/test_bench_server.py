@@ -5,13 +5,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bench import workload
 from bench.filling import fill
 from bench.hosting import Hosted
 from bench.live import ask, read_along
-from bench.memory import begin_silent_run, idle, stalled
+from bench.memory import begin_silent_run, growth, idle, stalled
 from bench.readers import Readers, body_of, get, post
 from bench.replay import read_again
 from bench.server import FIGURES
@@ -144,3 +145,11 @@ def test_a_run_is_begun_by_asking(server: Hosted) -> None:
         while not stamps(bytes(told)):
             readers.turn(None, lambda _number, data: told.extend(data))
     assert told.startswith(b"HTTP/1.1 200 ")
+
+
+def test_what_runs_leave_is_measured_with_runs_that_ended(server: Hosted) -> None:
+    growth(server, 21)
+    listed = httpx.get(f"http://127.0.0.1:{server.port}/api/chats?limit=100", trust_env=False)
+    chats = {chat["id"]: chat for chat in listed.json()["chats"]}
+    assert {f"brief-{number}" for number in range(42)} <= chats.keys()
+    assert chats["brief-41"]["status"] is None

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 
-from mobox.blocks import BLOCK_OF, Block, Blocks, Move, OpenBlock, line_of
+from mobox.blocks import BLOCK_OF, Block, Blocks, Line, Move, OpenBlock
 from mobox.events import (
     Custom,
     Done,
@@ -35,6 +35,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.lines import line_of
 from strategies import Events, events, runs
 
 STATUS = Status(message="up")
@@ -252,3 +253,14 @@ LINES: dict[str, StreamEvent] = {
 @pytest.mark.parametrize(("line", "event"), LINES.items())
 def test_an_event_reads_like_a_line_in_its_block(line: str, event: StreamEvent) -> None:
     assert line_of(event) == line
+
+
+def test_a_line_stands_in_the_block_that_is_open_for_it_and_a_pulse_in_none() -> None:
+    blocks = Blocks()
+    for event, line in (
+        (STATUS, Line("processing_1", "up", "\n")),
+        (NOTE, Line("thinking_1", "researcher started", "\n\n")),
+        (Status(message="still", kind="progress"), None),
+    ):
+        blocks.turn_to(event)
+        assert blocks.line(event) == line

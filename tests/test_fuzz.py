@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from mobox.events import Done, Raw, decode_many, encode_many
 from mobox.formatters import format_all
 from mobox.formatters.ai_sdk import ui_message
 from mobox.lifecycle import Lifecycle
-from mobox.message import decode_parts, encode_parts
+from mobox.message import Message
 from mobox.parsers import FAILED
 from mobox.transcript import fold
 
@@ -35,7 +36,10 @@ RECORDINGS: dict[str, list[Path]] = defaultdict(list)
 for path in sorted(HERE.glob("recordings/*/*")):
     RECORDINGS[path.parent.name].append(path)
 
-EXAMPLES = 4000 // len(RECORDINGS)  # a minute, however many frameworks there are
+MOST_EXAMPLES, LEAST_EXAMPLES = 300, 60
+BYTES = 16_000_000
+"""What all examples of a framework may come to, so that long recordings take no longer."""
+
 
 ODDITIES: list[Any] = [
     *(None, True, False, 0, -1, 7, 1.5, -0.0, 1e308, 2**53 + 1, 2**64, -(2**70)),
@@ -206,6 +210,12 @@ def spoiled(draw: DrawFn, framework: str) -> Spoiled:
     return Spoiled(recording, lines, how)
 
 
+def examples(framework: str) -> int:
+    """How many recordings of a framework to spoil."""
+    sizes = [path.stat().st_size for path in RECORDINGS[framework]]
+    return max(LEAST_EXAMPLES, min(MOST_EXAMPLES, BYTES * len(sizes) // sum(sizes)))
+
+
 # What must hold
 
 
@@ -233,7 +243,7 @@ def check_replay(log: list[LogEntry]) -> None:
 def check_streams(log: list[LogEntry]) -> None:
     """Every client can read the run, live and reloaded."""
     message = fold(log, "msg_1")
-    assert decode_parts(encode_parts(message.parts)) == message.parts
+    assert msgspec.json.decode(msgspec.json.encode(message), type=Message) == message
     for profile in PROFILES:
         formatter = get_formatter("ai-sdk", "msg_1", profile)
         documents = format_all(formatter, log)
@@ -249,27 +259,27 @@ def check(run: Spoiled, cuts: list[int]) -> None:
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
     legal_log([entry.event for entry in log])
     assert decode_many(encode_many(log)) == log
-    assert log == record(run, [])
+    assert not cuts or log == record(run, [])
     check_parser(log)
     check_replay(log)
     check_streams(log)
 
 
 @pytest.mark.parametrize("framework", RECORDINGS)
-@settings(max_examples=EXAMPLES, print_blob=True)
-@given(data=st.data(), cuts=st.lists(numbers, max_size=6))
-def test_no_recording_that_went_bad_is_fatal(
-    framework: str, data: st.DataObject, cuts: list[int]
-) -> None:
-    run = data.draw(spoiled(framework))
-    note(f"{run.recording.relative_to(HERE)}: {', '.join(run.how)}; reads cut at {cuts}")
-    try:
-        check(run, cuts)
-    except BaseException:
-        REPORTS.mkdir(parents=True, exist_ok=True)
-        (kept := REPORTS / f"{framework}-{run.recording.name}").write_bytes(run.data)
-        note(f"scripts/judge-recordings {kept} --from {framework}")
-        raise
+def test_no_recording_that_went_bad_is_fatal(framework: str) -> None:
+    @settings(max_examples=examples(framework), print_blob=True)
+    @given(run=spoiled(framework), cuts=st.lists(numbers, max_size=6))
+    def is_logged_and_read(run: Spoiled, cuts: list[int]) -> None:
+        note(f"{run.recording.relative_to(HERE)}: {', '.join(run.how)}; reads cut at {cuts}")
+        try:
+            check(run, cuts)
+        except BaseException:
+            REPORTS.mkdir(parents=True, exist_ok=True)
+            (kept := REPORTS / f"{framework}-{run.recording.name}").write_bytes(run.data)
+            note(f"scripts/judge-recordings {kept} --from {framework}")
+            raise
+
+    is_logged_and_read()
 
 
 @pytest.mark.parametrize("framework", RECORDINGS)

@@ -157,6 +157,18 @@ def test_a_run_that_ends_waiting_stays_open() -> None:
     assert not lifecycle.ended
 
 
+def test_that_a_run_waits_is_told_once_until_something_new_is_said_or_asked() -> None:
+    lifecycle = Lifecycle("test")
+    pause, more = Paused(request_ids=("ask",), resume={"at": 1}), Usage(input=1)
+    assert lifecycle.feed(pause)[-1:] == [pause]
+    assert lifecycle.feed_all([more, pause, Paused(request_ids=("ask",))]) == [more]
+    assert lifecycle.waiting
+    for other in (Paused(request_ids=("ask", "too")), pause, Paused(request_ids=("ask",))):
+        lifecycle.feed(InputResponse(id="ask", decision="approved"))
+        assert lifecycle.feed(other) == [other]
+    assert lifecycle.feed(pause) == [pause]
+
+
 def test_a_run_that_waited_goes_on() -> None:
     lifecycle = Lifecycle("test")
     lifecycle.feed(TextDelta(delta="May I?"))

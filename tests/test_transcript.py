@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,8 +63,6 @@ from mobox.message import (
     ToolPart,
     TurnPart,
     UsagePart,
-    decode_parts,
-    encode_parts,
 )
 from mobox.transcript import Transcript, fold
 from mobox.usage import Totals
@@ -524,18 +523,21 @@ def test_what_is_taken_back_is(events: list[StreamEvent], whole: bool) -> None:
 # Any log
 
 
+def assert_stored(message: Message) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(message), type=Message) == message
+
+
 @given(logs())
 def test_parts_survive_being_stored(log: list[LogEntry]) -> None:
-    parts = fold(log, "msg_1").parts
-    assert decode_parts(encode_parts(parts)) == parts
+    assert_stored(fold(log, "msg_1"))
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_the_parts_of_a_recording_survive_being_stored(path: Path) -> None:
     recorder = Recorder(path.parent.name)
-    parts = fold(recorder.read(path.read_bytes()) + recorder.close(), "msg_1").parts
-    assert parts
-    assert decode_parts(encode_parts(parts)) == parts
+    message = fold(recorder.read(path.read_bytes()) + recorder.close(), "msg_1")
+    assert message.parts
+    assert_stored(message)
 
 
 @given(logs())
@@ -565,6 +567,12 @@ def test_nothing_that_was_said_is_lost(log: list[LogEntry]) -> None:
     thought = "".join(part.text for part in parts if isinstance(part, ThinkingPart))
     assert set(said(log, Thinking, ThinkingDelta)) <= set(thought)
     assert len(said(log, Thinking, ThinkingDelta)) <= len(thought)
+
+
+def test_a_block_whose_end_is_not_known_keeps_its_text_when_its_id_is_used_again() -> None:
+    events = [Text(id="a", content="one"), TextDelta(id="a", delta=" and"), Text(id="a")]
+    parts = fold(numbered([Start(framework="test"), *events]), "msg_1").parts
+    assert [part.text for part in parts if isinstance(part, TextPart)] == ["one and", ""]
 
 
 @given(logs())

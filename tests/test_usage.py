@@ -27,6 +27,11 @@ CASES: list[tuple[str, list[Usage | Result], Totals | None]] = [
         Totals(input=11, output=22),
     ),
     (
+        "up to what can be counted",
+        [Usage(id="a", input=2**53), Usage(id="b", input=1)],
+        Totals(input=2**53, output=0),
+    ),
+    (
         "what is said again of a call replaces what was said",
         [Usage(id="a", input=1, output=2), Usage(id="a", input=1, output=9)],
         Totals(input=1, output=9),

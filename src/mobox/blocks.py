@@ -16,19 +16,8 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from mobox.events import (
-    EventType,
-    Outcome,
-    Status,
-    StepStart,
-    StreamEvent,
-    SubagentEnd,
-    SubagentStart,
-    TodoCreate,
-    TodoDone,
-    TodoItem,
-    TodoUpdate,
-)
+from mobox.events import EventType, Status, StepStart, StreamEvent
+from mobox.lines import line_of
 
 __all__ = [
     "BETWEEN_THOUGHTS",
@@ -36,9 +25,9 @@ __all__ = [
     "LINES",
     "Block",
     "Blocks",
+    "Line",
     "Move",
     "OpenBlock",
-    "line_of",
 ]
 
 BETWEEN_THOUGHTS = "\n\n"
@@ -83,7 +72,7 @@ LINES: Final = {
     EventType.SUBAGENT_START,
     EventType.SUBAGENT_END,
 }
-"""What has no text of its own: each is a line, `line_of`, of the block that it opens."""
+"""What has no text of its own: each is a line of the block that it opens."""
 
 _OPENINGS = {EventType.TEXT: Block.TEXT, EventType.THINKING: Block.THINKING}
 _DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THINKING}
@@ -113,6 +102,14 @@ class Move(NamedTuple):
 _NO_MOVE = Move()
 
 
+class Line(NamedTuple):
+    """What an event adds to a block; `between` goes in front unless it is the first."""
+
+    block_id: str
+    text: str
+    between: str
+
+
 class Blocks:
     """The block without a name that is open in one run."""
 
@@ -137,14 +134,22 @@ class Blocks:
         """The id of the block that a TEXT, THINKING or delta without one belongs to."""
         return self._unnamed(_SAID_IN[event.type], event.scope).id
 
+    def line(self, event: StreamEvent) -> Line | None:
+        """The line that an event of LINES is in the block it turned to; `None` for a pulse."""
+        if _is_pulse(event):
+            return None
+        assert self.open is not None  # BLOCK_OF has a row for whatever is told as a line
+        between = BETWEEN_THOUGHTS if self.open.block is Block.THINKING else "\n"
+        return Line(self.open.id, line_of(event), between)
+
     def _leaves_alone(self, event: StreamEvent) -> bool:
         if isinstance(event, StepStart):
             return event.kind != "turn" or bool(event.scope)
-        if isinstance(event, Status):
-            return event.kind == "progress"  # a pulse, not a line: it comes too often to be kept
         if event.type in _DELTAS:
             return _is_foreign(event.id, _DELTAS[event.type])
-        return event.type in _ENDS and not self._is_open(_ENDS[event.type], event.id)
+        if event.type in _ENDS:
+            return not self._is_open(_ENDS[event.type], event.id)
+        return _is_pulse(event)
 
     def _is_open(self, block: Block, name: str | None) -> bool:
         return self.open is not None and self.open.block is block and name in (None, self.open.id)
@@ -186,6 +191,11 @@ class Blocks:
         return Move(closed, wanted)
 
 
+def _is_pulse(event: StreamEvent) -> bool:
+    """Whether it is progress, not a line: that comes too often to be kept."""
+    return isinstance(event, Status) and event.kind == "progress"
+
+
 def _is_anothers(event: StreamEvent) -> bool:
     """Whether it is said in a block with a name that cannot be one of ours."""
     name = event.id
@@ -200,51 +210,3 @@ def _is_foreign(name: str | None, block: Block) -> bool:
 
 def _number(our_id: str) -> int:
     return int(our_id.rpartition("_")[2])
-
-
-_HOW_IT_ENDED: dict[Outcome, str] = {
-    "ok": "finished",
-    "error": "failed",
-    "denied": "was denied",
-    "interrupted": "was interrupted",
-    "unknown": "ended",
-}
-
-
-def line_of(event: StreamEvent) -> str:
-    """What an event without text of its own reads like in its block."""
-    match event:
-        case Status():
-            return event.message
-        case TodoCreate(items=items):
-            plan = "; ".join(item.content for item in items)
-            return f"Planned {_steps(items)}{_after_colon(plan)}"
-        case TodoUpdate(items=items) | TodoDone(items=items, item=None):
-            return f"{_progress(items)}{_current(items)}"
-        case TodoDone(items=items):
-            return f"{_progress(items)}: finished {event.item}"
-        case SubagentStart():
-            return f"{event.agent} started{_after_colon(event.task)}"
-        case SubagentEnd():
-            ended = _HOW_IT_ENDED[event.status]
-            return f"{event.agent or 'agent'} {ended}{_after_colon(event.summary)}"
-        case _:
-            return ""
-
-
-def _steps(items: tuple[TodoItem, ...]) -> str:
-    return "1 step" if len(items) == 1 else f"{len(items)} steps"
-
-
-def _progress(items: tuple[TodoItem, ...]) -> str:
-    done = sum(item.status == "completed" for item in items)
-    return f"{done} of {_steps(items)} done"
-
-
-def _current(items: tuple[TodoItem, ...]) -> str:
-    now = [item.active_form or item.content for item in items if item.status == "in_progress"]
-    return _after_colon("; ".join(now))
-
-
-def _after_colon(text: str | None) -> str:
-    return f": {text}" if text else ""

@@ -9,16 +9,12 @@ Rule 4: a method that tells nothing could not place its event.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
-from mobox import json_text
-from mobox.errors import NotJson
 from mobox.events import (
-    JSON,
     UNKNOWN_TOOL,
     EventType,
     InputRequest,
@@ -29,10 +25,10 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.inputs import input_of
+from mobox.names import Names, named
 
-__all__ = ["Calls", "Names", "named"]
-
-_E = TypeVar("_E", bound=StreamEvent)
+__all__ = ["Calls"]
 
 _ABOUT_CALLS = {
     EventType.TOOL_USE_DELTA,
@@ -46,24 +42,6 @@ _ABOUT_CALLS = {
 """Events whose `id` may be a call's; that of a START is the framework's own word."""
 
 
-class Names:
-    """Ids for what came without one: counted, and never one that the log has already."""
-
-    def __init__(self) -> None:
-        self._taken: set[str | None] = set()
-        self.take = self._taken.add
-        """Tell that a name is in the log."""
-        self._count: Counter[str] = Counter()
-
-    def fresh(self, prefix: str) -> str:
-        """An id that is not in the log."""
-        while True:
-            self._count[prefix] += 1
-            name = f"{prefix}_{self._count[prefix]}"
-            if name not in self._taken:
-                return name
-
-
 class _Call:
     def __init__(self, name: str, start: ToolUseStart) -> None:
         self.name = name
@@ -75,10 +53,9 @@ class _Call:
 
     def end(self) -> ToolUseEnd:
         """The end of an input that nobody ended."""
-        told, invalid = self.start.input, None
-        if told is None and self.deltas:
-            told, invalid = _parsed("".join(self.deltas))
-        return ToolUseEnd(id=self.name, scope=self.start.scope, input=told, invalid=invalid)
+        if self.start.input is None and self.deltas:
+            return input_of(self.name, "".join(self.deltas), self.start.scope)
+        return ToolUseEnd(id=self.name, scope=self.start.scope, input=self.start.input)
 
 
 class Calls:
@@ -195,15 +172,3 @@ class Calls:
     def _settle(self, call: _Call) -> None:
         call.settled = True
         self._open.pop(call.name, None)
-
-
-def named(event: _E, name: str | None) -> _E:
-    """`event` with `name` for its id."""
-    return event if event.id == name else replace(event, id=name)
-
-
-def _parsed(text: str) -> tuple[JSON, str | None]:
-    try:
-        return json_text.decode(text.encode()), None
-    except NotJson:
-        return None, text

@@ -24,8 +24,10 @@ from mobox.errors import CorruptLog, InvalidEvent
 JSON = Any
 """A JSON value: what json.loads can return."""
 
-Count = Annotated[int, Meta(ge=0, le=2**53)]
-"""A number of tokens; no larger than what every client can count."""
+MOST = 2**53
+"""No more can every client count, nor every database."""
+Count = Annotated[int, Meta(ge=0, le=MOST)]
+"""A number of tokens, of turns, of milliseconds."""
 
 
 class EventType(StrEnum):
@@ -382,8 +384,8 @@ class Result(StreamEvent):
     """Final statistics."""
 
     text: str | None = None
-    duration_ms: int | float | None = None
-    num_turns: int | None = None
+    duration_ms: Count | float | None = None
+    num_turns: Count | None = None
     session_id: str | None = None
     cost_usd: float | None = None
     is_error: bool = False

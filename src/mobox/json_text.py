@@ -2,7 +2,8 @@
 
 Agents write JSON with more freedom than databases and browsers read it: what msgspec refuses is
 read again by the standard library and made harmless. Invalid UTF-8 and lone surrogates become
-U+FFFD; NaN, the infinities and numbers out of range become null; nesting past MAX_DEPTH is refused.
+U+FFFD; NaN, the infinities and numbers out of range become null; nesting past MAX_DEPTH is refused,
+and so is text of more than MAX_CONTAINERS brackets.
 """
 
 from __future__ import annotations
@@ -26,18 +27,26 @@ use two a level; the rest is for its callers and for the levels that the log wra
 SHORT: Final = 2 * MAX_DEPTH
 """No text up to this length can nest past MAX_DEPTH: every level takes two brackets."""
 
+MAX_CONTAINERS: Final = 500_000
+"""How many objects and arrays may begin, in strings too: each takes 2 bytes of a line, but 60 of
+memory, and time in which nobody else is heard."""
+
 TOO_DEEP: Final = "nested too deeply"
+TOO_MANY: Final = "too many objects and arrays"
 _MAX_DIGITS: Final = 4300  # msgspec reads no longer integer, and CPython prints none
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def decode(text: bytes) -> JSON:
     """The value that `text` is; raises `NotJson`, which says why, where it is none."""
+    brackets = 0 if len(text) <= SHORT else text.count(b"[") + text.count(b"{")
+    if brackets > MAX_CONTAINERS:
+        raise NotJson(TOO_MANY)
     try:
         value = _STRICT.decode(text)
     except (ValueError, RecursionError):
         value = _decode_leniently(text)
-    if _is_deep(text, value):
+    if brackets > MAX_DEPTH and _is_deep(value):  # most texts are not walked
         raise NotJson(TOO_DEEP)
     return value
 
@@ -72,9 +81,7 @@ def _storable(value: JSON) -> JSON:
     return value
 
 
-def _is_deep(text: bytes, value: JSON) -> bool:
-    if is_shallow(text):
-        return False  # most texts: they are not walked
+def _is_deep(value: JSON) -> bool:
     level: list[JSON] = [[value]]
     for _ in range(MAX_DEPTH + 1):  # no call for each container: a line may have millions
         level = [

@@ -4,7 +4,8 @@ Every event of a run passes through one Lifecycle on its way into the log. It me
 frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
-        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
+        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open;
+        that it waits is told once.
         A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
 Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
         sent again after a RETRACT has another id: a page hides what was taken back by its id.
@@ -23,7 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from msgspec.structs import replace
 
 from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
-from mobox.calls import Calls, Names, named
+from mobox.calls import Calls
 from mobox.errors import ProtocolError
 from mobox.events import (
     Custom,
@@ -31,9 +32,9 @@ from mobox.events import (
     DoneReason,
     EventType,
     InputRequest,
+    Paused,
     Raw,
     Retract,
-    Source,
     Start,
     StepStart,
     StreamEvent,
@@ -47,12 +48,14 @@ from mobox.events import (
     ToolResult,
     ToolUseDelta,
 )
+from mobox.names import Names, named
 from mobox.spans import Spans
+from mobox.waiting import waits_after
 
-__all__ = ["AGENT_STARTED", "LETS_WAIT", "Lifecycle"]
+__all__ = ["AGENT_STARTED", "Lifecycle"]
 
 Events = list[StreamEvent]
-Handler = Callable[["Lifecycle", Any], Iterator[StreamEvent]]
+Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
 Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
 """The id and the class of deltas that come one after the other; a call keeps what it heard."""
@@ -79,16 +82,6 @@ _SPEECH = {
 }
 _HALTS = {EventType.PAUSED, EventType.ERROR}
 _SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
-LETS_WAIT = {
-    EventType.RAW,
-    EventType.RESULT,
-    EventType.STATE,
-    EventType.STATUS,
-    EventType.TEXT_END,
-    EventType.THINKING_END,
-    EventType.USAGE,
-}
-"""What may come after PAUSED, and the run still waits: it says nothing new."""
 NOISE = 32
 """How much that means nothing may come before the first event that does, and wait for a START."""
 AGENT_STARTED = "agent-started"
@@ -110,6 +103,7 @@ class Lifecycle:
         self._noise: Events = []  # what came before the first event that means something
         self._proposal: Done | None = None
         self._failed = False  # the last that was said is an error
+        self._pause = Paused(request_ids=())  # the last one
         self._blocks = Blocks()
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
@@ -134,8 +128,8 @@ class Lifecycle:
                 if heard is not None:
                     heard.append(event.delta)  # type: ignore[attr-defined]
                 log.append(event)
-            elif event.id is None and (named := self._named(event)) is not None:
-                log.append(named)
+            elif event.id is None and (more := self._named(event)) is not None:
+                log.append(more)
             else:
                 log += self._place(event)
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
@@ -159,6 +153,8 @@ class Lifecycle:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
             return self._propose(event)
+        if isinstance(event, Paused) and self._waits_for(event):
+            return []
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
             self._noise.append(self._calls.with_latest_names(event))
             return []
@@ -215,9 +211,14 @@ class Lifecycle:
 
     def _halt(self, event: StreamEvent) -> None:
         """Whether the run waits or has failed, after an event that may change it."""
-        kind = event.type
-        self.waiting = kind is EventType.PAUSED or (self.waiting and kind in LETS_WAIT)
-        self._failed = kind is EventType.ERROR or (self._failed and not _speaks(event))
+        self.waiting = waits_after(self.waiting, (event,))
+        self._pause = event if isinstance(event, Paused) else self._pause
+        self._failed = event.type is EventType.ERROR or (self._failed and not _speaks(event))
+
+    def _waits_for(self, event: Paused) -> bool:
+        """Whether the run waits for this: parsers say so again when their source ends."""
+        is_same = event.request_ids == self._pause.request_ids
+        return self.waiting and is_same and event.resume in (None, self._pause.resume)
 
     def _is_said_in(self, block: OpenBlock) -> bool:
         """Whether the log has this block: not Processing, nor one of notes alone."""
@@ -290,9 +291,6 @@ class Lifecycle:
             del self._open[name]
             yield named(event, name)
 
-    def _cite(self, event: Source) -> Iterator[StreamEvent]:
-        yield replace(event, id=self._name_of(event.id))
-
     def _name_of(self, name: str | None) -> str | None:
         return self._resent.get(name, name)
 
@@ -333,8 +331,8 @@ class Lifecycle:
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
         """Blocks that are sent again end here; a call that has its result stays."""
-        named = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
-        blocks = tuple(name for name in named if self._can_be_retracted(name))
+        names = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
+        blocks = tuple(name for name in names if self._can_be_retracted(name))
         if not blocks:
             return
         self._retracted |= set(blocks)
@@ -367,7 +365,7 @@ class Lifecycle:
         EventType.STEP_END: lambda run, event: run._spans.end(event),
         EventType.SUBAGENT_START: _start_span,
         EventType.SUBAGENT_END: lambda run, event: run._spans.end(event),
-        EventType.SOURCE: _cite,
+        EventType.SOURCE: lambda run, event: [named(event, run._name_of(event.id))],
         EventType.INPUT_REQUEST: _request,
         EventType.RETRACT: _retract,
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -247,17 +246,3 @@ def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
             return said
         said.append(part)
     return []
-
-
-_encode_parts = msgspec.json.Encoder().encode
-_decode_parts = msgspec.json.Decoder(list[AnyPart]).decode
-
-
-def encode_parts(parts: list[AnyPart]) -> bytes:
-    """Parts as JSON, for a database or an agent."""
-    return _encode_parts(parts)
-
-
-def decode_parts(data: bytes) -> list[AnyPart]:
-    """What `encode_parts` made."""
-    return _decode_parts(data)

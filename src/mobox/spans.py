@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from mobox.calls import Names, named
 from mobox.events import StepEnd, StepStart, StreamEvent, SubagentEnd, SubagentStart
+from mobox.names import Names, named
 
 __all__ = ["Spans"]
 

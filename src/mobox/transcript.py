@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks
 from mobox.events import (
-    FAILURES,
     UNKNOWN_TOOL,
     Custom,
     Done,
-    Error,
     EventType,
     InputRequest,
     InputResponse,
@@ -28,7 +26,6 @@ from mobox.events import (
     Result,
     Retract,
     Start,
-    Status,
     StepEnd,
     StepStart,
     StreamEvent,
@@ -49,6 +46,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.held_errors import HeldErrors
 from mobox.message import (
     AnyPart,
     BlockPart,
@@ -104,7 +102,7 @@ class Transcript:
         self._hidden: set[int] = set()  # the places of the parts that were taken back
         self._usage = UsageTotal()
         self._processing: list[str] = []
-        self._errors: list[Error] = []
+        self._errors = HeldErrors()
         self._done: Done | None = None
         self._fatal: str | None = None
         self._ts: int | None = None
@@ -165,18 +163,13 @@ class Transcript:
             self._has_begun, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        if event.reason in FAILURES and self._errors:
-            self._fatal = self._errors.pop().message
-        for error in self._errors:
-            notice = Status(message=error.message, kind="notice")
+        self._fatal, notices = self._errors.told(event.reason)
+        for notice in notices:
             self._turn_to(notice)
-            self._status(notice)
+            self._line(notice)
         for name in list(self._open):
             self._close(name)
         self._done = event
-
-    def _error(self, event: Error) -> None:
-        self._errors.append(event)
 
     def _start_step(self, event: StepStart) -> None:
         if event.kind in ("task", "compaction"):
@@ -206,6 +199,8 @@ class Transcript:
             self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
+        if part.id in self._open:  # a later version ended it: RAW to us
+            self._open[part.id].text = "".join(self._pieces[part.id])
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []
@@ -223,15 +218,12 @@ class Transcript:
             pieces.append(between + text if any(pieces) else text)
 
     def _line(self, event: StreamEvent) -> None:
-        assert self._blocks.open is not None  # BLOCK_OF has a row for whatever is told as a line
-        thought = self._blocks.open.block is Block.THINKING
-        self._write(self._blocks.open.id, line_of(event), BETWEEN_THOUGHTS if thought else "\n")
-
-    def _status(self, event: Status) -> None:
-        if event.kind == "progress":
+        line = self._blocks.line(event)
+        if line is None:
             return
-        self._processing.append(event.message)
-        self._line(event)
+        if BLOCK_OF[event.type] is Block.PROCESSING:
+            self._processing.append(line.text)
+        self._write(*line)
 
     def _text(self, event: Text) -> None:
         assert event.id is not None  # the lifecycle names every block
@@ -323,7 +315,6 @@ class Transcript:
     # What a message carries besides
 
     def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> None:
-        self._processing.append(line_of(event))
         self._line(event)
         self._put(TodosPart(items=event.items, scope=event.scope), *event.scope[-1:])
 
@@ -356,8 +347,8 @@ class Transcript:
     ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,
         EventType.DONE: _end,
-        EventType.ERROR: _error,
-        EventType.STATUS: _status,
+        EventType.ERROR: lambda told, event: told._errors.hold(event),
+        EventType.STATUS: _line,
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,

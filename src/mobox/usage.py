@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mobox.events import Result, Usage
+from mobox.events import MOST, Result, Usage
 
 __all__ = ["Totals", "UsageTotal"]
 
@@ -63,7 +63,7 @@ class UsageTotal:
         if result.cost_usd is not None:
             sums["cost_usd"] = result.cost_usd
         totals = Totals(
-            **sums,
+            **{name: min(count, MOST) for name, count in sums.items()},
             is_total=self._run is not None,
             duration_ms=result.duration_ms,
             num_turns=result.num_turns,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mobox.capture.jsonlines import END, MAX_LINE, Item, JsonLines, decode
 from mobox.events import Raw
-from mobox.json_text import MAX_DEPTH
+from mobox.json_text import MAX_CONTAINERS, MAX_DEPTH
 
 BOM = b"\xef\xbb\xbf"
 
@@ -264,8 +264,8 @@ def test_every_value_can_be_stored_read_back_and_walked(stream: bytes) -> None:
         b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1),
         b"[0," + nested(MAX_DEPTH) + b',{"a":1}]',
         nested(700, b"NaN"),
-        nested(1_000_000),
-        b'[{"":' * 1_000_000,
+        nested(MAX_CONTAINERS),
+        b'[{"":' * (MAX_CONTAINERS // 2),
     ],
     ids=len,
 )
@@ -282,6 +282,26 @@ def test_nesting_up_to_the_limit_is_a_value(inside: bytes) -> None:
 @pytest.mark.parametrize("value", [[[]] * 1000, [{"a": {}}] * 1000, "[{" * 1000])
 def test_many_brackets_are_not_deep_nesting(value: Any) -> None:
     assert values(json.dumps(value).encode()) == [value]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        nested(1_000_000),
+        b'[{"":' * 1_000_000,
+        b"[" + b"[]," * MAX_CONTAINERS + b"0]",
+        b"[" + b"{}," * MAX_CONTAINERS + b"NaN]",
+    ],
+    ids=len,
+)
+def test_more_containers_than_anybody_needs_are_refused_as_text(line: bytes) -> None:
+    refused = Raw(raw=line.decode(), source="too many objects and arrays")
+    assert values(line + b"\n1\n") == [refused, 1]
+
+
+def test_as_many_containers_as_are_allowed_are_a_value() -> None:
+    [value] = values(b"[" + b"[]," * (MAX_CONTAINERS - 1) + b"0]")
+    assert len(value) == MAX_CONTAINERS
 
 
 # SSE

@@ -20,7 +20,8 @@ import pytest
 
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder
-from mobox.capture.process import READ_SIZE, STDERR_TAIL, Outcome, Patience, ProcessExecution
+from mobox.capture.execution import STDERR_TAIL, Outcome
+from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.sandbox import Job, get_sandbox
 from mobox.turn import Answer, HistoryMessage, PromptText, Turn
@@ -30,6 +31,8 @@ T = TypeVar("T")
 LIMIT = 60
 """Seconds in which anything here should long have happened."""
 HASTY = Patience(message=0.1, term=0.2, kill=LIMIT)
+TERMINATING = Patience(message=0.05, term=LIMIT)
+"""For those who obey TERM, however long that takes."""
 TURN = Turn(prompt=(PromptText(text="hello"),))
 
 
@@ -354,7 +357,7 @@ def test_endless_output_is_ended_by_stop(job: Make) -> None:
 
     async def stopped() -> tuple[int, Outcome]:
         read = 0
-        async with start(agent) as execution:
+        async with start(agent, patience=TERMINATING) as execution:
             async for data in execution.batches():
                 read += len(data)
                 if read > 10_000_000 and execution.running:
@@ -491,7 +494,7 @@ def test_stop_ends_all_that_an_agent_started(job: Make, state: Path, spawn: str)
     """)
 
     async def stop() -> Outcome:
-        async with start(agent) as execution:
+        async with start(agent, patience=TERMINATING) as execution:
             assert b"ready" in await execution.read()
             await until(lambda: len(processes_of(state)) >= 3)  # keeper, agent, and its own
             return await execution.stop()
@@ -584,7 +587,7 @@ def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
 
 def test_who_does_not_listen_is_terminated(job: Make) -> None:
     agent = job("import sys; print('ready'); sys.stdin.read()")
-    outcome = run(stopped_when_ready(agent, Patience(message=0.05, term=LIMIT)))
+    outcome = run(stopped_when_ready(agent, TERMINATING))
     assert outcome == Outcome(signal="SIGTERM", stopped=True)
 
 
@@ -637,7 +640,8 @@ def test_kill_ends_the_patience_of_a_stop_that_goes_on(job: Make) -> None:
 
 def test_stop_can_be_said_often_at_once_and_too_late(job: Make) -> None:
     async def stop() -> None:
-        async with start(job("import time; time.sleep(1000)")) as execution:
+        agent = job("import time; time.sleep(1000)")
+        async with start(agent, patience=TERMINATING) as execution:
             first = await asyncio.gather(*(execution.stop() for _ in range(5)))
             execution.kill()
             execution.send({"type": "stop"})
@@ -692,6 +696,23 @@ def test_when_the_keeper_is_killed_the_agent_dies_and_is_lost(job: Make, state: 
     assert outcome == Outcome()
     assert isinstance(failure := outcome.failure(), Error)
     assert failure.message == "The agent was lost."
+
+
+@each_grandchild
+def test_a_keeper_that_is_not_waited_for_goes_on(job: Make, state: Path, spawn: str) -> None:
+    agent = job(f"import subprocess, time; {spawn}; print('ready'); time.sleep(1000)")
+
+    async def kill() -> Outcome:
+        async with start(agent, patience=Patience(kill=0.05)) as execution:
+            await execution.read()
+            await until(lambda: len(processes_of(state)) >= 3)
+            os.kill(execution.pid, signal.SIGSTOP)
+            execution.kill()
+            outcome = await execution.outcome()
+            await until(lambda: not Path(f"/proc/{execution.pid}").exists())
+            return outcome
+
+    assert run(kill()) == Outcome(stopped=True)
 
 
 SERVER = """

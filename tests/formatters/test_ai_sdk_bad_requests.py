@@ -15,6 +15,7 @@ from strategies import json_values
 Json = Any
 
 HUGE = "x" * 1_000_000
+LONG = "x" * 500
 
 INVALID: list[tuple[Json, str, str]] = [
     (None, "", "expected `object`, got `null`"),
@@ -23,6 +24,10 @@ INVALID: list[tuple[Json, str, str]] = [
     ({"id": 1}, "id", "expected `str`, got `int`"),
     ({"id": ""}, "id", "expected `str` of length >= 1"),
     ({"id": "a\nb"}, "id", "expected `str` matching regex"),
+    ({"id": HUGE}, "id", "expected `str` of length <= 500"),
+    (body({"id": "a" * 501, "role": "user", "parts": []}), "messages[0].id", "length <= 500"),
+    (body(TALK[0], messageId=HUGE), "messageId", "length <= 500"),
+    (body(TALK[0], agent=HUGE), "agent", "length <= 500"),
     ({"id": "a"}, "messages", "expected at least one message, got none"),
     ({"id": "a", "messages": None}, "messages", "expected at least one message, got none"),
     (body(), "messages", "expected at least one message, got none"),
@@ -98,10 +103,13 @@ def test_deep_nesting_is_refused(place: str) -> None:
         read_request({"id": "a", place: deep})
 
 
-def test_ids_may_be_long() -> None:
-    request = read_request({"id": HUGE, "message": user(HUGE, text("hi"))})
+def test_ids_and_keys_may_be_long_but_not_without_end() -> None:
+    given = {"id": LONG, "message": user(LONG, text("hi"))}
+    request = read_request(given, LONG)
     assert request.message is not None
-    assert (request.chat_id, request.message.id) == (HUGE, HUGE)
+    assert (request.chat_id, request.message.id, request.idempotency_key) == (LONG, LONG, LONG)
+    with pytest.raises(InvalidRequest, match="Idempotency-Key: expected at most 500 characters"):
+        read_request(given, LONG + "x")
 
 
 WHOLE = [variant["body"] for variants in recorded().values() for variant in variants]

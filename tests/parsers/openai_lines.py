@@ -4,6 +4,7 @@ from typing import Any
 
 from mobox import StreamEvent, get_parser
 from mobox.events import Text, TextDelta
+from mobox.lifecycle import Lifecycle
 
 Line = dict[str, Any]
 Events = list[StreamEvent]
@@ -64,6 +65,11 @@ def run(*lines: Any, prefix: str = "") -> Events:
     """What a parser says to these lines, and at the end."""
     parser = get_parser("openai", prefix)
     return [told for line in lines for told in parser.feed(line)] + parser.close()
+
+
+def logged(*lines: Any) -> Events:
+    """What of that is in the log."""
+    return Lifecycle().feed_all(run(*lines))
 
 
 def of(kind: Any, events: Events) -> list[Any]:

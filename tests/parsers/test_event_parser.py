@@ -18,7 +18,8 @@ from mobox.events import (
     TodoItem,
 )
 from mobox.parsers import EmittedParser, EventParser, get_parser
-from mobox.parsers.claude import ClaudeParser
+from mobox.parsers.claude import ClaudeParser, wire
+from mobox.parsers.claude.messages import Messages
 
 
 class Careless(EventParser):
@@ -31,6 +32,17 @@ def test_a_parser_that_raises_keeps_the_line_and_goes_on() -> None:
     [kept] = parser.feed({"word": "typo"})
     assert kept == Raw(raw={"word": "typo"}, source="parser failed: KeyError('words')")
     assert parser.feed({"words": "fine"}) == [Text(content="fine")]
+
+
+def test_a_line_that_streams_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> list[StreamEvent]:
+        raise KeyError("words")
+
+    stop = {"type": "message_stop"}
+    monkeypatch.setattr(Messages, "LINES", {wire.MessageStop: broken})
+    kept = [Raw(raw=stop, source="parser failed: KeyError('words')")]
+    assert ClaudeParser().feed(stop) == kept
+    assert ClaudeParser().feed_lines([json.dumps(stop).encode()]) == kept
 
 
 def test_an_event_that_is_one_already_passes_through() -> None:
@@ -144,3 +156,51 @@ def test_a_count_that_no_client_can_count_is_kept_as_raw(count: int) -> None:
     [raw] = claude(line)
     assert isinstance(raw, Raw)
     assert (raw.source or "").startswith("malformed")
+
+
+UNREAD: list[tuple[str, JSON]] = [
+    (
+        "langchain",
+        {
+            "method": "lifecycle",
+            "params": {"data": {"event": "started", "namespace": ["n"], "cause": {}}},
+        },
+    ),
+    (
+        "langchain",
+        {
+            "method": "tools",
+            "params": {"data": {"event": "tool-error", "tool_call_id": "t", "code": 7}},
+        },
+    ),
+    ("langchain", {"method": "tasks", "params": {"data": {"id": "t", "result": 7}}}),
+    (
+        "langchain",
+        {"type": "ai", "content": "", "tool_calls": [{"name": "ls", "id": "t", "error": 7}]},
+    ),
+    (
+        "openai",
+        {
+            "type": "response.output_item.added",
+            "item": {"type": "message", "id": "m", "name": 7, "status": 7, "execution": 7},
+        },
+    ),
+    ("openai", {"choices": [{"delta": {"audio": {"id": 7, "transcript": "Hello"}}}]}),
+    (
+        "gemini",
+        {"candidates": [{"index": "0", "content": {"role": 7, "parts": [{"text": "Hello"}]}}]},
+    ),
+    ("gemini", {"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": 7}}),
+    ("smolagents", {"type": "ActionOutput", "data": {"output": 7, "is_final_answer": None}}),
+    ("smolagents", {"type": "ActionStep", "data": {"step_number": 1, "is_final_answer": None}}),
+    (
+        "adk",
+        {"author": "a", "invocationId": 7, "content": {"parts": [{"text": "Hello"}]}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("framework", "line"), UNREAD, ids=str)
+def test_what_is_not_read_may_be_anything(framework: str, line: JSON) -> None:
+    events = get_parser(framework).feed(line)
+    assert [event for event in events if isinstance(event, Raw)] == []

@@ -864,3 +864,18 @@ def test_the_simplified_lines_are_read_too() -> None:
     assert [type(e) for e in log[1:4]] == [SubagentStart, ToolUseStart, ToolUseEnd]
     assert [e.delta for e in of(TextDelta, log)] == ["Hi"]
     assert len(of(TextEnd, log)) == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ({"type": "bash_code_execution_result", "stdout": "", "return_code": 0}, "ok"),
+        ({"type": "bash_code_execution_result", "stderr": "no", "return_code": 1}, "error"),
+        ({"type": "web_search_tool_result_error", "error_code": "unavailable"}, "error"),
+    ],
+    ids=str,
+)
+def test_a_providers_own_tool_that_failed_says_so(output: Any, status: str) -> None:
+    block = {"type": "bash_code_execution_tool_result", "tool_use_id": "t", "content": output}
+    [result] = [event for event in fed(ai(content=[block])) if isinstance(event, ToolResult)]
+    assert (result.status, result.output) == (status, output)

@@ -29,6 +29,7 @@ from parsers.openai_lines import (
     done,
     ended,
     event,
+    logged,
     of,
     ran,
     raw,
@@ -116,7 +117,7 @@ def test_the_words_of_the_sdk_tell_what_came_of_a_call(told: str, status: str) -
 
 def test_a_call_that_a_person_is_to_approve_pauses_the_run() -> None:
     asked = {"type": "tool_approval_item", "tool_name": "f", "call_id": "c", "arguments": "{}"}
-    said = run(*CALLED, left(interruptions=[asked], state={"$schemaVersion": "1"}))
+    said = logged(*CALLED, left(interruptions=[asked], state={"$schemaVersion": "1"}))
     assert said[-2:] == [
         InputRequest(id="c", tool_call_id="c"),
         Paused(request_ids=("c",), resume={"$schemaVersion": "1"}),
@@ -134,7 +135,7 @@ def test_a_hosted_call_that_is_asked_for_twice_is_asked_for_once() -> None:
     item = {"id": "q", "name": "ask", "arguments": "{}", "server_label": "s"}
     asked = {"call_id": "q", "raw": item}
     request = {**done(0, "mcp_approval_request", **item)}
-    said = run(
+    said = logged(
         AGENT,
         raw(created()),
         raw(request),

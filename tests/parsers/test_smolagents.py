@@ -12,7 +12,6 @@ from mobox.events import (
     Raw,
     Result,
     Retract,
-    Start,
     Status,
     StepEnd,
     StepStart,
@@ -83,6 +82,14 @@ def test_fragments_of_a_call_are_its_input() -> None:
         "tool_use_delta",
         "tool_use_end",
     ]
+
+
+def test_calls_without_an_id_are_counted_and_none_twice() -> None:
+    nameless = {"function": {"name": "ls", "arguments": {}}}
+    calls = [line("ToolCall", **nameless), line("ToolOutput", id="p.step_1:call_1", output="a")]
+    parser = get_parser("smolagents", "p.")
+    events = [event for each in [*calls, calls[0]] for event in parser.feed(each)]
+    assert [e.id for e in of(ToolUseStart, events)] == ["p.step_1:call_1", "p.step_1:call_2"]
 
 
 def test_a_streamed_plan_is_taken_back_and_told_as_a_plan() -> None:
@@ -200,7 +207,7 @@ def test_a_line_that_says_more_is_read_the_short_way() -> None:
     parser = get_parser("smolagents")
     more = json.dumps(delta("more", tool_calls=None, token_usage=None)).encode()
     assert parser.more(more) is None
-    assert parser.feed_line(more)[0] == Start(framework="smolagents")
+    assert parser.feed_line(more)[0] == StepStart(id="step_1", number=1)
     assert parser.more(more) == parser.feed_line(more)[0]
     for other in (delta(""), delta("x", "sub:1"), delta("x", token_usage={}), line("ToolCall")):
         assert parser.more(json.dumps(other).encode()) is None

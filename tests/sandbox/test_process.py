@@ -14,7 +14,7 @@ import pytest
 
 from mobox.capture.process import ProcessExecution
 from mobox.errors import UnknownSandbox
-from mobox.sandbox import Job, get_sandbox, known
+from mobox.sandbox import Job, get_sandbox, keeper, known
 from mobox.sandbox.process import AGENT_PATH, ProcessSandbox, environment
 from mobox.turn import Turn
 
@@ -122,3 +122,12 @@ def test_its_limits_can_be_set_but_not_above_ours(tmp_path: Path) -> None:
     assert limits["FSIZE"] == [1 << 20] * 2
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     assert limits["NPROC"] == [hard if hard >= 0 else 1 << 62] * 2
+
+
+def test_a_keeper_needs_no_proc_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(path: object, *_: object) -> None:
+        raise FileNotFoundError(path)
+
+    for name in ("open", "scandir"):
+        monkeypatch.setattr(os, name, nowhere)
+    assert keeper.children() == []

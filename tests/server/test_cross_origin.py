@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from server.app_client import app_client
 from server.live_server import message
 from server.serving import on_uvloop
@@ -28,6 +30,25 @@ async def test_a_listed_page_may_ask_and_read(tmp_path: Path) -> None:
         )
         assert refused.json()["error"]["code"] == "unknown_agent"
         assert refused.headers["access-control-allow-origin"] == THEIRS
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        (f"{THEIRS}/", THEIRS),
+        (THEIRS.upper(), THEIRS),
+        ("https://chat.example:443", "https://chat.example"),
+        ("http://[::1]:3000", "http://[::1]:3000"),
+    ],
+)
+@on_uvloop
+async def test_it_does_not_matter_how_a_page_is_listed(
+    tmp_path: Path, listed: str, said: str
+) -> None:
+    async with app_client(tmp_path, "memory:", origins=(listed,)) as (_, client):
+        asked = await client.get("/api/chats", headers={"origin": said})
+        assert asked.status_code == 200
+        assert asked.headers["access-control-allow-origin"] == said
 
 
 @on_uvloop

@@ -10,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from mobox.server.errors import exception_handlers
@@ -142,12 +142,10 @@ async def test_a_request_names_one_host(hosts: bytes) -> None:
     ],
 )
 @on_uvloop
-async def test_only_the_servers_own_pages_may_change_something(
-    headers: dict[str, str], passes: bool
-) -> None:
+async def test_only_the_servers_own_pages_may_ask(headers: dict[str, str], passes: bool) -> None:
     app = guarded(["chat.example"], ["https://front.example/", "http://[::1]:5173"])
     async with client_of(app) as client:
-        for method in ("POST", "PUT", "PATCH", "DELETE"):
+        for method in METHODS:
             response = await client.request(
                 method, "/api/echo", headers={"host": "chat.example", **headers}
             )
@@ -162,14 +160,27 @@ async def test_two_origins_are_both_looked_at() -> None:
     assert said(response) == REFUSED
 
 
+FOREIGN = [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
 @on_uvloop
-async def test_any_page_may_ask_without_changing_anything() -> None:
+async def test_any_page_may_link_to_pages_and_ask_what_it_may(headers: dict[str, str]) -> None:
     async with client_of(guarded()) as client:
-        response = await client.get("/api/echo", headers={"origin": "http://evil.example"})
-        refused = await client.options("/api/echo", headers={"origin": "http://evil.example"})
+        response = await client.get("/page", headers=headers)
+        refused = await client.options("/api/echo", headers=headers)
     assert response.status_code == 200
     assert "access-control-allow-origin" not in response.headers
     assert said(refused) == (405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+@on_uvloop
+async def test_the_api_is_guarded_wherever_it_is_mounted(headers: dict[str, str]) -> None:
+    async with client_of(Starlette(routes=[Mount("/below", guarded())])) as client:
+        refused = await client.get("/below/api/echo", headers=headers)
+        assert said(refused) == REFUSED
+        assert (await client.get("/below/page", headers=headers)).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["chat.example", "null", "ftp://chat.example", "http://a/b"])

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import tty
 from pathlib import Path
 
+from mobox.events import Done, Start
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import open_services
 from mobox.server.settings import OWNER, Settings
-from server.live_server import LIMIT, mobox
+from mobox.storage.log import RawLine
+from mobox.supervisor.stderr import StderrFolder
+from server.live_server import LIMIT, MOBOX, message, mobox
 
 DEMO = Path(__file__).parents[2] / "agents"
 
@@ -37,6 +43,45 @@ def test_the_lines_of_a_run_and_the_stderr_of_its_agent_are_shown(tmp_path: Path
     assert '"Watch"' in lines
     assert errors.startswith("--- stderr of leg 1 ---\nTraceback")
     assert errors.endswith("RuntimeError: the demo crashed, as it was asked to\n")
+
+
+HOSTILE = b"\x1b]0;mine\x07 \xc2\x9b31m \xe2\x80\xae \xff \xc3\xa9\tend"
+
+
+def hostile_run(data: Path) -> str:
+    """A run whose agent talks to the terminal of whoever reads what it wrote."""
+
+    async def write() -> str:
+        async with open_services(Settings(data=data, agents=DEMO)) as it:
+            request = read_request(message("c1", "Hello"))
+            run = (await it.storage.begin_turn(OWNER, request, "demo", "emitted")).run
+            done = [Start(framework="emitted"), Done(reason="stop")]
+            await it.storage.append(run.id, run.epoch, done, 1, [RawLine(HOSTILE)])
+            StderrFolder(data / "logs").keep(run, HOSTILE.decode("utf-8", "replace"))
+            return run.id
+
+    return asyncio.run(write())
+
+
+def test_a_pipe_gets_what_was_written_to_the_byte(tmp_path: Path) -> None:
+    command = [*MOBOX, "logs", hostile_run(tmp_path), "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, timeout=LIMIT, check=True)
+    assert done.stdout == HOSTILE + b"\n"
+    kept = HOSTILE.replace(b"\xff", "\ufffd".encode())
+    assert done.stderr == b"--- stderr of leg 1 ---\n" + kept + b"\n"
+
+
+def test_a_terminal_is_told_nothing_that_it_would_obey(tmp_path: Path) -> None:
+    command = [*MOBOX, "logs", hostile_run(tmp_path), "--data", str(tmp_path)]
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)  # as it is written
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        subprocess.run(command, stdout=theirs, stderr=theirs, timeout=LIMIT, check=True)
+        os.close(theirs)
+        said = terminal.read(4096)
+    line = r"\x1b]0;mine\x07 \x9b31m \u202e {} é" + "\tend"
+    expected = [line.format(r"\xff"), "--- stderr of leg 1 ---", line.format("\ufffd")]
+    assert said.decode().splitlines() == expected
 
 
 def test_a_run_that_is_not_there_is_told_so(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from starlette.routing import Route
 from mobox.cli import main
 from mobox.errors import InvalidSetting
 from mobox.server.app import open_services, routes_of
-from mobox.server.settings import SETTINGS, Setting, Settings, read_settings
-from server.live_server import AGENTS, LIMIT, live_server, mobox
+from mobox.server.settings import SETTINGS, Setting, Settings, read_settings, show_settings
+from server.live_server import AGENTS, LIMIT, live_server, message, mobox
 
 VALUES = {
     "host": ("::1", "::1"),
@@ -136,9 +136,23 @@ def test_what_is_shown_holds_also_where_nothing_is_said(tmp_path: Path) -> None:
     assert shown(cwd=tmp_path)["agents"] == ["agents"]
 
 
-def test_a_password_is_not_shown() -> None:
-    told = shown(DATABASE_URL="postgres://ann:hunter2@db/mobox")
-    assert told["database_url"] == ["postgres://***@db/mobox", "DATABASE_URL"]
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgres://ann:hunter2@db/mobox", "postgres://***@db/mobox"),
+        ("postgres://ann:hunt/er2@db/mobox", "postgres://***@db/mobox"),
+        ("postgres://ann:hunt@er2@db/mobox", "postgres://***@db/mobox"),
+        ("postgres://ann:hunt?er2@db/mobox", "postgres://***"),
+        ("postgres://db/mobox?user=ann&password=hunter2", "postgres://db/mobox?***"),
+        ("postgres://ann@db/mobox?password=hunt@er2", "postgres://***"),
+        ("sqlite:////home/a@b/mobox.db", "sqlite:////home/a@b/mobox.db"),
+    ],
+)
+def test_a_password_is_not_shown(url: str, expected: str) -> None:
+    settings = read_settings({"DATABASE_URL": url}, {})
+    lines = show_settings(settings, {"DATABASE_URL": url}, {}).splitlines()
+    (told,) = [line.split() for line in lines if line.startswith("database_url ")]
+    assert told == ["database_url", expected, "DATABASE_URL"]
 
 
 # What is refused
@@ -228,7 +242,12 @@ def test_what_was_said_is_for_nobody_else_on_the_machine(tmp_path: Path) -> None
     kept, made = tmp_path / "kept", tmp_path / "made"
     kept.mkdir(mode=0o755)
     for data in (kept, made):
-        served(data, "/healthz")
+        with live_server(data, patience=3 * LIMIT) as server:
+            httpx.post(f"{server.url}/api/chat", json=message("c1", "text Hi"), trust_env=False)
+            inside = [*data.iterdir(), *(data / "state").iterdir()]
+            modes = {path: path.stat().st_mode & 0o777 for path in inside}
+        assert {data / "state", data / "mobox.db", data / "mobox.db-wal"} < modes.keys()
+        assert modes == {path: 0o700 if path.suffix == "" else 0o600 for path in inside}
     assert (kept.stat().st_mode & 0o777, made.stat().st_mode & 0o777) == (0o755, 0o700)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from itertools import chain
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mobox import Recorder
 from mobox.errors import (
     BadCursor,
     ChatNotFound,
@@ -30,6 +32,7 @@ from mobox.events import (
     InputResponse,
     LogEntry,
     Paused,
+    Raw,
     Start,
     Status,
     StreamEvent,
@@ -882,6 +885,25 @@ class StorageConformance:
         assert (used.run_id, used.agent, used.started_at) == (first.id, "demo", first.started_at)
         assert (used.totals.input, used.totals.output, used.totals.cost_usd) == (10, 5, 0.5)
         assert used.totals.is_total is False
+
+    @scenario
+    async def test_what_nobody_can_count_hinders_no_search(self, store: Storage) -> None:
+        run = await begin(store)
+        recorder = Recorder("emitted")
+        number = 10**20
+        lines = [
+            {"type": "result", "data": {"num_turns": number}},
+            {"type": "result", "data": {"duration_ms": number}},
+            *({"type": "usage", "data": {"input_tokens": 2**53}} for _ in range(1025)),
+        ]
+        printed = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        said = [*recorder.read(printed), *recorder.close()]
+        await say(store, run, *(entry.event for entry in said))
+        assert (await store.chats("ann", query="nothing")).chats == ()
+        (used,) = await store.usage("ann", "chat")
+        assert (used.totals.input, used.totals.num_turns) == (2**53, None)
+        kept = [entry.event for entry in said if isinstance(entry.event, Raw)]
+        assert [event.raw for event in kept] == lines[:2]
 
     # Chats
 

@@ -345,6 +345,35 @@ def test_a_fold_is_kept_and_made_again_where_it_cannot_be_read(path: Path) -> No
     one_store(path, scenario)
 
 
+def test_a_fold_that_cannot_be_kept_hides_no_other(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        for n in range(3):
+            run = await turn(store, f"Hello {n}", "Hi", chat_id=f"c{n}")
+            if n < 2:
+                refuse = f"""CREATE TRIGGER "{run.id}" BEFORE UPDATE ON message
+                    WHEN NEW.id = '{run.id}' BEGIN SELECT RAISE(ABORT, 'no'); END"""
+                with sqlite3.connect(path) as other:
+                    other.execute(refuse)
+                other.close()
+        found = await store.chats("ann", query="Hi")
+        assert [chat.id for chat in found.chats] == ["c2"]
+        assert await store.usage("ann", "c0") == []
+
+    one_store(path, scenario)
+
+
+def test_what_is_deleted_is_not_in_the_file_any_more(path: Path) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        for n in range(20):
+            await turn(store, f"question {n}", f"hunter{n:02} " * 500, chat_id=f"c{n}")
+            await store.history("ann", f"c{n}")
+        await store.delete("ann", "c7")
+
+    one_store(path, scenario)
+    assert b"hunter06" in path.read_bytes()
+    assert b"hunter07" not in path.read_bytes()
+
+
 def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
     async def scenario(store: SqliteStorage) -> None:
         for n in range(5):

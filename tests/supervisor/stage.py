@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,9 +77,9 @@ def write_agent(folder: Path, code: str, yaml: str = "", *, emitter: bool = True
     return load_agent(folder)
 
 
-def hasty(agent: Agent, state: Path, turn: Turn) -> Execution:
+def hasty(agent: Agent, state: Path, turn: Turn, patience: Patience = HASTY) -> Execution:
     """As the supervisor does it, with less patience for those who are stopped."""
-    return ProcessExecution.start(job_of(agent, state), turn, get_sandbox("process"), HASTY)
+    return ProcessExecution.start(job_of(agent, state), turn, get_sandbox("process"), patience)
 
 
 # Requests
@@ -158,6 +159,7 @@ async def staged(
     url: str | None = None,
     limits: Limits = QUIET,
     settings: Settings = SETTINGS,
+    patience: Patience = HASTY,
 ) -> AsyncIterator[Stage]:
     """A supervisor that knows these agents, the first one best."""
     store = await open_storage(url or f"sqlite:///{folder}/mobox.db", settings)
@@ -167,7 +169,7 @@ async def staged(
         folder,
         limits=limits,
         default_agent=agents[0].id if agents else None,
-        launch=hasty,
+        launch=partial(hasty, patience=patience),
     )
     try:
         async with supervisor:

@@ -19,8 +19,7 @@ BOTH = Paused(request_ids=("r1", "r2"), resume={"at": 1})
 
 def asked(*events: StreamEvent) -> Asked:
     seen = Asked()
-    for event in events:
-        seen.see(event)
+    seen.see_all(events)
     return seen
 
 
@@ -85,8 +84,7 @@ def test_while_others_are_waited_for_the_run_goes_on_waiting() -> None:
         InputResponse(id="r1", decision="approved"),
         Paused(request_ids=("r2",), resume={"at": 1}),
     ]
-    for event in first:
-        seen.see(event)
+    seen.see_all(first)
     last = seen.told(seen.match([Answer(decision="answered", request_id="r2", value="oak")]))
     assert last == [InputResponse(id="r2", decision="answered", value="oak")]
     assert seen.resume == {"at": 1}

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
+from mobox.capture.process import Patience
 from mobox.events import Raw
 from mobox.storage.log import Run
 from supervisor.stage import (
+    LIMIT,
     Stage,
     error_of,
     nothing_left,
@@ -126,7 +128,7 @@ AGENTS = {
         f"os.write(1, {TEXT!r}); os.close(1); wait_for('nothing')",
         "error",
         "ok",
-        "timeouts: {idle: 0.3}",
+        "timeouts: {idle: 3}",
         "idle_timeout",
     ),
     "closes stdin": Hostile(f"os.close(0); os.write(1, {TEXT + DONE!r})", "stop", "ok"),
@@ -157,7 +159,7 @@ AGENTS = {
         f"os.write(1, {TEXT + DONE!r}); wait_for('nothing')",
         "error",
         "ok",
-        "timeouts: {idle: 0.3}",
+        "timeouts: {idle: 3}",
         "idle_timeout",
     ),
     "kills its keeper": Hostile(
@@ -306,7 +308,7 @@ def test_what_an_agent_says_while_it_is_stopped_counts(tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "polite", code)
 
     async def scenario() -> None:
-        async with staged(tmp_path, agent) as stage:
+        async with staged(tmp_path, agent, patience=Patience(message=LIMIT)) as stage:
             begun = await stage.begin()
             await stage.told("ready")
             await stage.supervisor.stop("ann", begun.id)

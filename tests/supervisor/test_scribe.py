@@ -19,9 +19,9 @@ from mobox.events import (
     Text,
     TextDelta,
 )
-from mobox.pipeline import MOST_LINES, Clock, Scribe
 from mobox.storage import MemoryStorage
 from mobox.storage.log import Run
+from mobox.supervisor.scribe import MOST_LINES, Clock, Scribe
 from supervisor.stage import submit
 
 HELLO = b'{"type": "text", "data": {"content": "hello"}}\n'

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mobox.capture.execution import STDERR_TAIL
 from mobox.catalog import Agent
 from mobox.storage.log import Run, RunId
-from mobox.supervisor.stderr import KEPT, Redaction, StderrFolder
+from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.turn import Answer
 from supervisor.stage import (
     error_of,
@@ -50,12 +51,12 @@ def leg(number: int = 1, run_id: str = "run_1") -> Run:
 # Redaction
 
 
-def test_what_the_server_passes_on_is_called_by_its_name() -> None:
-    agent = agent_with(KEY=None, OTHER=None, SHORT=None, MODEL="claude-sonnet", GONE=None)
+def test_what_an_agent_is_given_is_called_by_its_name() -> None:
+    agent = agent_with(KEY=None, OTHER=None, SHORT=None, LITERAL="sk-literal", SIZE="7", GONE=None)
     ours = {"KEY": SECRET, "OTHER": SECRET + "-2", "SHORT": "1234567", "UNASKED": "unasked-for"}
     redacted = Redaction(agent, ours)
-    said = f"{SECRET} {SECRET}-2 1234567 claude-sonnet unasked-for"
-    assert redacted(said) == "[KEY] [OTHER] 1234567 claude-sonnet unasked-for"
+    said = f"{SECRET} {SECRET}-2 1234567 sk-literal 7 unasked-for"
+    assert redacted(said) == "[KEY] [OTHER] 1234567 [LITERAL] 7 unasked-for"
 
 
 def test_what_every_agent_gets_is_no_secret() -> None:
@@ -65,7 +66,7 @@ def test_what_every_agent_gets_is_no_secret() -> None:
 
 def test_a_secret_that_was_cut_off_is_not_told_by_its_end() -> None:
     redacted = Redaction(agent_with(KEY=None), {"KEY": SECRET})
-    assert redacted("23456789" + "x" * KEPT) == "[KEY]" + "x" * KEPT
+    assert redacted("23456789" + "x" * STDERR_TAIL) == "[KEY]" + "x" * STDERR_TAIL
     assert redacted("23456789 is short, and nothing was cut off").startswith("23456789")
 
 
@@ -95,9 +96,9 @@ def test_nobody_else_can_read_them(tmp_path: Path) -> None:
 
 def test_only_the_end_is_kept(tmp_path: Path) -> None:
     folder = StderrFolder(tmp_path / "logs")
-    folder.keep(leg(), "first" + "\u00e9" * KEPT + "last")
+    folder.keep(leg(), "first" + "\u00e9" * STDERR_TAIL + "last")
     kept = (tmp_path / "logs/run_1.1.stderr").read_bytes()
-    assert len(kept) == KEPT
+    assert len(kept) == STDERR_TAIL
     assert folder.read("run_1")[1].endswith("\u00e9last")
 
 
@@ -149,6 +150,19 @@ def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
             assert folder.read(failed.id) != {}
 
     run(scenario())
+
+
+def test_the_servers_log_tells_no_terminal_what_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = write_agent(tmp_path / "rude", "sys.exit('it broke \\x1b]0;mine\\x07\\r')")
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent) as stage:
+            await stage.until_it_ends(await stage.begin())
+
+    run(scenario())
+    assert r" it broke \x1b]0;mine\x07 (mobox logs " in caplog.text
 
 
 def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -13,6 +14,7 @@ from web.told import missing, shown
 
 __all__ = ["Tab", "assert_shows_what_is_stored", "read_chat"]
 
+HAS_CHAT = re.compile(r"/chat/.")
 SETTLED = """
 Promise.all(document.getAnimations()
   .filter((animation) => animation.effect.getTiming().iterations !== Infinity)
@@ -52,12 +54,13 @@ class Tab:
         self.composer.fill(text)
         self.composer.press("Enter")
         expect(asked).to_have_count(before + 1)
+        expect(self.page).to_have_url(HAS_CHAT)  # which it has as soon as the server has taken it
 
     def finish(self, answers: int = 1) -> None:
         """Wait until so many answers are there, and nobody works any more."""
-        expect(self.send).to_be_visible()
         expect(self.answers).to_have_count(answers)
         expect(self.answers.last).to_have_attribute("aria-busy", "false")
+        expect(self.send).to_be_visible()
 
     def settle(self) -> None:
         """Wait until what moves has come to rest, except what moves for ever."""

@@ -25,7 +25,7 @@ def held(gate: Gate) -> str:
     return prompt(*FIRST, gate.step, *LAST)
 
 
-@pytest.mark.parametrize("command", ["all", "hello", "think", "tool", "todo", "cite", "file"])
+@pytest.mark.parametrize("command", ["all", "hello"])
 def test_a_run(demo: LiveServer, watched: Watched, command: str) -> None:
     tab = Tab(watched(demo.url)[0])
     tab.say(command)
@@ -217,6 +217,7 @@ def test_an_approval(
     expect(answer).to_be_visible()
     if when == "after a refresh":
         tab.page.reload()
+        expect(answer).to_be_visible()
     answer.click()
     if decision == "Deny":  # and why not: that is asked before it is sent
         answer.click()

@@ -22,6 +22,10 @@ Json = dict[str, Any]
 
 READ = """
 (articles) => {
+  const closed = "button[aria-expanded=false]:not([aria-haspopup])";
+  const folded = articles.flatMap((article) => [...article.querySelectorAll(closed)]);
+  folded.forEach((each) => each.click());
+  if (folded.length) return null;
   const furniture = "button, summary, svg, .source-mark, .code-head, [aria-hidden=true], .sr-only";
   const read = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data;
@@ -34,16 +38,20 @@ READ = """
 """
 
 
+OPENINGS = 20
+"""A thing folds by itself soon after its end, so what is open now may not be at the next look."""
+
+
 def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text)
 
 
 def shown(articles: Locator) -> list[list[str]]:
     """The words of each article in the page, with all that can be opened in them opened."""
-    folded = articles.locator("button[aria-expanded=false]:not([aria-haspopup])")
-    while folded.count():
-        folded.evaluate_all("(all) => all.forEach((each) => each.click())")
-    return [words(text) for text in articles.evaluate_all(READ)]
+    for _ in range(OPENINGS):
+        if (texts := articles.evaluate_all(READ)) is not None:
+            return [words(text) for text in texts]
+    raise AssertionError("something folds again however often it is opened")
 
 
 def stored(message: Json) -> list[list[str]]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from msgspec import Struct
 
 from mobox.events import Error
 from mobox.turn import Answer
 
-__all__ = ["Execution", "Outcome"]
+__all__ = ["STDERR_TAIL", "Execution", "Outcome"]
+
+STDERR_TAIL: Final = 64 * 1024
+"""Bytes of a leg's stderr that are kept, its last."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

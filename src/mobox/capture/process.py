@@ -25,7 +25,7 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec import Struct
 
-from mobox.capture.execution import Outcome
+from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.catalog import Agent
 from mobox.events import JSON
 from mobox.sandbox import Child, Job, Sandbox, Status
@@ -34,7 +34,6 @@ from mobox.turn import Answer, Turn
 __all__ = ["Outcome", "Patience", "ProcessExecution", "job_of"]
 
 READ_SIZE: Final = 64 * 1024
-STDERR_TAIL: Final = 64 * 1024
 
 
 class Patience(Struct, frozen=True, kw_only=True):
@@ -43,7 +42,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     message: float = 1
     term: float = 5
     kill: float = 5
-    """The kernel's, to end all that it started; then the keeper is killed as well."""
+    """The kernel's, to end all that it started; then that is left to the keeper."""
 
 
 _PATIENCE: Final = Patience()

@@ -15,6 +15,7 @@ from mobox.events import Done, LogEntry, Raw
 from mobox.formatters import get_formatter, in_batches, profiles_of, protocols
 from mobox.parsers import check_framework, frameworks
 from mobox.pipeline import Recorder
+from mobox.printable import on_one_line
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -82,7 +83,7 @@ def _protocol(name: str) -> str:
 
 
 def _broken(name: str, error: PluginError) -> str:
-    return f"  {name} BROKEN: {_on_one_line(error.reason)}"
+    return f"  {name} BROKEN: {on_one_line(error.reason)}"
 
 
 def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
@@ -107,13 +108,7 @@ def report(entries: list[LogEntry]) -> None:
     """Tell of input that could not be read; the log has it as RAW."""
     for entry in entries:
         if isinstance(entry.event, Raw) and entry.event.source is not None and sys.stderr:
-            print(f"mobox: entry {entry.seq}: {_on_one_line(entry.event.source)}", file=sys.stderr)
-
-
-def _on_one_line(text: str) -> str:
-    """What an agent may have written, without what a terminal would obey."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:200])
-    return shown if len(text) <= 200 else f"{shown}…"
+            print(f"mobox: entry {entry.seq}: {on_one_line(entry.event.source)}", file=sys.stderr)
 
 
 def _open(arguments: argparse.Namespace) -> BinaryIO:

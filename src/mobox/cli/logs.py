@@ -6,8 +6,9 @@ import argparse
 import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
+from mobox.printable import printable
 from mobox.server.settings import OWNER, SETTINGS, Settings, read_settings
 
 if TYPE_CHECKING:
@@ -47,10 +48,17 @@ async def _show(settings: Settings, run_id: str) -> None:
         found = await storage.run(OWNER, run_id)
         after = 0
         while lines := await storage.raw_lines(found.id, after):
-            sys.stdout.buffer.write(b"".join(line.line + b"\n" for line in lines))
+            _write(sys.stdout, b"".join(line.line + b"\n" for line in lines))
             after = lines[-1].n
-        sys.stdout.buffer.flush()
     finally:
         await storage.close()
     for leg, text in StderrFolder(settings.data / "logs").read(run_id).items():
-        print(f"--- stderr of leg {leg} ---\n{text.rstrip()}", file=sys.stderr)
+        _write(sys.stderr, f"--- stderr of leg {leg} ---\n{text.rstrip()}\n".encode())
+
+
+def _write(stream: TextIO, said: bytes) -> None:
+    """As it is, but to a terminal, which would obey what an agent says."""
+    if stream.isatty():
+        said = printable(said.decode(errors="backslashreplace")).encode()
+    stream.buffer.write(said)
+    stream.buffer.flush()

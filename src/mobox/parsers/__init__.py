@@ -8,13 +8,13 @@ Rule 4: a parser ends only what it opened itself; the lifecycle mends the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from typing import ClassVar, TypeVar
 
 import msgspec
 
 from mobox import json_text
-from mobox.blocks import BETWEEN_THOUGHTS, line_of
+from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.errors import NotJson, NotUnderstood, ParseError, UnknownFramework
 from mobox.events import (
     JSON,
@@ -27,11 +27,14 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
 )
+from mobox.lines import line_of
 from mobox.parsers.emitted import EmittedLines, plain_text
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
 __all__ = ["FAILED", "GROUP", "EventParser", "check_framework", "frameworks", "get_parser"]
+
+_T = TypeVar("_T")
 
 GROUP = "mobox.parsers"
 FAILED = "parser failed"
@@ -68,19 +71,29 @@ class EventParser:
         """
         if isinstance(raw, StreamEvent):
             return [raw]
+        return self._or_raw(self._read_any, raw, lambda: raw)
+
+    def _read_any(self, raw: JSON) -> list[StreamEvent]:
+        if type(raw) is dict:
+            if "data" in raw and self._emitted.knows(raw):
+                return self._emitted.read(raw)
+            if is_raised(raw):
+                return [raised(raw)]
+        return self.read(raw)
+
+    def _or_raw(
+        self, read: Callable[[_T], list[StreamEvent]], line: _T, as_json: Callable[[], JSON]
+    ) -> list[StreamEvent]:
+        """What `read` makes of a line; RAW, if that cannot be read."""
         try:
-            if type(raw) is dict:
-                if "data" in raw and self._emitted.knows(raw):
-                    return self._emitted.read(raw)
-                if is_raised(raw):
-                    return [raised(raw)]
-            return self.read(raw)
+            return read(line)
         except NotUnderstood:
-            return [Raw(raw=raw)]
+            why = None
         except msgspec.ValidationError as error:
-            return [Raw(raw=raw, source=f"malformed: {error}")]
+            why = f"malformed: {error}"
         except Exception as error:  # whoever wrote `read`, the run goes on and the line is kept
-            return [Raw(raw=raw, source=f"{FAILED}: {error!r}")]
+            why = f"{FAILED}: {error!r}"
+        return [Raw(raw=as_json(), source=why)]
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
         """`feed` for a line of JSON text. A framework that streams may decode it in its own way."""

@@ -6,9 +6,9 @@ from typing import Final
 
 from mobox.events import Display
 
-__all__ = ["DISPLAYS"]
+__all__ = ["CLAUDE", "LANGCHAIN"]
 
-DISPLAYS: Final[dict[str, Display]] = {
+CLAUDE: Final[dict[str, Display]] = {
     "Agent": "agent",
     "Task": "agent",
     "TaskCreate": "todos",
@@ -16,4 +16,9 @@ DISPLAYS: Final[dict[str, Display]] = {
     "TaskList": "todos",
     "TaskUpdate": "todos",
     "TodoWrite": "todos",
+}
+LANGCHAIN: Final[dict[str, Display]] = {
+    "task": "agent",
+    "think_tool": "think",
+    "write_todos": "todos",
 }

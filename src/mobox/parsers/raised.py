@@ -6,7 +6,10 @@ from msgspec import Struct, convert, field
 
 from mobox.events import JSON, Error
 
-__all__ = ["is_raised", "raised"]
+__all__ = ["TOLD_BEFORE", "is_raised", "raised"]
+
+TOLD_BEFORE = "told before"
+"""Why an exception is RAW whose error was told by an event before it."""
 
 
 class _Body(Struct):

@@ -1,7 +1,8 @@
 """Sandboxes: how an agent's process is started, and what it can reach.
 
 Rule 1: an agent gets the environment that is written down for it, never the server's own.
-Rule 2: when it ends, or the server does, all that it started ends too.
+Rule 2: when it ends, or the server does, all that it started ends too; unless it works against
+        that on purpose, which a sandbox may not be able to prevent.
 Rule 3: nothing but the folder `$MOBOX_STATE` is kept for it between two legs of a chat.
 """
 
@@ -36,7 +37,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Status(Struct, frozen=True):
-    """How a process ended; neither is known where the keeper of the process was killed itself."""
+    """How a process ended; neither is known where its keeper was killed, or is not done yet."""
 
     exit_code: int | None = None
     signal: int | None = None
@@ -59,7 +60,10 @@ class Child(Protocol):
         ...
 
     def kill(self) -> None:
-        """End it, and all that it started. Both may be called at any time, any number of times."""
+        """End it, and all that it started; the second time without waiting for it any longer.
+
+        Both may be called at any time, any number of times.
+        """
         ...
 
 

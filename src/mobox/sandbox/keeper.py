@@ -40,6 +40,8 @@ def main(arguments: list[str]) -> None:
     limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
     woken = ignore_signals()
     prctl(SET_SUBREAPER, 1)
+    # The agent-to-be ignores TERM as we do until it has become one. What comes before that waits.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     agent = os.fork()
     if agent == 0:
         become_agent(limits, arguments[2:])
@@ -83,6 +85,7 @@ def become_agent(limits: dict[str, str], command: list[str]) -> None:
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             with suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.execvp(command[0], command)
     except (OSError, ValueError) as error:
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
@@ -163,8 +166,11 @@ def children() -> list[int]:
     with suppress(OSError):
         return [int(pid) for pid in text_of(f"/proc/{me}/task/{me}/children").split()]
     # A kernel without that file: the parent is the second field behind the name, in parentheses.
-    found = []
-    for name in [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]:
+    found: list[int] = []
+    processes: list[str] = []
+    with suppress(OSError):  # nor /proc, as on macOS: there orphans are not ours anyway
+        processes = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
+    for name in processes:
         with suppress(OSError):
             if int(text_of(f"/proc/{name}/stat").rpartition(")")[2].split()[1]) == me:
                 found.append(int(name))

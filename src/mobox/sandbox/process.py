@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -49,7 +50,8 @@ class ProcessSandbox:
         Called in the thread that stays: the kernel's death signal is sent when the *thread* that
         started a process ends, and agents of a thread pool would die with their thread.
         """
-        job.state.mkdir(parents=True, exist_ok=True)
+        for folder in (job.state.parent, job.state):  # of parents `mkdir` would not set the mode
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         limits = {name: value for name, value in job.limits.items() if name in _CAN_LIMIT}
         told = ",".join(f"{name}={value}" for name, value in {**LIMITS, **limits}.items())
         ours, theirs = socket.socketpair()
@@ -121,11 +123,16 @@ class KeptProcess:
         self._order(b"T")
 
     def kill(self) -> None:
-        """The second time, the keeper too: it may wait for a process that the kernel holds."""
-        if self._killed and not self._status.done():
-            self._keeper.kill()
-        self._killed = True
+        """The second time nobody waits any more, and the keeper goes on by itself.
+
+        It may wait for a process that the kernel holds, or for those who start new ones faster than
+        it kills them: killed itself, it would leave them all to nobody.
+        """
         self._order(b"K")
+        if self._killed and not self._status.done():
+            self._keeper.send_signal(signal.SIGCONT)  # somebody may have stopped it
+            self._status.set_result(Status())
+        self._killed = True
 
     def _order(self, order: bytes) -> None:
         if not self._status.done():
@@ -141,7 +148,8 @@ class KeptProcess:
             self._loop.remove_reader(self._socket)
             self._socket.close()
             self._keeper.wait()  # it has ended: this only takes it off the kernel's list
-            self._status.set_result(_status_of(self._said))
+            if not self._status.done():
+                self._status.set_result(_status_of(self._said))
 
 
 def _own(pipe: IO[bytes] | None) -> int:

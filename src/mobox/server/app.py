@@ -10,8 +10,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from mobox.catalog import Catalog
@@ -21,7 +20,7 @@ from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
 from mobox.server.operations import Counted
-from mobox.server.pages import STATIC, Pages
+from mobox.server.pages import Pages
 from mobox.server.routes import served
 from mobox.server.services import Services
 from mobox.server.settings import Settings
@@ -112,11 +111,11 @@ def create_app(services: Services) -> ASGIApp:
     guarded = Guard(
         Starlette(
             routes=routes_of(services),
-            middleware=_cross_origin(settings.allowed_origins),
+            middleware=_cross_origin(settings.origins),
             exception_handlers=exception_handlers,
         ),
         hosts=settings.hosts,
-        origins=settings.allowed_origins,
+        origins=settings.origins,
         max_body=settings.max_body,
     )
     return Counted(guarded, metrics=services.metrics)
@@ -144,7 +143,7 @@ def routes_of(services: Services) -> list[BaseRoute]:
         *served(services),
         Route("/docs", pages.docs),
         Route("/openapi.json", pages.openapi),
-        Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/static/docs.css", pages.style),
         Route("/", website.page),
         Route("/chat", website.page),
         Route("/chat/{chat_id:path}", website.page),

@@ -2,9 +2,10 @@
 
 Rule 1: the server answers only to its own names: a page whose name was made to point here, by
         "DNS rebinding", gets nothing.
-Rule 2: nothing changes because a foreign page asked: `Origin` must be the server's own or listed,
-        and a browser that tells none must say by `Sec-Fetch-Site` that it is at home. Whether a
-        listed one may read the answer, CORS says, which is the app's.
+Rule 2: nothing changes because a foreign page asked, and the API does no work for it, whose time
+        would tell what is said here: `Origin` must be the server's own or listed, and a browser
+        that tells none must say by `Sec-Fetch-Site` that it is at home. Pages can be linked to.
+        Whether a listed one may read the answer, CORS says, which is the app's.
 Rule 3: a body is JSON, plain, and not too big. One that turns out to be too big is answered here,
         and the app sees a client that left: never a part as though it were the whole.
 Rule 4: an app may set any of the headers itself; what it leaves out is added.
@@ -103,7 +104,7 @@ def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
 
 
 def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
-    if scope["type"] == "http" and scope["method"] not in _CHANGES:
+    if scope["type"] == "http" and not _matters(scope):
         return None
     told = headers.getlist("origin")
     scheme = _SCHEMES.get(scope["scheme"], scope["scheme"])
@@ -116,9 +117,18 @@ def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     return error_response(
         403,
         "cross_origin",
-        f"{', '.join(told) or 'another site'} may not change anything here; if it should: "
-        "--allowed-origins",
+        f"{', '.join(told) or 'another site'} may not ask here; if it should: --allowed-origins",
     )
+
+
+def _matters(scope: Scope) -> bool:
+    """Whether it does something, or reads what was said; `OPTIONS` only asks what it might."""
+    return scope["method"] in _CHANGES or (scope["method"] != "OPTIONS" and _is_api(scope))
+
+
+def _is_api(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", "")).startswith("/api/")
 
 
 def _encoding(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
@@ -191,7 +201,7 @@ class _Exchange:
         wanted = dict(_HEADERS)
         if told.get(b"content-type", b"").startswith(b"text/html"):
             wanted |= _PAGE_HEADERS
-        if self._scope["path"].removeprefix(self._scope.get("root_path", "")).startswith("/api/"):
+        if _is_api(self._scope):
             wanted |= _API_HEADERS
         return headers + [(name, value) for name, value in wanted.items() if name not in told]
 

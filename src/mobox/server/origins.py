@@ -6,7 +6,7 @@ import re
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-__all__ = ["HOST", "Origin", "listed_host", "listed_origin", "parse_origin"]
+__all__ = ["HOST", "Origin", "listed_host", "listed_origin", "parse_origin", "written_origin"]
 
 Origin: TypeAlias = tuple[str, str, int]
 
@@ -33,6 +33,13 @@ def listed_origin(text: str) -> Origin:
     if origin := parse_origin(text.rstrip("/")):
         return origin
     raise ValueError(f"{text!r} is no origin; expected one as https://chat.example")
+
+
+def written_origin(origin: Origin) -> str:
+    """An origin as browsers say it, letter by letter."""
+    scheme, host, port = origin
+    address = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{address}" + (f":{port}" if port != _PORTS[scheme] else "")
 
 
 def listed_host(text: str) -> str:

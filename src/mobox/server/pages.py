@@ -14,9 +14,9 @@ from mobox.server.openapi import docs_page, document
 from mobox.server.routes import ROUTES
 from mobox.server.services import json_response
 
-__all__ = ["STATIC", "Pages"]
+__all__ = ["Pages"]
 
-STATIC: Final = Path(__file__).parent / "static"
+STYLE: Final = Path(__file__).parent / "static" / "docs.css"
 
 
 class Pages:
@@ -28,9 +28,17 @@ class Pages:
         page = docs_page(self._document, base, css="static/docs.css", json="openapi.json")
         return Response(page, media_type="text/html")
 
+    async def style(self, _request: Request) -> Response:
+        """What the documentation looks like."""
+        return Response(self._style, media_type="text/css")
+
     async def openapi(self, _request: Request) -> Response:
         """The interface, for machines."""
         return json_response(self._document)
+
+    @cached_property
+    def _style(self) -> bytes:
+        return STYLE.read_bytes()
 
     @cached_property
     def _document(self) -> dict[str, Any]:

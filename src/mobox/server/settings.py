@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidSetting
-from mobox.server.origins import listed_host, listed_origin
+from mobox.server.origins import listed_host, listed_origin, written_origin
 
 __all__ = ["OWNER", "SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
 
@@ -64,6 +64,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     def hosts(self) -> tuple[str, ...]:
         """The names under which the server may be addressed."""
         return (*LOOPBACK_NAMES, self.host, *self.allowed_hosts)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins whose pages may ask, as browsers say them."""
+        return tuple(written_origin(listed_origin(text)) for text in self.allowed_origins)
 
 
 class Setting(NamedTuple):
@@ -214,8 +219,17 @@ def show_settings(
 
 def _shown(settings: Settings, field: str) -> str:
     """What holds, also where nothing is said; without the passwords that addresses may have."""
-    holds = {"database_url": settings.database, "agents": settings.agents_folder}
+    database = _without_password(settings.database)
+    holds = {"database_url": database, "agents": settings.agents_folder}
     value = holds.get(field, getattr(settings, field))
     if isinstance(value, tuple):
         return ",".join(value)
-    return "" if value is None else re.sub(r"//[^/@]*@", "//***@", str(value))
+    return "" if value is None else str(value)
+
+
+def _without_password(url: str) -> str:
+    """A password may hold what ends it, if nobody has escaped that: rather too little is shown."""
+    place, mark, options = url.partition("?")
+    if "@" in options:
+        return re.sub(r"//.*", "//***", place)
+    return re.sub(r"(?<=:)//(?!/).*@", "//***@", place) + (mark and "?***")

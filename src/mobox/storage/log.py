@@ -16,8 +16,8 @@ from typing import Literal, NewType, Protocol
 from msgspec import Struct
 
 from mobox.errors import ProtocolError
-from mobox.events import Done, DoneReason, EventType, LogEntry, StreamEvent
-from mobox.lifecycle import LETS_WAIT
+from mobox.events import Done, DoneReason, LogEntry, StreamEvent
+from mobox.waiting import waits_after
 
 __all__ = [
     "PAGE",
@@ -29,6 +29,7 @@ __all__ = [
     "RunId",
     "Status",
     "keep_raw",
+    "pages",
     "status_after",
 ]
 
@@ -149,17 +150,21 @@ class Log(Protocol):
         """Delete the raw lines of all runs that ended before then; return how many."""
 
 
-_BECOMES: dict[EventType, Status] = {EventType.PAUSED: "waiting", EventType.DONE: "done"}
+async def pages(log: Log, run_id: RunId) -> AsyncIterator[list[LogEntry]]:
+    """A log from its first entry to where it ends now."""
+    after = 0
+    while page := await log.read(run_id, after):
+        yield page
+        after = page[-1].seq
 
 
 def status_after(status: Status, events: Sequence[StreamEvent]) -> Status:
     """The status of a run that had `status`, once it has said `events`."""
     if Done in map(type, events[:-1]):
         raise ProtocolError(f"{events[-1].type} after DONE")
-    for event in reversed(events):
-        if event.type not in LETS_WAIT:  # such as the usage of the message that paused
-            return _BECOMES.get(event.type, "running")
-    return status
+    if events and isinstance(events[-1], Done):
+        return "done"
+    return "waiting" if waits_after(status == "waiting", events) else "running"
 
 
 def keep_raw(

@@ -8,9 +8,7 @@ Rule 3: nobody but a leg and the reaper writes to the log of a run.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import shutil
 from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from functools import partial
@@ -30,7 +28,6 @@ from mobox.errors import (
     StorageError,
     UnknownAgent,
 )
-from mobox.pipeline import Clock
 from mobox.sandbox import Sandbox, get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -38,9 +35,10 @@ from mobox.storage.log import Run, RunId
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.leg import Leg, Means
 from mobox.supervisor.reaper import Reaper
+from mobox.supervisor.scribe import Clock
 from mobox.supervisor.seats import Limits, Seat, Seats
+from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
-from mobox.supervisor.turns import turn_for
 from mobox.turn import Answer, Request, Turn
 
 __all__ = ["Continued", "Limits", "Supervisor"]
@@ -73,7 +71,7 @@ class Supervisor:
     ) -> None:
         self.catalog = catalog
         self._storage = storage
-        self._states = data / "state"
+        self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
         self._default_agent = default_agent
@@ -202,9 +200,8 @@ class Supervisor:
     # Legs
 
     def _start(self, run: Run, agent: Agent, seat: Seat) -> None:
-        state = self._state_of(run.owner, run.chat_id)
+        state = self._states.of(run.owner, run.chat_id)
         means = Means(
-            prepare=partial(turn_for, self._storage, run),
             launch=partial(self._launch, agent, state),
             stderr=self._stderr,
             hold=self._limits.hold,
@@ -232,11 +229,6 @@ class Supervisor:
 
     def _legs_of(self, owner: str, chat_id: str) -> list[Leg]:
         return [leg for leg in self._tasks if (leg.run.owner, leg.run.chat_id) == (owner, chat_id)]
-
-    def _state_of(self, owner: str, chat_id: str) -> Path:
-        """The folder of a chat; ids are clients' words and no names for files."""
-        name = hashlib.sha256(f"{len(owner)}:{owner}{chat_id}".encode()).hexdigest()
-        return self._states / name[:32]
 
     # Going on, stopping, forgetting
 
@@ -297,7 +289,7 @@ class Supervisor:
         gone = {run.id for run in runs} | {leg.run.id for leg in legs}
         await self._end_now(legs)
         await asyncio.to_thread(self._stderr.delete, gone)
-        await asyncio.to_thread(shutil.rmtree, self._state_of(owner, chat_id), ignore_errors=True)
+        await asyncio.to_thread(self._states.delete, owner, chat_id)
 
     # What happens elsewhere
 

@@ -9,16 +9,25 @@ from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
+    EventType,
     InputRequest,
     InputResponse,
     Paused,
     StreamEvent,
     ToolResult,
 )
-from mobox.storage.log import Log, RunId
+from mobox.storage.log import Log, RunId, pages
 from mobox.turn import Answer
 
 __all__ = ["Asked", "Reply", "asked_by"]
+
+
+_TOLD_BY = {
+    EventType.INPUT_REQUEST,
+    EventType.INPUT_RESPONSE,
+    EventType.PAUSED,
+    EventType.TOOL_RESULT,
+}
 
 
 class Reply(NamedTuple):
@@ -39,8 +48,13 @@ class Asked:
         self._open: dict[str, InputRequest] = {}
         self._answers: dict[str, Answer] = {}
 
-    def see(self, event: StreamEvent) -> None:
-        """Take the next event of the log."""
+    def see_all(self, events: Iterable[StreamEvent]) -> None:
+        """Take the next events of the log."""
+        for event in events:
+            if event.type in _TOLD_BY:  # most of a log is words
+                self._see(event)
+
+    def _see(self, event: StreamEvent) -> None:
         match event:
             case InputRequest(id=str(name)):
                 self._open[name] = event
@@ -107,9 +121,6 @@ class Asked:
 async def asked_by(log: Log, run_id: RunId) -> Asked:
     """What the run has asked so far."""
     asked = Asked()
-    after = 0
-    while page := await log.read(run_id, after):
-        for entry in page:
-            asked.see(entry.event)
-        after = page[-1].seq
+    async for page in pages(log, run_id):
+        asked.see_all(entry.event for entry in page)
     return asked

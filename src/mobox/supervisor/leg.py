@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Final, NamedTuple
@@ -23,12 +23,14 @@ from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent
 from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
-from mobox.pipeline import Scribe
-from mobox.storage.log import Log, Run
-from mobox.supervisor.asked import asked_by
+from mobox.printable import on_one_line
+from mobox.storage import Storage
+from mobox.storage.log import Run
 from mobox.supervisor.deadlines import Alarm, Deadlines
 from mobox.supervisor.reaper import Verdict
+from mobox.supervisor.scribe import Scribe
 from mobox.supervisor.stderr import Redaction, StderrFolder
+from mobox.supervisor.turns import turn_for
 from mobox.turn import Answer, Turn
 
 __all__ = ["Leg", "Means"]
@@ -45,7 +47,6 @@ BROKEN: Final = Error(message="The server could not go on with this run.", code=
 class Means(NamedTuple):
     """What a leg works with."""
 
-    prepare: Callable[[], Awaitable[Turn]]
     launch: Callable[[Turn], Execution]
     stderr: StderrFolder
     hold: float
@@ -55,7 +56,7 @@ class Means(NamedTuple):
 class Leg:
     """One execution of an agent for a run."""
 
-    def __init__(self, store: Log, run: Run, agent: Agent, means: Means) -> None:
+    def __init__(self, store: Storage, run: Run, agent: Agent, means: Means) -> None:
         self.run = run
         self.agent = agent
         self.over = False
@@ -106,7 +107,7 @@ class Leg:
     async def _tell(self, answers: Iterable[Answer]) -> list[LogEntry]:
         assert self._scribe is not None  # it hears
         assert self._execution is not None
-        asked = await asked_by(self._store, self.run.id)
+        asked = self._scribe.asked
         replies = asked.match(answers)
         if not replies:
             raise NotWaiting(self.run.id)
@@ -162,9 +163,11 @@ class Leg:
         return None
 
     async def _work(self) -> None:
-        self._scribe = await Scribe.take_up(self._store, self.run)
+        self._scribe = Scribe(self._store, self.run)
+        if self.run.tail_seq:
+            await self._scribe.catch_up()
         while not self.over:
-            turn = await self._means.prepare()
+            turn = await turn_for(self._store, self.run, self._scribe.asked)
             await self._scribe.write(*self._announcement(turn))
             outcome = await self._employ(self._scribe, turn)
             await self._keep_stderr(outcome)
@@ -265,7 +268,7 @@ class Leg:
             scribe.unheard = False
             self._execution = None
         else:
-            await scribe.end(self._done(outcome), *await self._last_words(outcome))
+            await scribe.end(self._done(outcome), *self._last_words(scribe, outcome))
             self.over = True
 
     def _done(self, outcome: Outcome) -> Done | None:
@@ -273,13 +276,13 @@ class Leg:
             return Done(reason=self._verdict.reason)
         return None if outcome.failure() is None else Done(reason="error")
 
-    async def _last_words(self, outcome: Outcome) -> list[StreamEvent]:
+    def _last_words(self, scribe: Scribe, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
             return []
-        words: list[StreamEvent] = [*(await asked_by(self._store, self.run.id)).cancelled()]
+        words: list[StreamEvent] = [*scribe.asked.cancelled()]
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
-            why = outcome.stderr_tail.rstrip().rpartition("\n")[2][:WHY]
+            why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
             words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
         return words

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
-from mobox.pipeline import Scribe
 from mobox.storage.log import Log, Run, RunId
-from mobox.supervisor.asked import asked_by
+from mobox.supervisor.scribe import Scribe
 
 __all__ = ["Reaper", "Verdict"]
 
@@ -67,6 +66,5 @@ class Reaper:
 
     async def _end(self, run: Run, verdict: Verdict) -> None:
         scribe = await Scribe.take_up(self._store, run)
-        asked = await asked_by(self._store, run.id)
         errors = [] if verdict.error is None else [verdict.error]
-        await scribe.end(Done(reason=verdict.reason), *asked.cancelled(), *errors)
+        await scribe.end(Done(reason=verdict.reason), *scribe.asked.cancelled(), *errors)

@@ -9,14 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from mobox.capture.execution import STDERR_TAIL
 from mobox.catalog import Agent
 from mobox.sandbox.process import PASSED_ON
 from mobox.storage.log import Run
 
-__all__ = ["KEPT", "Redaction", "StderrFolder"]
+__all__ = ["Redaction", "StderrFolder"]
 
-KEPT: Final = 64 * 1024
-"""Bytes of a leg's stderr, its last."""
 SECRET: Final = 8
 """Characters from which on a value is taken for a secret: shorter ones are words."""
 PIECE: Final = 4
@@ -26,18 +25,21 @@ _NAME = re.compile(r"(?P<run>\w+)\.(?P<leg>\d+)\.stderr")
 
 
 class Redaction:
-    """Puts names in the place of the values that an agent got from the server's environment."""
+    """Puts names in the place of the values that an agent got with its environment."""
 
     def __init__(self, agent: Agent, ours: Mapping[str, str] = os.environ) -> None:
-        passed_on = [name for name, value in agent.env.items() if value is None]
-        given = {name: ours.get(name, "") for name in passed_on if name not in PASSED_ON}
-        secrets = [(value, name) for name, value in given.items() if len(value) >= SECRET]
+        given = {name: ours.get(name, "") if v is None else v for name, v in agent.env.items()}
+        secrets = [
+            (value, name)
+            for name, value in given.items()
+            if len(value) >= SECRET and name not in PASSED_ON
+        ]
         # The longest first: one may be part of another.
         self._secrets = sorted(secrets, key=lambda secret: len(secret[0]), reverse=True)
 
     def __call__(self, text: str) -> str:
         """The text without them. Its beginning may have been cut off, amid a secret."""
-        if len(text.encode()) >= KEPT:
+        if len(text.encode()) >= STDERR_TAIL:
             text = self._without_piece(text)
         for value, name in self._secrets:
             text = text.replace(value, f"[{name}]")
@@ -59,7 +61,7 @@ class StderrFolder:
 
     def keep(self, run: Run, text: str) -> None:
         """Keep the end of what a leg wrote; raises `OSError`."""
-        data = text.encode("utf-8", "replace")[-KEPT:]
+        data = text.encode("utf-8", "replace")[-STDERR_TAIL:]
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._opened() as folder:
             os.fchmod(folder, 0o700)
@@ -75,7 +77,7 @@ class StderrFolder:
             for leg, name in self._files(folder, {run_id}):
                 number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
                 with os.fdopen(number, "rb") as file:
-                    kept[leg] = file.read(KEPT).decode("utf-8", "replace")
+                    kept[leg] = file.read(STDERR_TAIL).decode("utf-8", "replace")
         return dict(sorted(kept.items()))
 
     def delete(self, run_ids: Iterable[str]) -> None:

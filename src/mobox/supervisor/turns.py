@@ -8,17 +8,16 @@ from mobox.errors import ProtocolError
 from mobox.message import told_again
 from mobox.storage import Storage
 from mobox.storage.chats import History, StoredMessage
-from mobox.storage.log import Run
-from mobox.supervisor.asked import Asked, asked_by
+from mobox.storage.log import Run, pages
+from mobox.supervisor.asked import Asked
 from mobox.transcript import Transcript
 from mobox.turn import HistoryMessage, Turn, UserMessage
 
 __all__ = ["turn_for"]
 
 
-async def turn_for(storage: Storage, run: Run) -> Turn:
+async def turn_for(storage: Storage, run: Run, asked: Asked) -> Turn:
     """The turn for an agent that begins with a run, or goes on with it once it was answered."""
-    asked = await asked_by(storage, run.id)
     history = await storage.history(run.owner, run.chat_id)
     before = _messages_before(history, run)
     if asked.answers:
@@ -42,11 +41,9 @@ def _messages_before(history: History, run: Run) -> list[StoredMessage]:
 
 async def _own_message(storage: Storage, run: Run) -> HistoryMessage:
     transcript = Transcript()
-    after = 0
-    while page := await storage.read(run.id, after):
+    async for page in pages(storage, run.id):
         for entry in page:
             transcript.add(entry)
-        after = page[-1].seq
     message = transcript.message(run.id)
     parts = msgspec.to_builtins(told_again(message))
     return HistoryMessage(id=run.id, role="assistant", parts=tuple(parts))

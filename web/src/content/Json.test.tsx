@@ -19,6 +19,8 @@ test.each([
     '{"id":12345678901234567890}',
     '{"id":12345678901234567890}',
   ],
+  ["what turns a text around", { a: "\u202etxt\u2066" }, '{\n  "a": "\\u202etxt\\u2066"\n}'],
+  ["words that run the other way as they are", "\u2067שלום\u2069", "\u2067שלום\u2069"],
   ["nothing as nothing", undefined, ""],
   ["null as null", null, "null"],
 ])("it shows %s", (_, value, expected) => {

@@ -12,12 +12,14 @@ interface JsonProps {
   maxHeight?: number;
   /** What this is, for those who do not see it. */
   label?: string;
+  /** Somebody decides about it: nothing is cut, and nothing in it is unseen. */
+  exact?: boolean;
 }
 
 /** Data as JSON, words as words. Much of either is cut until somebody wants all of it. */
-export function Json({ value, maxHeight = 200, label }: JsonProps) {
-  const [whole, setWhole] = useState(false);
-  const { text, isData } = useMemo(() => written(value), [value]);
+export function Json({ value, maxHeight = 200, label, exact = false }: JsonProps) {
+  const [whole, setWhole] = useState(exact);
+  const { text, isData } = useMemo(() => written(value, exact), [value, exact]);
   const cut = !whole && text.length > MOST * 1.2;
   const shown = cut ? `${text.slice(0, MOST)}…` : text;
   return (
@@ -49,15 +51,20 @@ interface Written {
 const LONG_NUMBER = /\d{16}/;
 
 /** Text that holds an object or a list in JSON is shown as that. */
-function written(value: unknown): Written {
+function written(value: unknown, exact: boolean): Written {
   if (typeof value !== "string") return { text: pretty(value), isData: true };
-  if (!/^\s*[[{]/.test(value) || value.length > 1_000_000) return { text: value, isData: false };
+  const words = { text: exact ? visible(value) : value, isData: false };
+  if (!/^\s*[[{]/.test(value) || value.length > 1_000_000) return words;
   try {
     const data = JSON.parse(value);
-    return { text: LONG_NUMBER.test(value) ? value : pretty(data), isData: true };
+    return { text: LONG_NUMBER.test(value) ? visible(value) : pretty(data), isData: true };
   } catch {
-    return { text: value, isData: false };
+    return words;
   }
 }
 
-const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? "";
+const pretty = (value: unknown): string => visible(JSON.stringify(value, null, 2) ?? "");
+
+/** With what would turn the text around it as JSON escapes it: a path must read as it is. */
+export const visible = (text: string): string =>
+  text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);

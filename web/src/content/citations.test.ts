@@ -91,3 +91,14 @@ test("a text cannot write a mark itself, and stays as long as it is", () => {
   expect(withMarks(forged, [])).toBe("a\u2045\ufffd1\u2046b");
   expect(withMarks(forged, [])).toHaveLength(forged.length);
 });
+
+/** So long that even the square of its length is more than anybody waits for. */
+const LONG = " ".repeat(2_000_000);
+
+test.each([
+  ["links in a bracket that nothing closes", `[see ${"[a](b) ".repeat(1000)}x`, ""],
+  ["blanks before a word", `${LONG}x`, ""],
+  ["blanks in a row of a table", `|${LONG}x`, "|"],
+])("%s are read once", (_, text, rest) => {
+  expect(marked(text + rest, text.length + rest.length)).toBe(`${text}⟦1⟧${rest}`);
+});

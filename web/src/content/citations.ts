@@ -25,11 +25,16 @@ export const MARK = new RegExp(`${BEGIN}(\\d{1,6})${END}`, "g");
 /** The text, as long as before, without anything that could be taken for a mark. */
 export const withoutMarks = (text: string): string => text.replaceAll(SECRET, "\ufffd");
 
-/** What must stay in one piece: links, addresses, escapes, tags, runs of emphasis, pairs. */
+/**
+ * What must stay in one piece: links, addresses, escapes, tags, runs of emphasis, pairs.
+ *
+ * Agents write the text, so here and below no character may be read in two ways: where nothing
+ * matches, every combination would be tried.
+ */
 const WHOLE = new RegExp(
   [
     String.raw`\\[!-/:-@[-\`{-~]`,
-    String.raw`!?\[(?:[^[\]\\\n]|\\.|!?\[[^[\]\n]*\](?:\([^()\n]*\))?)*\](?:\((?:[^()\n\\]|\\.|\([^()\n]*\))*\)|\[[^[\]\n]*\])`,
+    String.raw`!?\[(?:[^[\]\\\n]|\\.|\[[^[\]\n]*\])*\](?:\((?:[^()\n\\]|\\.|\([^()\n]*\))*\)|\[[^[\]\n]*\])`,
     String.raw`<[^<>\s][^<>\n]*>`,
     String.raw`(?<url>\b(?:https?:\/\/|www\.)[^\s<]+)`,
     String.raw`&#?\w{1,32};`,
@@ -40,7 +45,7 @@ const WHOLE = new RegExp(
 );
 /** A line that is nothing but the syntax of a block, up to where we look. */
 const BARE =
-  /^(?:[\s>|:\-=*_+#]*|[\s>]*(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]\])?|\s{0,3}\[[^\]\n]+\]:.*)$/;
+  /^(?:[\s>|:\-=*_+#]*|[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s*)?(?:\[[ xX]\])?|\s{0,3}\[[^\]\n]+\]:.*)$/;
 
 /** The text with the marks of these sources in it. */
 export function withMarks(
@@ -84,14 +89,20 @@ function place(text: string, offset: number, ranges: readonly Range[]): number |
 function lastWord(text: string, from: number, ranges: readonly Range[]): number {
   let at = from;
   while (at > 0) {
-    while (at > 0 && /\s/.test(text[at - 1] as string)) at -= 1;
+    at = back(text, at, /\s/);
     if (ranges.some((range) => range.kind === "fence" && range.end === at)) return at;
     const start = text.lastIndexOf("\n", at - 1) + 1;
     const line = text.slice(start, at);
-    if (!BARE.test(line)) return inRow(line) ? start + line.replace(/[\s|]+$/, "").length : at;
+    if (!BARE.test(line)) return inRow(line) ? back(text, at, /[\s|]/) : at;
     at = start;
   }
   return 0;
+}
+
+function back(text: string, from: number, over: RegExp): number {
+  let at = from;
+  while (at > 0 && over.test(text[at - 1] as string)) at -= 1;
+  return at;
 }
 
 const inRow = (line: string): boolean => /^[\s>]*\|.*\|$/.test(line);

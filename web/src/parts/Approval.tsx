@@ -1,4 +1,4 @@
-import { Json } from "@/content/Json";
+import { Json, visible } from "@/content/Json";
 import { Asking, Choice } from "@/parts/Asking";
 import type { ToolBlock } from "@/parts/blocks";
 import { strings } from "@/strings";
@@ -12,8 +12,8 @@ export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Dec
   const { decision, name, input } = block;
   return (
     <Asking title={decision?.asked ?? words.approvalTitle}>
-      <p className="mb-1 font-mono text-mono font-medium break-words">{name}</p>
-      {input !== undefined && <Json value={input} label={words.parameters} />}
+      <p className="mb-1 font-mono text-mono font-medium break-words">{visible(name)}</p>
+      {input !== undefined && <Json exact value={input} label={words.parameters} />}
       <Choice onDecide={(approved, reason) => onDecide?.(decision?.id ?? "", approved, reason)} />
     </Asking>
   );

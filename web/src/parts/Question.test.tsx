@@ -32,6 +32,15 @@ test("an approval says what is asked, and with what", () => {
   expect(screen.getByLabelText("Parameters").textContent).toContain("photos.zip");
 });
 
+test.each([
+  ["data", { path: `${"x".repeat(50_000)}\u202egpj.exe` }],
+  ["words", `${"x".repeat(50_000)}\u202egpj.exe`],
+])("an approval shows all of the %s, and what would hide in it", (_, input) => {
+  render(<Approval block={{ ...call, name: "delete\u2066", input }} />);
+  expect(screen.getByLabelText("Parameters").textContent).toContain("x\\u202egpj.exe");
+  expect(screen.getByText("delete\\u2066")).toBeDefined();
+});
+
 const reason = () => screen.queryByLabelText("Reason for denying (optional)");
 
 test.each([

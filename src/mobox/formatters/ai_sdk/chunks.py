@@ -15,7 +15,7 @@ import msgspec
 
 from mobox.events import JSON, StreamEvent
 
-__all__ = ["DONE", "chunk", "data", "encode", "harmless", "known", "scope", "text_prefix"]
+__all__ = ["DONE", "chunk", "data", "delta_prefix", "encode", "harmless", "known", "scope"]
 
 DONE = b"[DONE]"
 """The last document; the only one that is not JSON."""
@@ -56,10 +56,10 @@ def scope(event: StreamEvent) -> dict[str, JSON]:
     return {"scope": list(event.scope)} if event.scope else {}
 
 
-def text_prefix(kind: str, id_name: str, block_id: str, text_name: str) -> bytes:
+def delta_prefix(kind: str, id_name: str, block_id: str, text_name: str) -> bytes:
     """A delta chunk up to its text: all that stays the same while a part is open.
 
-    `text_prefix(…) + encode(text) + b"}"` is the chunk.
+    `delta_prefix(…) + encode(text) + b"}"` is the chunk.
     """
     opening = encode({"type": kind, id_name: block_id})
     return b'%b,"%b":' % (opening[:-1], text_name.encode())

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
 from mobox.events import (
-    FAILURES,
     UNKNOWN_TOOL,
     Done,
     Error,
@@ -21,7 +20,6 @@ from mobox.events import (
     Raw,
     Result,
     Start,
-    Status,
     StreamEvent,
     Text,
     TextDelta,
@@ -38,6 +36,7 @@ from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
 from mobox.formatters.ai_sdk.endings import error_of
 from mobox.formatters.ai_sdk.tools import FAILED, error_text
+from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
 __all__ = ["DocumentFormatter"]
@@ -57,7 +56,7 @@ class DocumentFormatter:
         self._empty: set[str | None] = set()
         self._tools: dict[str | None, str] = {}
         self._usage = UsageTotal()
-        self._errors: list[str] = []
+        self._errors = HeldErrors()
 
     def format(self, entry: LogEntry) -> Chunks:
         """The frames that tell `entry`; what the document has no frame for is left out."""
@@ -82,16 +81,14 @@ class DocumentFormatter:
         return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
-        failed = event.reason in FAILURES
-        told = self._errors.pop() if failed and self._errors else None
-        fatal = error_of(event.reason, told)
-        notices = [Status(message=message) for message in self._errors]
+        fatal, notices = self._errors.told(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
-        errors = [chunk("error", error=fatal)] if failed else []
+        error = error_of(event.reason, fatal)
+        errors = [chunk("error", error=error)] if error is not None else []
         return [*lines, *self._close_all(), *errors, chunk("finish"), chunk("done")]
 
     def _error(self, event: Error) -> Chunks:
-        self._errors.append(event.message)
+        self._errors.hold(event)
         return []
 
     # Blocks
@@ -127,12 +124,8 @@ class DocumentFormatter:
         return [chunk(f"{_KIND[block]}-delta", id=block_id, delta=between + text)]
 
     def _line(self, event: StreamEvent) -> Chunks:
-        if isinstance(event, Status) and event.kind == "progress":
-            return []
-        assert self._blocks.open is not None  # BLOCK_OF has a row for whatever is told as a line
-        thought = self._blocks.open.block is Block.THINKING
-        between = BETWEEN_THOUGHTS if thought else "\n"
-        return self._write(self._blocks.open.id, line_of(event), between)
+        line = self._blocks.line(event)
+        return self._write(*line) if line is not None else []
 
     def _text(self, event: Text) -> Chunks:
         block = Block.THINKING if event.scope else Block.TEXT

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Block, Blocks, line_of
+from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Blocks
 from mobox.errors import UnknownProfile
 from mobox.events import (
-    FAILURES,
     JSON,
     Custom,
     Done,
@@ -64,6 +63,7 @@ from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
+from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
 __all__ = ["AISDKFormatter"]
@@ -95,7 +95,7 @@ class AISDKFormatter:
         self._tools = Tools(self._profile)
         self._usage = UsageTotal()
         self._steps = Steps()
-        self._errors: list[Error] = []
+        self._errors = HeldErrors()
         self._sources = 0
         self._tasks: dict[str | None, StepStart] = {}
         self._subagents: dict[str | None, SubagentStart] = {}
@@ -165,11 +165,10 @@ class AISDKFormatter:
         return chunk("start", messageId=self._message_id)
 
     def _done(self, event: Done) -> Chunks:
-        failed = event.reason in FAILURES
-        fatal = self._errors.pop() if failed and self._errors else None
-        notices = [line for error in self._errors for line in self._notice(error.message)]
-        chunks = [*notices, *self._close_parts(), *self._steps.finish()]
-        error = error_of(event.reason, fatal.message if fatal is not None else None)
+        fatal, notices = self._errors.told(event.reason)
+        lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
+        chunks = [*lines, *self._close_parts(), *self._steps.finish()]
+        error = error_of(event.reason, fatal)
         metadata = self._metadata(event, error)
         if error is not None:
             told = chunk("error", errorText=error)
@@ -194,7 +193,7 @@ class AISDKFormatter:
         return message_metadata(event.reason, error, self._usage.totals, duration)
 
     def _error(self, event: Error) -> Chunks:
-        self._errors.append(event)
+        self._errors.hold(event)
         return []
 
     def _start_step(self, event: StepStart) -> Chunks:
@@ -229,18 +228,11 @@ class AISDKFormatter:
 
     def _line(self, event: StreamEvent) -> Chunks:
         """One more line in the block that is open for it."""
-        opened = self._blocks.open
-        assert opened is not None  # BLOCK_OF has a row for whatever is told as a line
-        between = BETWEEN_THOUGHTS if opened.block is Block.THINKING else "\n"
-        return self._parts.write(opened.id, line_of(event), between)
-
-    def _notice(self, message: str) -> Chunks:
-        status = Status(message=message, kind="notice")
-        return self._turn_to(status) + self._line(status)
+        line = self._blocks.line(event)
+        return self._parts.write(*line) if line is not None else []
 
     def _status(self, event: Status) -> Chunks:
-        line = self._line(event) if event.kind != "progress" else []
-        return [*line, data_parts.status(event)]
+        return [*self._line(event), data_parts.status(event)]
 
     def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Chunks:
         return [*self._line(event), data_parts.todos(event.items, event.scope)]

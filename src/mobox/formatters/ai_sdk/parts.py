@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mobox.events import JSON, StreamEvent
-from mobox.formatters.ai_sdk.chunks import chunk, encode, text_prefix
+from mobox.formatters.ai_sdk.chunks import chunk, delta_prefix, encode
 
 __all__ = ["Parts", "vendors"]
 
@@ -22,7 +22,7 @@ class _Part:
         self.id = block_id
         self.mobox = mobox
         self.told_by = told_by
-        self.prefix = text_prefix(f"{kind}-delta", "id", block_id, "delta")
+        self.prefix = delta_prefix(f"{kind}-delta", "id", block_id, "delta")
         self.started: int | None = None
         self.empty = True
 

@@ -15,6 +15,7 @@ from mobox.turn import Answer, PromptData, PromptFile, PromptPart, PromptText
 __all__ = [
     "ANSWERS",
     "LASTING_ANSWERS",
+    "MAX_ID",
     "PROMPT_PARTS",
     "AnswerPart",
     "Body",
@@ -23,7 +24,10 @@ __all__ = [
     "TypedPart",
 ]
 
-Id = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+MAX_ID: Final = 500
+"""Characters. Ids are keys of the database, which has them again in every index."""
+
+Id = Annotated[str, Meta(min_length=1, max_length=MAX_ID, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
 """Ids end up in logs, addresses and databases, none of which takes control characters."""
 
 

@@ -26,6 +26,7 @@ from mobox.events import JSON
 from mobox.formatters.ai_sdk.request_wire import (
     ANSWERS,
     LASTING_ANSWERS,
+    MAX_ID,
     PROMPT_PARTS,
     Body,
     Message,
@@ -67,6 +68,8 @@ def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
         raise InvalidRequest("trigger", _expected(_TRIGGERS, read.trigger))
     request = reader(read)
     extra = {name: body[name] for name in body if name not in Body.__struct_encode_fields__}
+    if len(idempotency_key or "") > MAX_ID:
+        raise InvalidRequest("Idempotency-Key", f"expected at most {MAX_ID} characters")
     key = idempotency_key or submission_key(request)
     return replace(request, agent=read.agent, extra=extra, idempotency_key=key)
 

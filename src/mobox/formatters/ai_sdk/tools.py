@@ -16,7 +16,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.formatters.ai_sdk.chunks import chunk, encode, known, text_prefix
+from mobox.formatters.ai_sdk.chunks import chunk, delta_prefix, encode, known
 from mobox.formatters.ai_sdk.profiles import Profile
 
 __all__ = ["FAILED", "INVALID_INPUT", "Tools", "error_text", "tool_metadata"]
@@ -42,7 +42,7 @@ class _Call:
             self.common["providerExecuted"] = True
         self.metadata = tool_metadata(start.kind, start.display, start.scope)
         assert start.id is not None  # the lifecycle names every call
-        self.prefix = text_prefix("tool-input-delta", "toolCallId", start.id, "inputTextDelta")
+        self.prefix = delta_prefix("tool-input-delta", "toolCallId", start.id, "inputTextDelta")
         self.invalid = False
         self.waits = False  # its input is there, its result is not
         self.answered = False  # at least a part of its result is

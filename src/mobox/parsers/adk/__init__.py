@@ -23,7 +23,7 @@ from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
 from mobox.parsers.gemini.spelling import camel
-from mobox.parsers.raised import is_raised, raised
+from mobox.parsers.raised import TOLD_BEFORE, is_raised, raised
 
 __all__ = ["AdkParser"]
 
@@ -69,7 +69,7 @@ class AdkParser(EventParser):
             except msgspec.ValidationError:
                 told = None
             if told == self._run.failure:
-                return [Raw(raw=raw, source="told before")]
+                return [Raw(raw=raw, source=TOLD_BEFORE)]
         return super().feed(raw)
 
     def read(self, raw: JSON) -> Events:

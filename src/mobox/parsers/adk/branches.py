@@ -32,7 +32,6 @@ class Branches:
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[Level, Scope]] = {}
-        self._ended: set[str] = set()
 
     def enter(self, branch: str | None, tasks: dict[str, str]) -> tuple[Scope, list[StreamEvent]]:
         """The scope of a branch, and what is to be told on entering it for the first time."""

@@ -9,13 +9,12 @@ Rule 3: a run that reaches its end after it has paused was answered, also where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import Final
 
 from msgspec import convert
 
 from mobox.events import (
     JSON,
-    EventType,
     InputRequest,
     InputResponse,
     Paused,
@@ -27,8 +26,6 @@ from mobox.parsers.gemini.wire import FunctionCall, FunctionResponse
 
 __all__ = ["Requests"]
 
-_SAYS_NOTHING = {EventType.RAW, EventType.STATE, EventType.STATUS}
-
 Scope = tuple[str, ...]
 Events = list[StreamEvent]
 
@@ -39,15 +36,14 @@ class Requests:
     def __init__(self) -> None:
         self.waiting: dict[str, InputRequest] = {}
         self._paused = False  # since the last request or answer
-        self._is_last = False  # and nothing was said since
 
     def knows(self, call: FunctionCall) -> bool:
         """Whether this call is a request."""
-        return call.name in self.ASKS and bool(call.id)
+        return call.name in _ASKS and bool(call.id)
 
     def ask(self, call: FunctionCall, scope: Scope) -> Events:
         """A request, as an event; the run waits at once for input, which nothing else precedes."""
-        request = self.ASKS[call.name or ""](call, scope)
+        request = _ASKS[call.name or ""](call, scope)
         self._add(request)
         return [request, self._pause()] if request.kind == "input" else [request]
 
@@ -81,6 +77,7 @@ class Requests:
 
     def answer(self, responses: Iterable[FunctionResponse]) -> Events:
         """What a person said."""
+        pause = Paused(request_ids=tuple(self.waiting))
         events: Events = []
         for response in responses:
             request = self.waiting.pop(response.id or "", None)
@@ -88,9 +85,8 @@ class Requests:
                 events += _answered(request, response)
         if not events:
             return []
-        pause = [] if self._is_last else [self._pause()]
-        self._paused = self._is_last = False
-        return [*pause, *events]
+        has_paused, self._paused = self._paused, False
+        return events if has_paused else [pause, *events]
 
     def last_word(self) -> Events:
         """The agent has said what it had to say."""
@@ -99,29 +95,17 @@ class Requests:
             self._paused = False
         return [self._pause()] if self.waiting else []
 
-    def note(self, events: Events) -> Events:
-        """`events`; if they say anything, a pause before them is no longer the last word."""
-        if any(event.type not in _SAYS_NOTHING for event in events):
-            self._is_last = isinstance(events[-1], Paused)
-        return events
-
     def close(self) -> Events:
         """The source ended while somebody is to answer."""
-        return [] if self._is_last else [self._pause()]
+        return [self._pause()]
 
     def _add(self, request: InputRequest) -> None:
         self.waiting[request.id or ""] = request
         self._paused = False
 
     def _pause(self) -> Paused:
-        self._paused = self._is_last = True
+        self._paused = True
         return Paused(request_ids=tuple(self.waiting))
-
-    ASKS: ClassVar[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
-        "adk_request_confirmation": lambda call, scope: _confirmation(call, scope),
-        "adk_request_credential": lambda call, scope: _credential(call, scope),
-        "adk_request_input": lambda call, scope: _input(call, scope),
-    }
 
 
 def _confirmation(call: FunctionCall, scope: Scope) -> InputRequest:
@@ -162,6 +146,13 @@ def _input(call: FunctionCall, scope: Scope) -> InputRequest:
         options=asked.payload,
         resume={"name": call.name},
     )
+
+
+_ASKS: Final[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
+    "adk_request_confirmation": _confirmation,
+    "adk_request_credential": _credential,
+    "adk_request_input": _input,
+}
 
 
 def _answered(request: InputRequest, response: FunctionResponse) -> Events:

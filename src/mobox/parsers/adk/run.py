@@ -23,6 +23,7 @@ from mobox.events import (
     TextEnd,
     ToolResult,
 )
+from mobox.names import Names
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.actions import acted
 from mobox.parsers.adk.branches import Branches
@@ -55,7 +56,7 @@ class Run:
         self._framework = framework
         self._prefix = prefix
         self._started = False
-        self._calls = OpenCalls(prefix)
+        self._calls = OpenCalls(Names(prefix))
         self._tasks: dict[str, str] = {}  # what calls ask for, which may spawn an agent
         self._speakers: dict[tuple[str | None, str], Speaker] = {}
         self._branches = Branches()
@@ -70,14 +71,13 @@ class Run:
         """What one event means."""
         parts = event.content.parts or [] if event.content is not None else []
         if event.author == USER:
-            return self.answer(_responses(parts))
+            responses = [_response(part) for part in parts]
+            return self.answer([each for each in responses if each is not None])
         start = self._start(event)
         scope, entered = self._branches.enter(event.branch, self._tasks)
         speaker = self._speaker(event, scope)
-        events = self._partial(event, speaker, parts, scope)
-        if not event.partial:
-            events = self._whole(event, speaker, parts, scope)
-        return [*start, *entered, *self._requests.note(events)]
+        tell = self._partial if event.partial else self._whole
+        return [*start, *entered, *tell(event, speaker, parts, scope)]
 
     def answer(self, responses: list[parts_wire.FunctionResponse]) -> Events:
         """What a person said to a request; raises `NotUnderstood` if it is none."""
@@ -120,8 +120,6 @@ class Run:
     def _partial(
         self, event: wire.Event, speaker: Speaker, parts: list[Part], scope: Scope
     ) -> Events:
-        if not event.partial:
-            return []
         self._has_answered = self._has_answered or (not scope and any(map(_is_text, parts)))
         return speaker.piece(event, parts)
 
@@ -169,18 +167,16 @@ class Run:
     ) -> Events:
         events: Events = []
         for part in parts:
-            for response in _responses([part]):
-                if self._requests.is_placeholder(response, actions):
-                    events.append(Raw(scope=scope, raw=part, source="somebody is asked first"))
-                    break
-                events += self._branches.returned(response.id)
-                response.will_continue = (
-                    self._requests.returned(response.id) or response.will_continue
-                )
-                events += speaker.content.respond(response)
-                break
-            else:
+            response = _response(part)
+            if response is None:
                 events.append(Raw(scope=scope, raw=part, source="a part"))
+            elif self._requests.is_placeholder(response, actions):
+                events.append(Raw(scope=scope, raw=part, source="somebody is asked first"))
+            else:
+                events += self._branches.returned(response.id)
+                is_ticket = self._requests.returned(response.id)
+                response.will_continue = is_ticket or response.will_continue
+                events += speaker.content.respond(response)
         return events
 
     def _asks(self, part: Part) -> bool:
@@ -212,7 +208,7 @@ class Run:
             StepStart(id=name, scope=scope, kind="node", name=node),
             StepEnd(id=name, scope=scope, provider={VENDOR: {"output": event.output}}),
         ]
-        if any("/" not in path for path in info.output_for or ()):
+        if self._is_output(event):
             self._output = event.output
             events.append(Custom(name="output", value=event.output))
         return events
@@ -286,18 +282,15 @@ class Run:
         return Done(reason=reason, native=self._finish)
 
 
-def _responses(parts: list[Part]) -> list[parts_wire.FunctionResponse]:
-    """The results among parts; one that is broken is none."""
-    found = []
-    for part in parts:
-        try:
-            told = convert(part, parts_wire.Part)
-            files = [convert(each, parts_wire.Part) for each in _attached(told)]
-        except ValidationError:
-            continue
-        if told.function_response is not None and files is not None:
-            found.append(told.function_response)
-    return found
+def _response(part: Part) -> parts_wire.FunctionResponse | None:
+    """The result that a part is; one that is broken, or has a broken file, is none."""
+    try:
+        told = convert(part, parts_wire.Part)
+        for file in _attached(told):
+            convert(file, parts_wire.Part)
+    except ValidationError:
+        return None
+    return told.function_response
 
 
 def _attached(part: parts_wire.Part) -> list[Part]:

@@ -29,7 +29,6 @@ class Actions(Camel):
 class Event(Camel):
     author: str
     id: str | None = None
-    invocation_id: str | None = None
     branch: str | None = None
     content: Content | None = None
     partial: bool | None = None
@@ -64,7 +63,6 @@ class SpokenEvent(Camel):
 
 class OriginalCall(Camel):
     id: str | None = None
-    name: str | None = None
 
 
 class Confirmation(Camel):

@@ -13,10 +13,11 @@ from mobox import json_text
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Raw, Start, StreamEvent
 from mobox.json_text import SHORT
+from mobox.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
 from mobox.parsers.claude.messages import Messages
-from mobox.parsers.claude.reasons import reason_of_message
+from mobox.parsers.claude.reasons import done_of_message
 from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
 from mobox.parsers.claude.todos import ToldPlan
@@ -42,9 +43,9 @@ def _typed(line: bytes) -> Any:
     return _decode(line) if json_text.is_shallow(line) else None
 
 
-def _as_it_came(event: StreamEvent, raw: JSON) -> StreamEvent:
-    """RAW is the line as it was, not the one that an SDK's object was put back into."""
-    return replace(event, raw=raw) if isinstance(event, Raw) else event
+def _as_it_came(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
+    """RAW has the SDK's object, not the line that it was put back into."""
+    return replace(event, raw=raw) if isinstance(event, Raw) and event.raw is line else event
 
 
 class ClaudeParser(EventParser):
@@ -54,7 +55,7 @@ class ClaudeParser(EventParser):
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
-        self._messages = Messages(prefix)
+        self._messages = Messages(Names(prefix))
         self._content = self._messages.content
         self._session = Session(prefix)
         self._plan = ToldPlan()
@@ -109,16 +110,11 @@ class ClaudeParser(EventParser):
         return events
 
     def _read_typed(self, line: bytes, typed: Any) -> Events:
-        try:
-            if isinstance(typed, session_wire.StreamEvent):
-                return self._session.read_stream_event(typed)
-            if typed is not None:
-                return self._read_api(typed)
-        except NotUnderstood:
-            return [Raw(raw=json_text.decode(line))]
-        except msgspec.ValidationError as error:
-            return [Raw(raw=json_text.decode(line), source=f"malformed: {error}")]
-        return super().feed_line(line)
+        if typed is None:
+            return super().feed_line(line)
+        in_session = isinstance(typed, session_wire.StreamEvent)
+        read = self._session.read_stream_event if in_session else self._read_api
+        return self._or_raw(read, typed, lambda: json_text.decode(line))
 
     def read(self, raw: JSON) -> Events:
         if not isinstance(raw, dict):
@@ -126,7 +122,7 @@ class ClaudeParser(EventParser):
         line = as_line(raw) if "_class" in raw else raw
         kind = line.get("type")
         if isinstance(kind, str) and self._session.knows(kind):
-            return [_as_it_came(event, raw) for event in self._session.read(kind, line)]
+            return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
         raise NotUnderstood
@@ -136,7 +132,7 @@ class ClaudeParser(EventParser):
             return self._session.close()
         events = self._messages.close()
         if self._messages.stop_reason is not None:
-            events.append(reason_of_message(self._messages.stop_reason))
+            events.append(done_of_message(self._messages.stop_reason))
         return events
 
     def _read_api(self, line: wire.Line) -> Events:

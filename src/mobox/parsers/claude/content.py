@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from msgspec import convert
 
-from mobox import json_text
-from mobox.errors import NotJson, NotUnderstood
+from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     File,
@@ -33,9 +32,11 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.inputs import input_of
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.findings import VENDOR, cite, found, is_error, uploaded, without_secrets
+from mobox.parsers.claude.findings import VENDOR, cite, found, uploaded
 from mobox.parsers.claude.tools import display_of, kind_of
+from mobox.parsers.server_tools import is_error, without_secrets
 
 __all__ = ["Content"]
 
@@ -321,14 +322,9 @@ class Content:
 
     def _end_of_input(self, block: _Block) -> StreamEvent:
         text = "".join(block.parts)
-        if not text:
-            whole = {} if block.whole is None else block.whole
-            return ToolUseEnd(id=block.id, scope=self._scope, input=whole)
-        try:
-            value = json_text.decode(text.encode())
-            return ToolUseEnd(id=block.id, scope=self._scope, input=value)
-        except NotJson:
-            return ToolUseEnd(id=block.id, scope=self._scope, invalid=text)
+        if not text and block.whole is not None:
+            return ToolUseEnd(id=block.id, scope=self._scope, input=block.whole)
+        return input_of(block.id, text, self._scope)
 
     def _end_of_compaction(self, block: _Block) -> StreamEvent:
         summary = {"content": "".join(block.parts), **block.provider}

@@ -9,12 +9,11 @@ from msgspec import convert
 from mobox.events import JSON, File, Source, StreamEvent
 from mobox.parsers.claude import wire
 
-__all__ = ["VENDOR", "cite", "found", "is_error", "uploaded", "without_secrets"]
+__all__ = ["VENDOR", "cite", "found", "uploaded"]
 
 VENDOR = "anthropic"
 """The key of `provider` under which this vendor's state is kept."""
 
-_SECRET = "encrypted_"
 _TOLD = {*wire.Citation.__struct_fields__} - {"type", "document_index"}
 
 Scope = tuple[str, ...]
@@ -53,32 +52,6 @@ def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
 def uploaded(name: str, scope: Scope, file_id: str) -> File:
     """A file in the container; the API tells neither its type nor its name."""
     return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
-
-
-def is_error(output: JSON) -> bool:
-    """Whether a server tool says that it failed: its own error type, or an exit code."""
-    if not isinstance(output, dict):
-        return False
-    kind, code = output.get("type"), output.get("return_code")
-    return (isinstance(kind, str) and kind.endswith("_error")) or code not in (None, 0)
-
-
-def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]:
-    """`value` without its encrypted members, and those by their JSON pointer."""
-    if isinstance(value, list):
-        children = {str(i): child for i, child in enumerate(value)}
-    elif isinstance(value, dict):
-        children = value
-    else:
-        return value, {}
-    clean, secrets = {}, {}
-    for key, child in children.items():
-        if key.startswith(_SECRET) and child is not None:
-            secrets[f"{path}/{key}"] = child
-        else:
-            clean[key], inner = without_secrets(child, f"{path}/{key}")
-            secrets |= inner
-    return (list(clean.values()) if isinstance(value, list) else clean), secrets
 
 
 def _objects(value: JSON) -> Iterator[dict[str, JSON]]:

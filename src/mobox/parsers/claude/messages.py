@@ -25,6 +25,7 @@ from mobox.events import (
     StreamEvent,
     Usage,
 )
+from mobox.names import Names
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import Content
 from mobox.parsers.claude.findings import VENDOR
@@ -40,17 +41,16 @@ RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error
 class Messages:
     """The messages of one agent, in the order in which they are streamed."""
 
-    def __init__(self, prefix: str = "", scope: tuple[str, ...] = ()) -> None:
+    def __init__(self, names: Names, scope: tuple[str, ...] = ()) -> None:
         self.stop_reason: str | None = None
         """Why the last message stopped; `None` while it has not."""
         self.streaming = False
         """A message has started and not stopped."""
-        self._prefix = prefix
+        self._names = names
         self._scope = scope
         self._message: str | None = None
-        self._seen: dict[str, int] = {}
         self._count = 0
-        self.content = Content(f"{prefix}message", scope)
+        self.content = Content(f"{names.prefix}message", scope)
         self._usage: dict[str, JSON] = {}
         self._model: str | None = None
         self._ending: dict[str, JSON] = {}
@@ -103,7 +103,8 @@ class Messages:
         before += self._retract()
         self.streaming = True
         self._count += 1
-        self._message = self._unique(line.message.id or f"{self._prefix}message_{self._count}")
+        # A message may start twice under one id, when streams are spliced.
+        self._message = self._names.unique(line.message.id, "message")
         self._model = line.message.model
         self._usage, self._ending, self.stop_reason = {}, {}, None
         self.content.begin(self._message)
@@ -154,11 +155,6 @@ class Messages:
         if not isinstance(explanation, str):
             return []
         return [Status(scope=self._scope, message=explanation, kind="notice")]
-
-    def _unique(self, message_id: str) -> str:
-        """A message may start twice under one id, when streams are spliced."""
-        self._seen[message_id] = times = self._seen.get(message_id, 0) + 1
-        return message_id if times == 1 else f"{message_id}~{times}"
 
     def _use(self, usage: dict[str, JSON] | None) -> Events:
         if not usage:

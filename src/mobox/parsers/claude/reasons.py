@@ -5,7 +5,7 @@ from __future__ import annotations
 from mobox.events import Done, DoneReason
 from mobox.parsers.claude import session_wire as lines
 
-__all__ = ["reason_of_message", "reason_of_result"]
+__all__ = ["done_of_message", "done_of_result"]
 
 _STOPS: dict[str, DoneReason] = {
     "end_turn": "stop",
@@ -30,18 +30,18 @@ _FAILURES: dict[str, DoneReason] = {
 """What a result with `is_error` says, in any of its fields; an error otherwise."""
 
 
-def reason_of_message(stop_reason: str) -> Done:
+def done_of_message(stop_reason: str) -> Done:
     """The end of a run that is a stream of the Messages API."""
     return Done(reason=_STOPS.get(stop_reason, "stop"), native=stop_reason)
 
 
-def reason_of_result(result: lines.Result, error: str | None) -> Done:
+def done_of_result(result: lines.Result, error: str | None) -> Done:
     """The end of a session; `error` is the code of the last error that it told.
 
     A result may call itself a success and be an error: only `is_error` can be trusted.
     """
     if not result.is_error:
-        done = reason_of_message(result.stop_reason or "end_turn")
+        done = done_of_message(result.stop_reason or "end_turn")
         # The session has run its tools: it never ends by handing one over.
         return Done(reason="stop", native=done.native) if done.reason == "tool" else done
     for said in (result.subtype, result.terminal_reason, result.stop_reason, error):

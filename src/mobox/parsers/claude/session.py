@@ -33,10 +33,11 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.messages import Messages
-from mobox.parsers.claude.reasons import reason_of_result
+from mobox.parsers.claude.reasons import done_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
 from mobox.parsers.claude.todos import Plans
@@ -59,16 +60,15 @@ class Session:
     def __init__(self, prefix: str = "") -> None:
         self.begun = False
         """A line of a session was read."""
-        self._prefix = prefix
-        self._messages: dict[Scope, Messages] = {(): Messages(prefix)}
+        self._names = Names(prefix)
+        self._messages: dict[Scope, Messages] = {(): Messages(self._names)}
         self._streamed: set[str | None] = set()
         self._calls: dict[str, ToolUseStart] = {}
         self._inputs: dict[str | None, JSON] = {}
-        self._tasks = Tasks(prefix)
+        self._tasks = Tasks(self._names)
         self._plans = Plans()
         self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
         self._held: list[InputRequest] = []  # asked before the tool's input was told
-        self._paused = False  # the last that was told is that the run waits
         self._started = False
         self._done: Done | None = None  # how the last turn ended; `None` while one is under way
         self._error: Error | None = None  # of this turn
@@ -95,7 +95,7 @@ class Session:
         held, self._held = self._held, []
         events = [*ends, *held]
         if self._waiting:
-            return events if self._paused and not held else [*events, self._pause()]
+            return [*events, self._pause()]
         return events if self._done is None else [*events, self._done]
 
     # Messages
@@ -162,7 +162,7 @@ class Session:
 
     def _of(self, scope: Scope) -> Messages:
         if scope not in self._messages:
-            self._messages[scope] = Messages(self._prefix, scope)
+            self._messages[scope] = Messages(self._names, scope)
         return self._messages[scope]
 
     def _scope(self, parent: str | None) -> Scope:
@@ -181,8 +181,6 @@ class Session:
     def _watch(self, events: Events) -> Events:
         """Remember the calls, and let requests follow the end of their call's input."""
         watched: Events = []
-        if events:
-            self._paused = isinstance(events[-1], Paused)
         for event in events:
             watched.append(event)
             if isinstance(event, ToolUseStart) and event.id is not None:
@@ -326,7 +324,7 @@ class Session:
             )
         )
         error, self._error = self._error, None
-        self._done = reason_of_result(line, error.code if error is not None else None)
+        self._done = done_of_result(line, error.code if error is not None else None)
         if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
             events.append(Error(message="\n".join(why), code=self._done.native))

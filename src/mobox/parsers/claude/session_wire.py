@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from mobox.events import JSON
+from mobox.events import JSON, Count
 from mobox.parsers.claude import wire
 
 
@@ -55,11 +55,11 @@ class ToolResult(Struct):
 
 
 class ModelUsage(Struct, rename="camel"):
-    input_tokens: wire.Count = 0
-    output_tokens: wire.Count = 0
-    cache_read_input_tokens: wire.Count = 0
-    cache_creation_input_tokens: wire.Count = 0
-    thinking_tokens: wire.Count | None = None
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_input_tokens: Count = 0
+    cache_creation_input_tokens: Count = 0
+    thinking_tokens: Count | None = None
 
 
 class Result(Line):
@@ -68,8 +68,8 @@ class Result(Line):
     result: str | None = None
     stop_reason: str | None = None
     terminal_reason: str | None = None
-    duration_ms: int | float | None = None
-    num_turns: int | None = None
+    duration_ms: Count | float | None = None
+    num_turns: Count | None = None
     session_id: str | None = None
     total_cost_usd: int | float | None = None
     errors: list[str] | None = None

@@ -13,7 +13,9 @@ from mobox.events import (
     SubagentEnd,
     SubagentStart,
 )
+from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
+from mobox.parsers.claude.findings import VENDOR
 
 __all__ = ["Tasks"]
 
@@ -41,12 +43,11 @@ class _Task(Struct):
 class Tasks:
     """The owner of what is running."""
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
+    def __init__(self, names: Names) -> None:
+        self._names = names
         self._running: dict[str, _Task] = {}  # by task id
         self._agents: set[str] = set()  # calls whose subagent was told of
         self._unannounced: dict[str, str] = {}  # those of them that are no task: who they are
-        self._compactions = 0
         self._compacting: str | None = None
 
     def started(self, task: lines.TaskStarted, scope: Scope) -> Events:
@@ -119,16 +120,13 @@ class Tasks:
 
     def compact(self) -> Events:
         """The conversation is being shortened."""
-        self._compactions += 1
-        self._compacting = f"{self._prefix}compaction_{self._compactions}"
+        self._compacting = self._names.fresh("compaction")
         return [StepStart(id=self._compacting, kind="compaction")]
 
     def compacted(self, about: dict[str, JSON], status: Outcome) -> Events:
         """The conversation was shortened."""
         begin = [] if self._compacting is not None else self.compact()
-        end = StepEnd(
-            id=self._compacting, status=status, provider={"anthropic": {"compaction": about}}
-        )
+        end = StepEnd(id=self._compacting, status=status, provider={VENDOR: {"compaction": about}})
         self._compacting = None
         return [*begin, end]
 

@@ -15,6 +15,7 @@ from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
 from mobox.events import JSON, StreamEvent, TodoItem, ToolUseEnd, ToolUseStart
+from mobox.parsers.json_values import object_of
 from mobox.parsers.plans import change
 
 __all__ = ["Plans", "Todos", "ToldPlan"]
@@ -71,7 +72,7 @@ class Todos:
         keep = self.KEEPERS.get(tool)
         if keep is None:
             return []
-        told = {**_object(arguments), **_object(outcome)}
+        told = {**object_of(arguments), **object_of(outcome)}
         before = tuple(self._items.values())
         try:
             keep(self, told)
@@ -159,7 +160,3 @@ class ToldPlan:
 def _item(content: str, status: str, active_form: str | None) -> TodoItem:
     item = TodoItem(content=content, active_form=active_form)
     return replace(item, status=status) if status in ("in_progress", "completed") else item
-
-
-def _object(value: JSON) -> dict[str, JSON]:
-    return value if isinstance(value, dict) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mobox.events import Display, ToolKind
-from mobox.parsers.displays import DISPLAYS
+from mobox.parsers import displays
 
 __all__ = ["display_of", "kind_of"]
 
@@ -37,4 +37,4 @@ def kind_of(name: str) -> ToolKind:
 
 def display_of(name: str) -> Display | None:
     """The part of a screen that already shows what this tool does."""
-    return DISPLAYS.get(name)
+    return displays.CLAUDE.get(name)

@@ -8,14 +8,11 @@ See: https://docs.claude.com/en/docs/build-with-claude/streaming; the beta types
 
 from __future__ import annotations
 
-from typing import Annotated
+from msgspec import Struct, field
 
-from msgspec import Meta, Struct, field
+from mobox.events import JSON, Count
 
-from mobox.events import JSON
-
-Index = Annotated[int, Meta(ge=0, le=2**53)]
-Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
+Index = Count
 
 
 class Line(Struct, tag_field="type", gc=False):
@@ -193,7 +190,6 @@ class Model(Struct):
 class Fallback(Struct):
     to: Model
     from_: Model = field(name="from")
-    trigger: JSON = None
 
 
 class McpToolListing(Struct):

@@ -27,9 +27,6 @@ class OpenCalls:
         self._others: Starts = {}  # and those that are not
         self._without_input: dict[str, Starts] = defaultdict(dict)  # by the name of the tool
 
-    def __contains__(self, call_id: str | None) -> bool:
-        return call_id in self._calls
-
     def start(self, start: ToolUseStart) -> None:
         """A call began; one that had its id is over."""
         self.end(start.id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 from mobox.events import (
     CLASSES,
     JSON,
-    Display,
     Raw,
     Source,
     Start,
@@ -29,7 +27,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.parsers.displays import DISPLAYS
+from mobox.names import Names
+from mobox.parsers import displays
 from mobox.parsers.emitted.forms import Data
 from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
 from mobox.parsers.emitted.open_calls import SEARCH, OpenCalls
@@ -42,6 +41,7 @@ from mobox.parsers.emitted.plan import (
     read_items,
     which,
 )
+from mobox.parsers.json_values import objects_in
 from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
@@ -50,12 +50,7 @@ Events = list[StreamEvent]
 Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 
-_DISPLAYS: Final[dict[str, Display]] = {
-    **DISPLAYS,
-    "write_todos": "todos",
-    "think_tool": "think",
-    "task": "agent",
-}
+_DISPLAYS: Final = {**displays.CLAUDE, **displays.LANGCHAIN}
 """Tools whose calls other lines tell too, and as what."""
 
 _ECHO: Final = "told before"
@@ -69,9 +64,8 @@ class EmittedLines:
     """The emitted lines of one run."""
 
     def __init__(self, prefix: str = "", framework: str = "emitted") -> None:
-        self._prefix = prefix
+        self._names = Names(prefix)
         self._framework = framework
-        self._count: Counter[str] = Counter()
         self._calls = OpenCalls()
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
@@ -120,13 +114,6 @@ class EmittedLines:
         if note is not None:
             note(self, event)
 
-    def _next(self, kind: str) -> str:
-        while True:
-            self._count[kind] += 1
-            name = f"{self._prefix}{kind}_{self._count[kind]}"
-            if name not in self._calls and name not in self._agents:
-                return name
-
     # The run
 
     def _start(self, start: Start) -> Events:
@@ -134,7 +121,7 @@ class EmittedLines:
 
     def _usage(self, usage: Usage) -> Events:
         if usage.per == "call" and usage.id is None:
-            usage = replace(usage, id=self._next("usage"))
+            usage = replace(usage, id=self._names.fresh("usage"))
         return [usage]
 
     # Tool calls
@@ -178,7 +165,7 @@ class EmittedLines:
 
     def _named(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
-        return replace(start, id=start.id or self._next("call"), display=display)
+        return replace(start, id=start.id or self._names.fresh("call"), display=display)
 
     def _tool_result(self, result: ToolResult) -> Events:
         # What we do not find is the lifecycle's to find: the call may be one of the framework's.
@@ -186,24 +173,24 @@ class EmittedLines:
         return [replace(result, id=name)]
 
     def _search(self, search: SearchLine) -> Events:
-        start = ToolUseStart(
-            id=search.id or self._next("call"), scope=search.scope, name=SEARCH, kind="search"
-        )
+        name = search.id or self._names.fresh("call")
+        start = ToolUseStart(id=name, scope=search.scope, name=SEARCH, kind="search")
         topic = {} if search.topic is None else {"topic": search.topic}
         return [start, _input_of(start, {"query": search.query, **topic})]
 
     def _search_result(self, found: FoundLine) -> Events:
-        name = found.id or self._calls.oldest(search=True) or self._next("call")
+        name = found.id or self._calls.oldest(search=True) or self._names.fresh("call")
         result = ToolResult(
             id=name, scope=found.scope, output={"results": found.results}, status=found.status
         )
-        sources = (_source_of(each) for each in _objects(found.results))
+        sources = (_source_of(each) for each in objects_in(found.results))
         return [
             result,
             *(Source(id=name, scope=found.scope, **fields) for fields in sources if fields),
         ]
 
     def _note_call(self, start: ToolUseStart) -> None:
+        self._names.take(start.id)
         self._calls.start(start)
 
     def _note_input(self, end: ToolUseEnd) -> None:
@@ -222,13 +209,14 @@ class EmittedLines:
         return [_keep(status, {name: text for name, text in about.items() if text is not None})]
 
     def _subagent_start(self, start: SubagentStart) -> Events:
-        return [replace(start, id=start.id or self._next("subagent"))]
+        return [replace(start, id=start.id or self._names.fresh("subagent"))]
 
     def _subagent_complete(self, end: SubagentEnd) -> Events:
         name = end.id or self._oldest_agent(end.agent)
         if name is not None:
             return [replace(end, id=name, agent=end.agent or self._agents.get(name))]
-        name = self._next("subagent")  # nobody told of its start, yet its summary is to be seen
+        # Nobody told of its start, yet its summary is to be seen.
+        name = self._names.fresh("subagent")
         start = SubagentStart(id=name, scope=end.scope, agent=end.agent or "subagent")
         return [start, replace(end, id=name)]
 
@@ -237,6 +225,7 @@ class EmittedLines:
         return next(names, None)
 
     def _note_agent(self, start: SubagentStart) -> None:
+        self._names.take(start.id)
         self._agents[start.id] = start.agent
 
     def _note_agent_end(self, end: SubagentEnd) -> None:
@@ -328,10 +317,6 @@ def _keep(event: StreamEvent, rest: Data, under: str = "emitted") -> StreamEvent
 
 def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
     return ToolUseEnd(id=start.id, scope=start.scope, input=value)
-
-
-def _objects(value: JSON) -> list[Data]:
-    return [each for each in value if type(each) is dict] if type(value) is list else []
 
 
 def _source_of(result: Data) -> Data:

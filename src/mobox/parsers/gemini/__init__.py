@@ -13,10 +13,9 @@ from mobox.parsers import EventParser
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
 from mobox.parsers.gemini.interactions import Interactions
-from mobox.parsers.gemini.simplified import Simplified
 from mobox.parsers.gemini.spelling import camel
 
-__all__ = ["GeminiParser"]
+__all__ = ["SIMPLIFIED", "GeminiParser"]
 
 Events = list[StreamEvent]
 
@@ -25,6 +24,14 @@ _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
 """What a chunk has at least one of."""
+
+
+SIMPLIFIED: Final = {"function_call": "functionCall", "function_response": "functionResponse"}
+"""The simplified lines that the event-mapping document plans for Gemini, and the parts they are."""
+
+
+class _Words(msgspec.Struct):
+    text: str
 
 
 class GeminiParser(EventParser):
@@ -36,7 +43,6 @@ class GeminiParser(EventParser):
         super().__init__(prefix)
         self._chunks = Chunks(self.framework, prefix)
         self._interactions = Interactions(self.framework, prefix)
-        self._simplified = Simplified(self._chunks.content)
 
     def more(self, line: bytes) -> StreamEvent | None:
         chunks = self._chunks
@@ -63,8 +69,11 @@ class GeminiParser(EventParser):
             raise NotUnderstood
         if self._interactions.knows(raw):
             return self._interactions.read(raw)
-        if self._simplified.knows(raw):
-            return self._simplified.read(raw)
+        kind, data = raw.get("type"), raw.get("data")
+        if isinstance(kind, str) and kind in SIMPLIFIED and isinstance(data, dict):
+            return self._chunks.content.part({SIMPLIFIED[kind]: data})
+        if kind == "content" and isinstance(data, dict):
+            return [TextDelta(delta=msgspec.convert(data, _Words).text)]
         chunk = camel(raw)
         if _NAMES.isdisjoint(chunk):
             raise NotUnderstood

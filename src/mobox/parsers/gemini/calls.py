@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from mobox.names import Names
 
 __all__ = ["OpenCalls"]
 
@@ -10,9 +10,8 @@ __all__ = ["OpenCalls"]
 class OpenCalls:
     """Ids and names, in the order of the calls; shared by all who speak in a run."""
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
-        self._count: Counter[str] = Counter()
+    def __init__(self, names: Names) -> None:
+        self._ids = names
         self._names: dict[str, str] = {}
         self._server: set[str] = set()
         self._told: set[str] = set()
@@ -22,10 +21,8 @@ class OpenCalls:
 
     def begin(self, call: str | None, name: str, *, server: bool = False) -> str:
         """A call; its id, which is counted where it has none."""
-        while call is None or call == "":
-            self._count["call"] += 1
-            counted = f"{self._prefix}call_{self._count['call']}"
-            call = counted if counted not in self._told else None
+        call = call or self._ids.fresh("call")
+        self._ids.take(call)
         self._names[call] = name
         self._told.add(call)
         if server:

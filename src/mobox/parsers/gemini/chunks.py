@@ -31,6 +31,7 @@ from mobox.events import (
     StreamEvent,
     ToolResult,
 )
+from mobox.names import Names
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.calls import OpenCalls
 from mobox.parsers.gemini.content import Content
@@ -45,19 +46,18 @@ class Chunks:
     """The answers of one stream."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
-        self.calls = OpenCalls(prefix)
+        self._names = Names(prefix)
+        self.calls = OpenCalls(self._names)
         self.content = Content(self.calls)
         self.response: str | None = None
         """The API's own id of the answer under way."""
         self.usage: JSON = None
         """What was said last of the use of this answer, and not told yet; may be undecoded."""
         self._framework = framework
-        self._prefix = prefix
         self._started = False
         self._step: str | None = None
         self._last_step: str | None = None
         self._steps = 0
-        self._seen: dict[str, int] = {}
         self._model: str | None = None
         self._finish: str | None = None
         self._blocked = False
@@ -104,9 +104,7 @@ class Chunks:
         before = self._leave("interrupted") if self._step is not None else []
         self._steps += 1
         self.response, self._model = chunk.response_id, chunk.model_version
-        name = self.response or f"{self._prefix}response_{self._steps}"
-        self._seen[name] = times = self._seen.get(name, 0) + 1
-        self._step = self._last_step = name if times == 1 else f"{name}~{times}"
+        self._step = self._last_step = self._names.unique(self.response, "response")
         self.content.begin(self._step)
         self.usage, self._finish, self._blocked = None, None, False
         return [*before, StepStart(id=self._step, kind="turn", number=self._steps)]
@@ -148,7 +146,7 @@ class Chunks:
                 usage = json_text.decode(bytes(usage))
             except NotJson:
                 return []
-        return used(usage, self._last_step or f"{self._prefix}response", (), self._model)
+        return used(usage, self._last_step or f"{self._names.prefix}response", (), self._model)
 
     # Results
 

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec import Struct, convert
 
-from mobox import json_text
-from mobox.errors import NotJson, NotUnderstood
+from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Done,
@@ -39,6 +38,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.inputs import input_of
+from mobox.names import Names
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.reasons import VENDOR
 
@@ -92,12 +93,10 @@ class Interactions:
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self._framework = framework
-        self._prefix = prefix
+        self._names = Names(prefix)
         self._name = f"{prefix}interaction"
-        self._begun = False  # an interaction is under way
         self._count = 0
         self._steps: dict[int, _Step] = {}
-        self._calls: set[str] = set()
         self._status: str | None = None
         self._ended = False
 
@@ -122,8 +121,8 @@ class Interactions:
     def _created(self, event: wire.InteractionEvent) -> Events:
         told = event.interaction
         self._count += 1
-        self._name = told.id or f"{self._prefix}interaction_{self._count}"
-        self._status, self._begun, self._ended = told.status, True, False
+        self._name = self._names.unique(told.id, "interaction")
+        self._status, self._ended = told.status, False
         self._steps.clear()
         start = Start(framework=self._framework, model=told.model, agent=told.agent)
         return [start, StepStart(id=self._name, kind="turn", number=self._count)]
@@ -134,7 +133,7 @@ class Interactions:
 
     def _completed(self, event: wire.InteractionEvent) -> Events:
         told = event.interaction
-        self._status, self._ended, self._begun = told.status or self._status, True, False
+        self._status, self._ended = told.status or self._status, True
         events = [*self._stop_all(), *self._used(told)]
         if self._status == "failed":
             events.append(Error(message="The interaction failed.", code="failed"))
@@ -183,7 +182,6 @@ class Interactions:
         step.name = call.id or step.name
         step.arguments = call.arguments
         step.signatures += [call.signature] if call.signature else []
-        self._calls.add(step.name)
         return [
             ToolUseStart(
                 id=step.name,
@@ -289,13 +287,9 @@ class Interactions:
 
     def _end_call(self, step: _Step) -> Events:
         text = "".join(step.pieces)
-        if not text:
-            value = {} if step.arguments is None else step.arguments
-            return [ToolUseEnd(id=step.name, input=value)]
-        try:
-            return [ToolUseEnd(id=step.name, input=json_text.decode(text.encode()))]
-        except NotJson:
-            return [ToolUseEnd(id=step.name, invalid=text)]
+        if not text and step.arguments is not None:
+            return [ToolUseEnd(id=step.name, input=step.arguments)]
+        return [input_of(step.name, text)]
 
     def _end_result(self, outcome: wire.Outcome) -> Events:
         result = ToolResult(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from msgspec import Struct
 
-from msgspec import Meta, Struct, field
+from mobox.events import JSON, Count
 
-from mobox.events import JSON
-from mobox.parsers.gemini.wire import Count
-
-Index = Annotated[int, Meta(ge=0, le=2**53)]
+Index = Count
 
 
 class Usage(Struct):
@@ -72,7 +69,6 @@ class Call(Struct):
 
     id: str | None = None
     name: str | None = None
-    server_name: str | None = None
     arguments: JSON = None
     signature: str | None = None
 
@@ -91,7 +87,6 @@ class TextDelta(Struct):
 
 
 class Content(Struct):
-    type: str | None = None
     text: str | None = None
 
 
@@ -114,7 +109,6 @@ class MediaDelta(Struct):
 
 
 class Annotation(Struct):
-    kind: str | None = field(default=None, name="type")
     url: str | None = None
     title: str | None = None
     document_uri: str | None = None

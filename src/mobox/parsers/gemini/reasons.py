@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import ValidationError, convert
 
-from mobox.events import JSON, DoneReason, Raw, StreamEvent, Usage
+from mobox.events import JSON, MOST, DoneReason, Raw, StreamEvent, Usage
 from mobox.parsers.gemini import wire
 
 __all__ = ["VENDOR", "reason_of", "used"]
@@ -71,4 +71,4 @@ def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> l
 
 
 def _sum(*counts: int | None) -> int:
-    return min(sum(count or 0 for count in counts), 2**53)
+    return min(sum(count or 0 for count in counts), MOST)

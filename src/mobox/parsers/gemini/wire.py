@@ -6,13 +6,11 @@ Keys that are not listed are ignored here, and null is the same as absent.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
-from mobox.events import JSON
-
-Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
+from mobox.events import JSON, Count
 
 
 class Camel(Struct, rename="camel"):
@@ -24,14 +22,12 @@ class Camel(Struct, rename="camel"):
 
 class Content(Camel):
     parts: list[dict[str, JSON]] | None = None
-    role: str | None = None
 
 
 class Candidate(Camel):
     content: Content | None = None
     finish_reason: str | None = None
     finish_message: str | None = None
-    index: int | None = None
     grounding_metadata: dict[str, JSON] | None = None
     citation_metadata: dict[str, JSON] | None = None
     url_context_metadata: dict[str, JSON] | None = None
@@ -41,7 +37,6 @@ class Candidate(Camel):
 class PromptFeedback(Camel):
     block_reason: str | None = None
     block_reason_message: str | None = None
-    safety_ratings: list[JSON] | None = None
 
 
 class ErrorBody(Camel):

@@ -73,11 +73,6 @@ class LangChainParser(EventParser):
             self._run.ended = raised_end(raw.get("_exception"))
         return events
 
-    def feed_line(self, line: bytes) -> Events:
-        """Take one line of JSON."""
-        event = self.more(line)
-        return super().feed_line(line) if event is None else [event]
-
     def more(self, line: bytes) -> StreamEvent | None:
         namespace, run_id, index, hears, tells, name, scope, hoard = self._protocol.stretch
         if hears is None or (params := _spoken(line)) is None:
@@ -97,7 +92,7 @@ class LangChainParser(EventParser):
             method = raw.get("method")
             if isinstance(method, str) and method in _METHODS:
                 line = convert({"line": raw}, _Line).line
-                return self._run.start(self._protocol.read(line))
+                return self._run.pass_on(self._protocol.read(line))
             event = raw.get("event")
             if isinstance(event, str) and event in _EVENTS:
                 bare = convert({"event": raw}, _Event).event
@@ -106,7 +101,7 @@ class LangChainParser(EventParser):
                 return self._callbacks.read(raw)
             if "_interrupts" in raw:
                 return self._run.ask(raw["_interrupts"] or None, ())
-        return self._run.start(self._read_part(raw))
+        return self._run.pass_on(self._read_part(raw))
 
     def _read_part(self, raw: JSON) -> Events:
         part = as_part(raw, self._graph)
@@ -119,7 +114,7 @@ class LangChainParser(EventParser):
         return events
 
     def close(self) -> Events:
-        return self._run.start(self._run.close())
+        return self._run.pass_on(self._run.close())
 
 
 class DeepAgentsParser(LangChainParser):

@@ -76,7 +76,7 @@ class Callbacks:
             if line.event.startswith(("on_prompt_", "on_parser_")):
                 return []
             raise NotUnderstood
-        return self._run.start(handle(self, line), line.metadata)
+        return self._run.pass_on(handle(self, line), line.metadata)
 
     def _scope(self, line: Line) -> Scope:
         return tuple(self._calls_of[name] for name in line.parent_ids if name in self._tools)

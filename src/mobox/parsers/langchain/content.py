@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import Final
 
 from mobox.events import JSON, Raw, StreamEvent, ToolResult
+from mobox.parsers.json_values import object_of, objects_in
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.findings import cite, file_in, found, without_secrets
+from mobox.parsers.langchain.findings import cite, file_in, found
 from mobox.parsers.langchain.message import Message
+from mobox.parsers.server_tools import is_error, without_secrets
 
 __all__ = ["read_content", "server_result"]
 
@@ -58,7 +60,7 @@ def _say(message: Message, kind: str, index: wire.Index, said: JSON, whole: bool
 
 def _text(message: Message, block: Object, whole: bool) -> Events:
     index = _index(block)
-    cited = [*_objects(block.get("citations")), *_objects(block.get("annotations"))]
+    cited = [*objects_in(block.get("citations")), *objects_in(block.get("annotations"))]
     events = _say(message, "text", index, block.get("text"), whole)
     if cited and not events:  # a citation may come before the words
         events = message.speak("text", index)
@@ -74,14 +76,14 @@ def _thinking(message: Message, block: Object, whole: bool) -> Events:
     index = _index(block)
     said = block.get("thinking") or block.get("reasoning") or _summary(block.get("summary"))
     events = _say(message, "thinking", index, said, whole)
-    signature = block.get("signature") or _object(block.get("extras")).get("signature")
+    signature = block.get("signature") or object_of(block.get("extras")).get("signature")
     if isinstance(signature, str) and signature:
         events += message.sign(index, signature)
     return events
 
 
 def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
-    inner = _object(block.get("reasoning_content"))
+    inner = object_of(block.get("reasoning_content"))
     more = {"thinking": inner.get("text"), "signature": inner.get("signature")}
     return _thinking(message, {"index": block.get("index"), **more}, whole)
 
@@ -89,7 +91,7 @@ def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
 def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
     """Thoughts that a provider tells beside the content."""
     said = beside.get("reasoning_content") or _summary(
-        _object(beside.get("reasoning")).get("summary")
+        object_of(beside.get("reasoning")).get("summary")
     )
     return _say(message, "thinking", None, said, whole)
 
@@ -99,7 +101,7 @@ def _redacted(message: Message, block: Object, _whole: bool) -> Events:
 
 
 def _non_standard(message: Message, block: Object, whole: bool) -> Events:
-    value = _object(block.get("value"))
+    value = object_of(block.get("value"))
     if not value or value.get("type") == "non_standard":
         return _other(message, block, whole)
     return _block(message, {"index": block.get("index"), **value}, whole)
@@ -139,9 +141,7 @@ def server_result(message: Message, block: Object) -> Events:
     if not isinstance(call_id, str):
         return [Raw(scope=message.scope, raw=block)]
     output, secrets = without_secrets(block.get("output", block.get("content")))
-    failed = block.get("status") == "error" or block.get("is_error") is True
-    kind = output.get("type") if isinstance(output, dict) else None
-    failed = failed or (isinstance(kind, str) and kind.endswith("_error"))
+    failed = block.get("status") == "error" or block.get("is_error") is True or is_error(output)
     result = ToolResult(
         id=call_id,
         scope=message.scope,
@@ -192,13 +192,5 @@ def _index(block: Object) -> wire.Index:
 
 
 def _summary(summary: JSON) -> str:
-    texts = [each.get("text") for each in _objects(summary)]
+    texts = [each.get("text") for each in objects_in(summary)]
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _object(value: JSON) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: JSON) -> list[Object]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

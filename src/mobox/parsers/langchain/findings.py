@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import JSON, File, Source, StreamEvent
+from mobox.parsers.json_values import file_data, object_of, text_in
+from mobox.parsers.server_tools import SECRET
 
-__all__ = ["cite", "file_in", "found", "without_files", "without_secrets"]
+__all__ = ["cite", "file_in", "found", "without_files"]
 
 Object = dict[str, JSON]
 Scope = tuple[str, ...]
@@ -25,26 +27,25 @@ _TOLD: Final = {
     *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
     *("encrypted_index", "extras"),
 }
-_SECRET: Final = "encrypted_"
 
 
 def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
     """A citation of a text block, in LangChain's words or in the provider's own."""
-    told = {**citation, **_object(citation.get("extras")), **_object(citation.get("value"))}
-    link = _text(told, "url") or _text(told, "source") or ""
+    told = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
+    link = text_in(told, "url", "source") or ""
     is_url = link.startswith(("http://", "https://"))
-    document = _text(told, "document_title")
-    secret = {name: told[name] for name in told if name.startswith(_SECRET) and told[name]}
+    document = text_in(told, "document_title")
+    secret = {name: told[name] for name in told if name.startswith(SECRET) and told[name]}
     places = {k: v for k, v in told.items() if k not in _TOLD and k != "value" and v is not None}
     return Source(
         id=block_id,
         scope=scope,
         url=link if is_url else None,
         document=document if is_url or not link else link,
-        file=_text(told, "file_id"),
-        title=_text(told, "title") or document,
-        cited_text=_text(told, "cited_text"),
-        location={k: v for k, v in places.items() if not k.startswith(_SECRET)} or None,
+        file=text_in(told, "file_id"),
+        title=text_in(told, "title") or document,
+        cited_text=text_in(told, "cited_text"),
+        location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
         provider={vendor: secret} if secret else None,
     )
 
@@ -54,7 +55,7 @@ def found(call_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
     items = output if isinstance(output, list) else [output]
     urls = [(item, item.get("url")) for item in items if isinstance(item, dict)]
     return [
-        Source(id=call_id, scope=scope, url=url, title=_text(item, "title"))
+        Source(id=call_id, scope=scope, url=url, title=text_in(item, "title"))
         for item, url in urls
         if isinstance(url, str)
     ]
@@ -65,15 +66,14 @@ def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
     kind = str(block.get("type"))
     if kind not in _TYPES:
         return None
-    source = _object(block.get("source"))
-    url = _text(block, "url") or _text(_object(block.get("image_url")), "url")
-    url = url or _text(block, "image_url") or _text(source, "url")
-    data = _text(block, "base64") or _text(block, "data") or _text(source, "data")
-    media_type = _text(block, "mime_type") or _text(source, "media_type") or _TYPES[kind]
-    file_id = _text(block, "file_id") or _text(source, "file_id")
-    if url is not None and url.startswith("data:") and ";base64," in url:
-        head, _, data = url.partition(";base64,")
-        url, media_type = None, head.removeprefix("data:") or media_type
+    source = object_of(block.get("source"))
+    url = text_in(block, "url") or text_in(object_of(block.get("image_url")), "url")
+    url = url or text_in(block, "image_url") or text_in(source, "url")
+    data = text_in(block, "base64", "data") or text_in(source, "data")
+    media_type = text_in(block, "mime_type") or text_in(source, "media_type") or _TYPES[kind]
+    file_id = text_in(block, "file_id") or text_in(source, "file_id")
+    if url is not None and (inline := file_data(url)) is not None:
+        url, media_type, data = None, inline[0] or media_type, inline[1]
     if not (url or data or file_id):
         return None
     return File(id=name, scope=scope, media_type=media_type, url=url, base64=data, file_id=file_id)
@@ -93,30 +93,3 @@ def without_files(content: JSON, name: str | None, scope: Scope) -> tuple[JSON, 
             files.append(file)
             kept.append({"type": block["type"], "media_type": file.media_type})
     return kept, files
-
-
-def without_secrets(value: JSON, path: str = "") -> tuple[JSON, Object]:
-    """`value` without its encrypted members, and those by their JSON pointer."""
-    if isinstance(value, list):
-        pairs = [without_secrets(each, f"{path}/{n}") for n, each in enumerate(value)]
-        return [clean for clean, _ in pairs], {k: v for _, more in pairs for k, v in more.items()}
-    if not isinstance(value, dict):
-        return value, {}
-    clean: Object = {}
-    secrets: Object = {}
-    for key, each in value.items():
-        if key.startswith(_SECRET) and each is not None:
-            secrets[f"{path}/{key}"] = each
-        else:
-            clean[key], inner = without_secrets(each, f"{path}/{key}")
-            secrets |= inner
-    return clean, secrets
-
-
-def _object(value: JSON) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Object, name: str) -> str | None:
-    text = value.get(name)
-    return text if isinstance(text, str) and text else None

@@ -171,7 +171,7 @@ class Graph:
             said = self._run.tell(told, self.scope(inner), about.vendor)
         else:
             said = self._run.piece(convert(told.fields, wire.AiMessage), self.scope(inner), about)
-        return self._run.start([*entered, *said], about)
+        return self._run.pass_on([*entered, *said], about)
 
     def _tasks_of(self, data: JSON, space: Space) -> Events:
         task = convert(data, wire.Task)

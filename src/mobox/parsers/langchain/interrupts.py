@@ -15,6 +15,8 @@ from typing import Any, Final
 from msgspec import convert
 
 from mobox.events import JSON, InputRequest, Paused, StreamEvent
+from mobox.names import Names
+from mobox.parsers.json_values import text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.objects import unwrapped
@@ -30,11 +32,10 @@ _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "tex
 class Interrupts:
     """The requests of one run that nobody has answered."""
 
-    def __init__(self, prefix: str, calls: Calls) -> None:
-        self._prefix = prefix
+    def __init__(self, names: Names, calls: Calls) -> None:
+        self._names = names
         self._calls = calls
         self._seen: set[str] = set()
-        self._count = 0
         self.waiting: list[str] = []
         """The ids of the requests, while the run waits."""
 
@@ -59,7 +60,7 @@ class Interrupts:
 
     def _requests(self, raw: Object, scope: tuple[str, ...]) -> Iterator[InputRequest]:
         interrupt = convert(raw, wire.Interrupt)
-        name = interrupt.id or self._next()
+        name = interrupt.id or self._names.fresh("interrupt")
         if name in self._seen:
             return
         self._seen.add(name)
@@ -74,7 +75,7 @@ class Interrupts:
     def _approval(
         self, name: str, scope: tuple[str, ...], action: Object, resume: Object, whole: JSON
     ) -> InputRequest:
-        call = self._calls.meant(_words(action, "name", "action"), action.get("args"))
+        call = self._calls.meant(text_in(action, "name", "action"), action.get("args"))
         if call is not None:
             call.asked = True
         return InputRequest(
@@ -82,7 +83,7 @@ class Interrupts:
             scope=scope if call is None else call.scope,
             kind="approval",
             tool_call_id=None if call is None else call.id,
-            prompt=_words(action, "description"),
+            prompt=text_in(action, "description"),
             options=_decisions(whole, action.get("name")),
             resume=resume,
         )
@@ -92,13 +93,10 @@ class Interrupts:
             return
         for call in [call for call in self._calls.unanswered if not call.asked]:
             call.asked = True
-            yield InputRequest(id=self._next(), scope=call.scope, tool_call_id=call.id)
+            name = self._names.fresh("interrupt")
+            yield InputRequest(id=name, scope=call.scope, tool_call_id=call.id)
         if not self._calls.unanswered:
-            yield InputRequest(id=self._next(), scope=scope, kind="input")
-
-    def _next(self) -> str:
-        self._count += 1
-        return f"{self._prefix}interrupt_{self._count}"
+            yield InputRequest(id=self._names.fresh("interrupt"), scope=scope, kind="input")
 
 
 def _actions(value: JSON) -> list[Object]:
@@ -130,7 +128,7 @@ def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> I
     value = interrupt.value
     prompt = value if isinstance(value, str) else None
     if isinstance(value, dict):
-        prompt = _words(value, *_PROMPTS)
+        prompt = text_in(value, *_PROMPTS)
     return InputRequest(
         id=name,
         scope=scope,
@@ -140,8 +138,3 @@ def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> I
         options=None if isinstance(value, str) else value,
         resume={"interrupt": name},
     )
-
-
-def _words(value: Object, *names: str) -> str | None:
-    words = (value.get(name) for name in names)
-    return next((word for word in words if isinstance(word, str) and word), None)

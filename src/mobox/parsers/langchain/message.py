@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mobox import json_text
-from mobox.errors import NotJson
 from mobox.events import (
     JSON,
+    MOST,
     Outcome,
     StepEnd,
     StepStart,
@@ -32,6 +31,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.inputs import input_of
+from mobox.names import Names
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.tools import display_of, kind_of
 
@@ -41,8 +42,6 @@ Events = list[StreamEvent]
 Scope = tuple[str, ...]
 Key = tuple[str, wire.Index]
 
-MOST: Final = 2**53
-"""No more can be counted."""
 _OPENINGS: Final[dict[str, Any]] = {"text": Text, "thinking": Thinking}
 _DELTAS: Final[dict[str, Any]] = {
     "text": TextDelta,
@@ -83,7 +82,8 @@ class Message:
         self.node: str | None = None
         """And the node."""
         self._blocks: dict[Key, Block] = {}
-        self._names: dict[str, None] = {}  # an ordered set
+        self._told: dict[str, None] = {}  # an ordered set
+        self._names = Names()
         self._open: Block | None = None  # the one that was begun last
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
@@ -95,7 +95,7 @@ class Message:
     @property
     def told(self) -> tuple[str, ...]:
         """The ids of its blocks, in order."""
-        return tuple(self._names)
+        return tuple(self._told)
 
     @property
     def broke_off(self) -> bool:
@@ -152,7 +152,8 @@ class Message:
         self, index: wire.Index, call_id: str | None, name: str, *, server: bool = False
     ) -> Events:
         """A call begins."""
-        block, events = self.open("tool", index, call_id or self._free("call"))
+        call_id = call_id or self._names.unique(f"{self.id}:call", "call")
+        block, events = self.open("tool", index, call_id)
         block.server = server
         if not server:
             self.calls.append(block.id)
@@ -190,7 +191,7 @@ class Message:
         if before is not None and not before.ended:
             events.append(self._end(before))
         name = name or self._name(index)
-        self._names[name] = None
+        self._told[name] = None
         block = self._open = self._blocks[kind, index] = Block(name, kind)
         return block, events
 
@@ -200,15 +201,8 @@ class Message:
         return block.id if block is not None else self.id
 
     def _name(self, index: wire.Index) -> str:
-        name = f"{self.id}:{len(self._names) if index is None else index}"
-        return name if name not in self._names else self._free(name)
-
-    def _free(self, name: str) -> str:
-        name = name if name.startswith(self.id) else f"{self.id}:{name}"
-        number = 2
-        while f"{name}~{number}" in self._names:
-            number += 1
-        return f"{name}~{number}" if name in self._names else name
+        number = len(self._told) if index is None else index
+        return self._names.unique(f"{self.id}:{number}", "block")
 
     # Ends
 
@@ -217,7 +211,7 @@ class Message:
         block, self._open = self._open, None
         if block is None or block.ended:
             return []
-        if block.kind == "tool" and not isinstance(_value("".join(block.parts)), dict):
+        if block.kind == "tool" and not _is_object("".join(block.parts)):
             return []
         return [self._end(block)]
 
@@ -231,9 +225,7 @@ class Message:
             return ThinkingEnd(id=block.id, scope=self.scope, provider=provider)
         text = "".join(block.parts)
         block.parts.clear()
-        value = _value(text) if text else {}
-        invalid = text if value is None else None
-        return ToolUseEnd(id=block.id, scope=self.scope, input=value, invalid=invalid)
+        return input_of(block.id, text, self.scope)
 
     def end(self, status: Outcome = "ok") -> Events:
         """The message is over: end what it has open, and its turn."""
@@ -282,8 +274,6 @@ def _counts(usage: wire.Usage) -> dict[str, Any]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def _value(text: str) -> JSON:
-    try:
-        return json_text.decode(text.encode())
-    except NotJson:
-        return None
+def _is_object(text: str) -> bool:
+    """Whether an input is whole: while it comes, its text is no JSON."""
+    return bool(text.strip()) and isinstance(input_of("", text).input, dict)

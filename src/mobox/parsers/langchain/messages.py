@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Final
 
 from mobox.events import Outcome, Retract, StreamEvent
+from mobox.names import Names
 from mobox.parsers.langchain.message import Message
 
 __all__ = ["Messages"]
@@ -18,18 +19,17 @@ __all__ = ["Messages"]
 Events = list[StreamEvent]
 Scope = tuple[str, ...]
 
-_OUR_NAMES: Final = ("run-", "lc_run-")
+_GIVEN_NAMES: Final = ("run-", "lc_run-")
 """How the names begin that LangChain gives to messages."""
 
 
 class Messages:
     """The messages of one run."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, names: Names) -> None:
         self.last: Message | None = None
         """Of the root."""
-        self._prefix = prefix
-        self._count: Counter[str] = Counter()
+        self._names = names
         self._turns: Counter[Scope] = Counter()
         self._told: dict[str, Message] = {}  # those that are being told, by each of their names
         self._over: set[str] = set()  # the names of those that were told, or are of the past
@@ -55,6 +55,7 @@ class Messages:
     def know(self, name: str | None) -> None:
         """A message of that name was told, by somebody."""
         self._over |= {name or ""} - {""}
+        self._names.take(name)
 
     def begin(
         self,
@@ -66,7 +67,7 @@ class Messages:
     ) -> tuple[Message, Events]:
         """A message begins; one that broke off in the same node is being sent again with it."""
         before = self._retract(scope, node) if node is not None else []
-        message = Message(self._name(name), scope, vendor, model)
+        message = Message(self._names.unique(name, "message"), scope, vendor, model)
         message.node = node
         self._told[name or ""] = message
         self._turns[scope] += 1
@@ -74,20 +75,14 @@ class Messages:
             self.last = message
         return message, [*before, message.begin(self._turns[scope])]
 
-    def _name(self, name: str | None) -> str:
-        if name and not self.is_known(name):
-            return name
-        self._count[name or "message"] += 1
-        number = self._count[name or "message"]
-        return f"{name}~{number + 1}" if name else f"{self._prefix}message_{number}"
-
     def alias(self, name: str | None, scope: Scope, node: str | None) -> Message | None:
         """The message that a provider's own name comes up for, after LangChain has named it."""
-        if not name or name.startswith(_OUR_NAMES) or name in self._over:
+        if not name or name.startswith(_GIVEN_NAMES) or name in self._over:
             return None
         for known, message in self._told.items():
-            if (message.scope, message.node) == (scope, node) and known.startswith(_OUR_NAMES):
+            if (message.scope, message.node) == (scope, node) and known.startswith(_GIVEN_NAMES):
                 self._told[name] = message
+                self._names.take(name)
                 return message
         return None
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     Error,
     Outcome,
     Raw,
@@ -82,10 +83,14 @@ class Protocol:
         self._messages: dict[Key, Message | None] = {}  # `None` for what the model hears
 
     def read(self, line: Any) -> Events:
-        """What one line means, one of those in LINES."""
+        """What one line means."""
         self._run.is_graph = True
         self.stretch = NO_STRETCH
-        return self.LINES[type(line)](self, line.params, tuple(line.params.namespace))
+        space = tuple(line.params.namespace)
+        handle = self.LINES.get(type(line))
+        if handle is None:  # a part of LangGraph's own stream, under the name of its mode
+            return self._in_part(line.params, space, line.__struct_config__.tag)
+        return handle(self, line.params, space)
 
     # Messages
 
@@ -107,7 +112,7 @@ class Protocol:
             return []
         told = self.EVENTS[type(event)](self, message, event)
         self._extend(event, key, message)
-        return [*begun, *self._run.start(self._run.watch(told))]
+        return [*begun, *self._run.pass_on(self._run.watch(told))]
 
     def _extend(self, event: lines.Event, key: Key, message: Message) -> None:
         if not isinstance(event, lines.BlockStart | lines.BlockMore):
@@ -139,7 +144,7 @@ class Protocol:
         scope, node = self._graph.scope(space), about.checkpoint_ns
         message, begun = self._run.begin(name, scope, vendor, model, node)
         self._messages[key] = message
-        return self._run.start([*left, *entered, *begun], replace(about, model=model))
+        return self._run.pass_on([*left, *entered, *begun], replace(about, model=model))
 
     def _block_start(self, message: Message, event: lines.BlockStart) -> Events:
         content, kind = event.content, str(event.content.get("type"))
@@ -182,7 +187,7 @@ class Protocol:
         told = params.data
         entered, scope = self._graph.enter(space), self._graph.scope(space)
         begun = self._run.calls.run(
-            told.tool_call_id, told.tool_name or "unknown", told.input, scope
+            told.tool_call_id, told.tool_name or UNKNOWN_TOOL, told.input, scope
         )
         self._run.interrupts.waiting.clear()
         handle = self.TOOLS.get(told.event)
@@ -243,11 +248,6 @@ class Protocol:
         lines.Messages: _in_messages,
         lines.Tools: _in_tools,
         lines.Lifecycle: _in_lifecycle,
-        lines.Values: lambda self, params, space: self._in_part(params, space, "values"),
-        lines.Updates: lambda self, params, space: self._in_part(params, space, "updates"),
-        lines.Custom: lambda self, params, space: self._in_part(params, space, "custom"),
-        lines.Tasks: lambda self, params, space: self._in_part(params, space, "tasks"),
-        lines.Checkpoints: lambda self, params, space: self._in_part(params, space, "checkpoints"),
         lines.Input: _in_input,
     }
     EVENTS: ClassVar[dict[type[lines.Event], Callable[[Protocol, Message, Any], Events]]] = {
@@ -305,7 +305,7 @@ def _call(message: Message, index: wire.Index, content: Object) -> Events:
     if begun is None:
         server = str(content.get("type")).startswith("server_")
         told_id = call_id if isinstance(call_id, str) else None
-        told_name = name if isinstance(name, str) and name else "unknown"
+        told_name = name if isinstance(name, str) and name else UNKNOWN_TOOL
         events = message.call(index, told_id, told_name, server=server)
     if isinstance(args, str):
         return [*events, *message.argue(index, args)]

@@ -107,7 +107,6 @@ class ToolData(Struct):
     output: JSON = None
     delta: JSON = None
     message: str | None = None
-    code: str | None = None
 
 
 class ToolsParams(Struct):
@@ -120,7 +119,6 @@ class Tools(Line, tag="tools"):
 
 
 class Cause(Struct):
-    type: str
     tool_call_id: str | None = None
 
 

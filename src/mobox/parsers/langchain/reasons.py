@@ -6,7 +6,7 @@ from typing import Final
 
 from mobox.events import JSON, Done, DoneReason
 
-__all__ = ["handed_over", "raised_end", "reason_of", "stop_reason"]
+__all__ = ["done_of", "handed_over", "raised_end", "stop_reason"]
 
 _REASONS: Final[dict[str, DoneReason]] = {
     "tool_use": "tool",
@@ -49,12 +49,12 @@ def raised_end(name: JSON) -> Done | None:
     return None if reason is None else Done(reason=reason, native=name)
 
 
-def reason_of(native: str | None) -> Done:
+def done_of(native: str | None) -> Done:
     """The end of a run whose last message stopped for that reason."""
     return Done(reason=_REASONS.get((native or "").lower(), "stop"), native=native)
 
 
 def handed_over(native: str | None, calls: bool) -> Done:
     """The end of a run that is one message: what it calls, the caller is to run."""
-    done = reason_of(native)
+    done = done_of(native)
     return Done(reason="tool", native=native) if calls and done.reason == "stop" else done

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     Custom,
     Done,
     Error,
     Outcome,
-    Paused,
     Result,
     Start,
     StreamEvent,
@@ -29,7 +29,8 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.lifecycle import LETS_WAIT
+from mobox.names import Names
+from mobox.parsers.json_values import text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.content import read_content
@@ -37,8 +38,9 @@ from mobox.parsers.langchain.interrupts import Interrupts
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.messages import Messages
 from mobox.parsers.langchain.objects import Told, messages_in
-from mobox.parsers.langchain.reasons import handed_over, reason_of, stop_reason
+from mobox.parsers.langchain.reasons import done_of, handed_over, stop_reason
 from mobox.parsers.langchain.states import States
+from mobox.waiting import LETS_WAIT
 
 __all__ = ["Run"]
 
@@ -54,9 +56,10 @@ class Run:
     """What was told of a run so far."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
-        self.messages = Messages(prefix)
+        names = Names(prefix)
+        self.messages = Messages(names)
         self.calls = Calls(later=bool(prefix))
-        self.interrupts = Interrupts(prefix, self.calls)
+        self.interrupts = Interrupts(names, self.calls)
         self.states = States()
         self.is_graph = False
         """A line of a graph was read; a run without one is a message."""
@@ -69,15 +72,13 @@ class Run:
         self._framework = framework
         self._started = False
         self._thoughts: set[str] = set()  # calls whose thought was told
-        self._halted = False  # the last that was told is that the run waits
 
-    def start(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
+    def pass_on(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
         if any(isinstance(event, SubagentEnd) for event in events):
             events = [told for event in events for told in self._with_last_words(event)]
         for event in events:
             if event.type not in LETS_WAIT:
-                self._halted = isinstance(event, Paused)
                 self.failed = isinstance(event, Error)
         if self._started or not events:
             return events
@@ -158,8 +159,8 @@ class Run:
         if message is None:
             events = self.watch(self.messages.rest(scope, about.langgraph_step))
             metadata = told.response_metadata or {}
-            vendor = about.vendor or _text(metadata, "model_provider")
-            model = about.model or _text(metadata, "model_name")
+            vendor = about.vendor or text_in(metadata, "model_provider")
+            model = about.model or text_in(metadata, "model_name")
             message, begun = self.begin(told.id, scope, vendor, model, about.checkpoint_ns)
             message.step = about.langgraph_step
             events += begun
@@ -195,8 +196,8 @@ class Run:
 
     def _tell_whole(self, told: wire.AiMessage, scope: Scope, vendor: str | None) -> Events:
         about = told.response_metadata or {}
-        vendor = vendor or _text(about, "model_provider")
-        message, events = self.begin(told.id, scope, vendor, _text(about, "model_name"))
+        vendor = vendor or text_in(about, "model_provider")
+        message, events = self.begin(told.id, scope, vendor, text_in(about, "model_name"))
         message.stop_reason = stop_reason(about)
         events += read_content(message, told, whole=True)
         events += _whole_calls(message, told)
@@ -275,7 +276,7 @@ class Run:
     def close(self) -> Events:
         """The stream ended: that it waits, or how it ended."""
         if self.interrupts.waiting:
-            return [] if self._halted else [self.interrupts.pause()]
+            return [self.interrupts.pause()]
         if self.ended is not None or self.failed:
             return [] if self.ended is None else [self.ended]
         if not self.is_graph:
@@ -299,7 +300,7 @@ class Run:
     def _at_rest(self) -> Done | None:
         if self.messages.told or any(call.told for call in self.calls.unanswered):
             return None
-        done = reason_of(self.messages.last.stop_reason if self.messages.last is not None else None)
+        done = done_of(self.messages.last.stop_reason if self.messages.last is not None else None)
         return replace(done, reason="stop") if done.reason == "tool" else done
 
 
@@ -320,7 +321,7 @@ def _whole_calls(message: Message, told: wire.AiMessage) -> Events:
         events += message.argued(index, call.args)
     for raw in told.invalid_tool_calls or ():
         chunk = convert(raw, wire.ToolCallChunk)
-        events += message.call(chunk.id, chunk.id, chunk.name or "unknown")
+        events += message.call(chunk.id, chunk.id, chunk.name or UNKNOWN_TOOL)
         events += message.argue(chunk.id, chunk.args or "")
     return events
 
@@ -339,8 +340,3 @@ def text_of(message: Told) -> str:
 
 def _messages(raw: JSON) -> list[Told]:
     return list(messages_in(raw)) if raw is not None else []
-
-
-def _text(about: Object, name: str) -> str | None:
-    text = about.get(name)
-    return text if isinstance(text, str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import Display, ToolKind
+from mobox.parsers import displays
 
 __all__ = ["display_of", "kind_of"]
 
@@ -24,12 +25,6 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "web_search": "search",
 }
 
-_DISPLAYS: Final[dict[str, Display]] = {
-    "task": "agent",
-    "think_tool": "think",
-    "write_todos": "todos",
-}
-
 
 def kind_of(name: str) -> ToolKind:
     """What a tool does; one of the caller's own is a function."""
@@ -38,4 +33,4 @@ def kind_of(name: str) -> ToolKind:
 
 def display_of(name: str) -> Display | None:
     """The part of a screen that already shows what this tool does."""
-    return _DISPLAYS.get(name)
+    return displays.LANGCHAIN.get(name)

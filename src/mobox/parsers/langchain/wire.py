@@ -8,15 +8,12 @@ See: langchain_core.messages, langgraph.types.
 
 from __future__ import annotations
 
-from typing import Annotated
+from msgspec import Struct, field
 
-from msgspec import Meta, Struct, field
-
-from mobox.events import JSON
+from mobox.events import JSON, Count
 
 Object = dict[str, JSON]
 Index = int | str | None
-Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
 
 
 class ToolCallChunk(Struct):
@@ -30,7 +27,6 @@ class ToolCall(Struct):
     name: str
     args: JSON = None
     id: str | None = None
-    error: str | None = None
 
 
 class InputDetails(Struct):
@@ -102,8 +98,6 @@ class Task(Struct):
     """A node that is to run, or has run."""
 
     id: str
-    name: str
     input: JSON = None
     error: JSON = None
-    result: JSON = None
     interrupts: list[JSON] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
@@ -17,16 +16,14 @@ from mobox.parsers.openai.chat import Chat
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.stretches import Stretch
-from mobox.parsers.raised import is_raised
+from mobox.parsers.raised import TOLD_BEFORE, is_raised
 
-__all__ = ["OpenAIParser"]
+__all__ = ["OpenAIAgentsParser", "OpenAIParser"]
 
 Events = list[StreamEvent]
 
 _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
 """The simplified lines that have names of their own here."""
-_TOLD_BEFORE = "told before"
-"""Why an exception is RAW whose error the API has told."""
 
 
 class OpenAIParser(EventParser):
@@ -51,29 +48,6 @@ class OpenAIParser(EventParser):
             return stretch(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-
-    def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
-        """Take what one read brought. Most lines are more of the same block: a short way is theirs.
-
-        It does what the long way would do, which for such a line ends in a delta of that block.
-        """
-        events: Events = []
-        stretch = self._stretch
-        for line in lines:
-            if not isinstance(line, bytes):
-                events.append(line)
-                continue
-            if stretch is not None and (len(line) <= SHORT or json_text.is_shallow(line)):
-                try:
-                    event = stretch(line)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    event = None  # the long way tells what it is
-                if event is not None:
-                    events.append(event)
-                    continue
-            events += self.feed_line(line)
-            stretch = self._stretch
-        return events
 
     def feed(self, raw: JSON) -> Events:
         if type(raw) is dict and is_raised(raw):
@@ -144,7 +118,7 @@ class OpenAIParser(EventParser):
             self._agents.raised(name)
         elif not self._agents.begun:
             self._responses.break_off()
-        return [Raw(raw=raw, source=_TOLD_BEFORE)] if known else told
+        return [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
 
     def _simplified(self, kind: str, raw: dict[str, JSON]) -> Events:
         """A simplified line under OpenAI's name for it, with its arguments as JSON text."""
@@ -153,3 +127,9 @@ class OpenAIParser(EventParser):
             with suppress(NotJson):  # then they are what they are
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
+
+
+class OpenAIAgentsParser(OpenAIParser):
+    """One run of an agent that is built with the Agents SDK; the form is told by its shape."""
+
+    framework = "openai-agents"

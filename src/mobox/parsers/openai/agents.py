@@ -20,6 +20,7 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     Done,
     Outcome,
     Paused,
@@ -31,9 +32,9 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
+from mobox.inputs import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import done_of, use_of
-from mobox.parsers.openai.chat_calls import input_of
 from mobox.parsers.openai.findings import without_images
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
@@ -64,7 +65,6 @@ class Agents:
         self._streams = False  # raw events have come
         self._done: Done | None = None
         self._over = False  # the run has told what it leaves
-        self._paused = False
 
     def knows(self, raw: Object) -> bool:
         """Whether a line is one of the SDK, or of a callback of it."""
@@ -97,7 +97,7 @@ class Agents:
         """The run ended: it waits, or tells how it ended."""
         asked = tuple(self._responses[()].items.asked)
         if asked and self._done is None:
-            return [] if self._paused else [Paused(request_ids=asked)]
+            return [Paused(request_ids=asked)]
         done = self._done or self._responses[()].done
         if done is None:
             return []
@@ -215,7 +215,6 @@ class Agents:
             events += self._ask(asked)
         waiting = tuple(self._responses[()].items.asked)
         if waiting and record.interruptions:
-            self._paused = True
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
 
@@ -296,6 +295,6 @@ def _outcome(output: JSON) -> Outcome:
 
 def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
     told = asked.tool_name or asked.name or raw.get("name")
-    tool = told if isinstance(told, str) else "unknown"
+    tool = told if isinstance(told, str) else UNKNOWN_TOOL
     arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
     return [ToolUseStart(id=name, name=tool), input_of(name, arguments)]

@@ -130,13 +130,12 @@ class Chat:
     def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
         told = choice.delta if choice.delta is not None else choice.message
         delta = convert(told or {}, wire.Delta)
-        says = [(field, value) for field, _ in self.TELLERS if (value := getattr(delta, field))]
+        says = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
         if not says and (unknown := _unknown(told or {})):
             raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
         events = self._begin(chunk.id) if self._begins(chunk, delta, bool(says)) else []
-        tellers = dict(self.TELLERS)
         for field, value in says:
-            events += tellers[field](self, value, delta)
+            events += self.TELLERS[field](self, value, delta)
         if choice.finish_reason is not None and self._finish is None:
             self._finish = choice.finish_reason
             events += self._end()
@@ -156,9 +155,9 @@ class Chat:
             before.append(Retract(blocks=tuple(self._blocks), reason="retry"))
         self._count += 1
         self._chunk_id = chunk_id
-        self._message = self._names.unique(chunk_id or "", "message")
+        self._message = self._names.unique(chunk_id, "message")
         self._blocks, self._finish, self._refused, self._broken = [], None, False, False
-        self._calls.begin(self._message)
+        self._calls.begin()
         step = StepStart(id=self._message, kind="turn", number=self._count)
         return [*before, step]
 
@@ -297,25 +296,25 @@ class Chat:
         about = {"id": self._message, "model": self._model, "service_tier": chunk.service_tier}
         return [use_of(usage, **about)]
 
-    TELLERS: ClassVar[tuple[tuple[str, Callable[[Chat, Any, wire.Delta], Events]], ...]] = (
-        ("reasoning_content", _reasoning_content),
-        ("reasoning", _reasoning),
-        ("reasoning_details", _details),
-        ("executed_tools", _executed),
-        ("content", _content),
-        ("refusal", _refusal),
-        ("audio", _audio),
-        ("images", _images),
-        ("annotations", _annotations),
-        ("tool_calls", _tool_calls),
-        ("function_call", _function_call),
-    )
+    TELLERS: ClassVar[dict[str, Callable[[Chat, Any, wire.Delta], Events]]] = {
+        "reasoning_content": _reasoning_content,
+        "reasoning": _reasoning,
+        "reasoning_details": _details,
+        "executed_tools": _executed,
+        "content": _content,
+        "refusal": _refusal,
+        "audio": _audio,
+        "images": _images,
+        "annotations": _annotations,
+        "tool_calls": _tool_calls,
+        "function_call": _function_call,
+    }
     """What a delta may say, in the order in which it is told."""
 
 
 def _unknown(delta: dict[str, JSON]) -> set[str]:
     """The keys of a delta that say something, and nothing that we know."""
-    known = _SILENT | {field for field, _ in Chat.TELLERS}
+    known = _SILENT | Chat.TELLERS.keys()
     return {name for name, value in delta.items() if value and name not in known}
 
 

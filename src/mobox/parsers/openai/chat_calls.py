@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from mobox import json_text
-from mobox.errors import NotJson
 from mobox.events import (
-    JSON,
     UNKNOWN_TOOL,
     StreamEvent,
     ToolUseDelta,
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.inputs import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.stretches import Stretch, of_call
 
-__all__ = ["ChatCalls", "input_of", "json_of"]
+__all__ = ["ChatCalls", "json_of"]
 
 Events = list[StreamEvent]
 
@@ -59,14 +57,12 @@ class ChatCalls:
         self._names = names
         self._calls: dict[int, _Call] = {}
         self._last = 0
-        self._message = ""
         self.any = False
         """The message has handed over a call."""
         self.stretch: Stretch | None = None
 
-    def begin(self, message: str) -> None:
+    def begin(self) -> None:
         """Another message: its indexes start again."""
-        self._message = message
         self._calls = {}
         self.any = False
 
@@ -77,9 +73,7 @@ class ChatCalls:
         self._last = index
         if call is None or self._is_another(call, piece):
             ends = call.end() if call is not None else []
-            call = self._calls[index] = _Call(
-                piece.id or self._names.unique(None, "call"), piece.id
-            )
+            call = self._calls[index] = _Call(piece.id or self._names.fresh("call"), piece.id)
             self.any = True
         return [*ends, *self._more(call, index, piece)]
 
@@ -116,18 +110,6 @@ class ChatCalls:
         """The stream ended: tell the calls that never got a name."""
         held = [call for call in self._calls.values() if not call.started]
         return [event for call in held for event in call.start()]
-
-
-def input_of(name: str, text: JSON, scope: tuple[str, ...] = ()) -> ToolUseEnd:
-    """The end of a call whose input is this JSON text."""
-    if not isinstance(text, str):
-        return ToolUseEnd(id=name, scope=scope, input={} if text is None else text)
-    if not text.strip():
-        return ToolUseEnd(id=name, scope=scope, input={})
-    try:
-        return ToolUseEnd(id=name, scope=scope, input=json_text.decode(text.encode()))
-    except NotJson:
-        return ToolUseEnd(id=name, scope=scope, invalid=text)
 
 
 def json_of(text: str) -> str:

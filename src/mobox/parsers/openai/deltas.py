@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from msgspec import convert
 
@@ -27,6 +27,16 @@ __all__ = ["Deltas"]
 
 Events = list[StreamEvent]
 Handler = Callable[["Deltas", wire.Event], Events]
+
+
+_SPOKEN: Final = {
+    "response.output_text.delta": ("message", "text"),
+    "response.refusal.delta": ("message", "refusal"),
+    "response.reasoning_summary_text.delta": ("reasoning", "summary"),
+    "response.reasoning_text.delta": ("reasoning", "reasoning"),
+    "response.audio.transcript.delta": ("message", "transcript"),
+}
+"""Events that say more of a part: the kind of its item, and which of the item's parts it is."""
 
 
 class Deltas:
@@ -82,22 +92,10 @@ class Deltas:
 
     # Words
 
-    def _text(self, event: wire.Event) -> Events:
-        return self._say(event, "message", ("text", event.content_index or 0))
-
-    def _refusal(self, event: wire.Event) -> Events:
-        return self._say(event, "message", ("refusal", event.content_index or 0))
-
-    def _summary(self, event: wire.Event) -> Events:
-        return self._say(event, "reasoning", ("summary", event.summary_index or 0))
-
-    def _reasoning(self, event: wire.Event) -> Events:
-        return self._say(event, "reasoning", ("reasoning", event.content_index or 0))
-
-    def _transcript(self, event: wire.Event) -> Events:
-        return self._say(event, "message", ("transcript", event.content_index or 0))
-
-    def _say(self, event: wire.Event, kind: str, place: Place) -> Events:
+    def _say(self, event: wire.Event) -> Events:
+        kind, field = _SPOKEN[event.type]
+        number = event.summary_index if field == "summary" else event.content_index
+        place: Place = (field, number or 0)
         words, item = _words(event), self.items.find(event, kind)
         if not words:
             return self.items.parts.open(item, place)
@@ -194,22 +192,18 @@ class Deltas:
         "response.content_part.added": _part_added,
         "response.content_part.done": _part_done,
         # words
-        "response.output_text.delta": _text,
+        **dict.fromkeys(_SPOKEN, _say),
         "response.output_text.done": _text_done,
         "response.output_text.annotation.added": _annotation,
-        "response.refusal.delta": _refusal,
         "response.refusal.done": _refusal_done,
         # thoughts
         "response.reasoning_summary_part.added": _summary_added,
         "response.reasoning_summary_part.done": _summary_done,
-        "response.reasoning_summary_text.delta": _summary,
         "response.reasoning_summary_text.done": _summary_done,
-        "response.reasoning_text.delta": _reasoning,
         "response.reasoning_text.done": _reasoning_done,
         # sound
         "response.audio.delta": _audio,
         "response.audio.done": _audio_done,
-        "response.audio.transcript.delta": _transcript,
         "response.audio.transcript.done": _transcript_done,
         # calls of the caller's own tools
         "response.function_call_arguments.delta": _arguments,

@@ -10,8 +10,8 @@ from msgspec import convert
 
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, File, Source, StreamEvent, ToolKind, ToolResult, ToolUseStart
+from mobox.inputs import input_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.chat_calls import input_of
 from mobox.parsers.openai.findings import cite, file_of, page_of
 from mobox.parsers.openai.names import Names
 
@@ -89,7 +89,7 @@ class Extras:
         place = (message, tool.index)
         name = self._executed.get(place)
         if name is None:
-            name = self._executed[place] = self._names.unique(None, "call")
+            name = self._executed[place] = self._names.fresh("call")
             kind = _KINDS.get(tool.type, "custom")
             yield ToolUseStart(id=name, name=tool.name or tool.type, kind=kind, server=True)
             yield input_of(name, tool.arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mobox.events import JSON, File, Source
+from mobox.parsers.json_values import file_data, text_in
 
 __all__ = ["cite", "file_of", "media_type_of", "page_of", "without_images"]
 
@@ -18,9 +19,9 @@ def cite(block: str | None, scope: Scope, annotation: dict[str, JSON]) -> Source
     """An annotation of a text: a page, or a file; some providers nest it under its own type."""
     nested = annotation.get(str(annotation.get("type")))
     told = nested if isinstance(nested, dict) else annotation
-    url, name = _text(told, "url"), _text(told, "filename")
-    file = _text(told, "file_id")
-    title = _text(told, "title") or name
+    url, name = text_in(told, "url"), text_in(told, "filename")
+    file = text_in(told, "file_id")
+    title = text_in(told, "title") or name
     if url is None and file is None and title is None:
         return None
     location = {key: told[key] for key in _LOCATION if told.get(key) is not None}
@@ -31,7 +32,7 @@ def cite(block: str | None, scope: Scope, annotation: dict[str, JSON]) -> Source
         document=name,
         file=file,
         title=title,
-        cited_text=_text(told, "content") or _text(told, "quote"),
+        cited_text=text_in(told, "content", "quote"),
         location=location or None,
     )
 
@@ -42,8 +43,8 @@ def page_of(name: str | None, scope: Scope, page: JSON) -> Source | None:
         return Source(id=name, scope=scope, url=page) if page else None
     if not isinstance(page, dict):
         return None
-    url = _text(page, "url") or _text(page, "link")
-    file, title = _text(page, "file_id"), _text(page, "title") or _text(page, "filename")
+    url = text_in(page, "url", "link")
+    file, title = text_in(page, "file_id"), text_in(page, "title", "filename")
     if url is None and file is None:
         return None
     score = page.get("score")
@@ -53,16 +54,15 @@ def page_of(name: str | None, scope: Scope, page: JSON) -> Source | None:
         url=url,
         file=file,
         title=title,
-        cited_text=_text(page, "text") or _text(page, "content"),
+        cited_text=text_in(page, "text", "content"),
         score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
     )
 
 
 def file_of(name: str | None, scope: Scope, url: str) -> File:
     """A file by its address, which may be the file itself."""
-    head, comma, data = url.partition(",")
-    if head.startswith(_BYTES) and head.endswith(";base64") and comma:
-        media_type = head.removeprefix(_BYTES).partition(";")[0]
+    if (inline := file_data(url)) is not None:
+        media_type, data = inline
         return File(id=name, scope=scope, media_type=media_type or "image/png", base64=data)
     return File(id=name, scope=scope, media_type="image/*", url=url)
 
@@ -85,8 +85,3 @@ def without_images(name: str | None, scope: Scope, output: JSON) -> tuple[JSON, 
         else:
             kept.append(part)
     return (kept if isinstance(output, list) else kept[0]), files
-
-
-def _text(told: dict[str, JSON], name: str) -> str | None:
-    value = told.get(name)
-    return value if isinstance(value, str) and value else None

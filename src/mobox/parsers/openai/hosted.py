@@ -21,8 +21,8 @@ from mobox.events import (
     ToolResult,
     ToolUseEnd,
 )
+from mobox.inputs import input_of
 from mobox.parsers.openai.accounts import VENDOR
-from mobox.parsers.openai.chat_calls import input_of
 from mobox.parsers.openai.findings import media_type_of, page_of, without_images
 
 __all__ = [

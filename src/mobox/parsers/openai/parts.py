@@ -22,6 +22,7 @@ from mobox.events import (
     ThinkingDelta,
     ThinkingEnd,
 )
+from mobox.parsers.json_values import objects_in
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import VENDOR
 from mobox.parsers.openai.findings import cite
@@ -173,7 +174,7 @@ class Parts:
     def end_message(self, item: Item, raw: Object) -> Events:
         """A message is done."""
         events: Events = []
-        for number, each in enumerate(_objects(raw.get("content"))):
+        for number, each in enumerate(objects_in(raw.get("content"))):
             part = convert(each, wire.Part)
             field = "refusal" if part.type == "refusal" else "text"
             whole = part.refusal if field == "refusal" else part.text
@@ -194,7 +195,7 @@ class Parts:
         """A reasoning item is done; one that has told nothing is a thought that nobody may read."""
         events: Events = []
         for field, name in (("summary", "summary"), ("reasoning", "content")):
-            for number, each in enumerate(_objects(raw.get(name))):
+            for number, each in enumerate(objects_in(raw.get(name))):
                 events += self.end(item, (field, number), convert(each, wire.Part).text)
         state = {"item_id": raw.get("id"), "encrypted_content": raw.get("encrypted_content")}
         provider = {VENDOR: {name: value for name, value in state.items() if value is not None}}
@@ -203,7 +204,3 @@ class Parts:
         self.told.append(item.id)
         thought = Thinking(id=item.id, scope=self._scope, redacted=True)
         return [thought, ThinkingEnd(id=item.id, scope=self._scope, provider=provider)]
-
-
-def _objects(value: JSON) -> list[Object]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

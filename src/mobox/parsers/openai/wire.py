@@ -9,13 +9,11 @@ others add to chat completions is told by their recordings.
 
 from __future__ import annotations
 
-from typing import Annotated
+from msgspec import Struct
 
-from msgspec import Meta, Struct
+from mobox.events import JSON, Count
 
-from mobox.events import JSON
-
-Index = Annotated[int, Meta(ge=0, le=2**53)]
+Index = Count
 Object = dict[str, JSON]
 
 
@@ -82,7 +80,6 @@ class ExecutedTool(Struct):
 
 
 class Audio(Struct):
-    id: str | None = None
     data: str | None = None
     transcript: str | None = None
 
@@ -117,7 +114,6 @@ class Event(Struct):
     text: str | None = None
     refusal: str | None = None
     annotation: Object | None = None
-    output: JSON = None
     partial_image_b64: str | None = None
     partial_image_index: Index | None = None
     error: JSON = None
@@ -131,11 +127,8 @@ class Item(Struct):
     type: str
     id: str | None = None
     call_id: str | None = None
-    name: str | None = None
-    status: str | None = None
     phase: str | None = None
     server_label: str | None = None
-    execution: str | None = None
     approval_request_id: str | None = None
 
 
@@ -171,7 +164,7 @@ class RunResult(Struct):
     """What is left when a run of the Agents SDK has ended; an agent prints it as its last line."""
 
     final_output: JSON = None
-    current_turn: int | None = None
+    current_turn: Count | None = None
     interruptions: list[Interruption] | None = None
     usage: Object | None = None
     state: JSON = None
@@ -184,15 +177,3 @@ class Problem(Struct):
     message: str | None = None
     code: JSON = None
     type: str | None = None
-
-
-# Counts
-
-
-class InputDetails(Struct):
-    cached_tokens: JSON = None
-    cache_write_tokens: JSON = None
-
-
-class OutputDetails(Struct):
-    reasoning_tokens: JSON = None

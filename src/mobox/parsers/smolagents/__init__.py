@@ -15,7 +15,6 @@ from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Done,
-    Start,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -47,7 +46,6 @@ class SmolagentsParser(EventParser):
         super().__init__(prefix)
         self._agents: dict[Path, Agent] = {(): Agent(prefix)}
         self._speaks: Agent | None = None  # whose thought the last line was about
-        self._started = False
         self._spawned: set[str] = set()  # the calls that a managed agent came of
 
     def more(self, line: bytes) -> StreamEvent | None:
@@ -68,27 +66,20 @@ class SmolagentsParser(EventParser):
             raise NotUnderstood
         path = tuple(line.within)
         if line.type == _TASK:
-            events = self._announce(path, msgspec.convert(line.data, wire.TaskStep))
-            return [*self._start(), *events]
+            return self._announce(path, msgspec.convert(line.data, wire.TaskStep))
         said = msgspec.convert(line.data, Agent.READERS[line.type][0])
         events = self._announce(path)
         agent = self._agents[path]
         self._speaks = None
         events += agent.read(line.type, said)
         self._speaks = agent if not path else None
-        return [*self._start(), *events, *self._ended(path, agent)]
+        return [*events, *self._ended(path, agent)]
 
     def close(self) -> Events:
         root = self._agents[()]
         if not root.has_ended:
             return []
         return [Done(reason="max_turns" if root.reached_limit else "stop")]
-
-    def _start(self) -> Events:
-        if self._started:
-            return []
-        self._started = True
-        return [Start(framework=self.framework)]
 
     # Managed agents
 

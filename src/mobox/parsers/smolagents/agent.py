@@ -41,6 +41,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.names import Names
 from mobox.parsers.plans import change
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.images import file_of
@@ -75,7 +76,7 @@ class Agent:
         """The calls that have no result: their tools, by id."""
         self.thought: str | None = None
         """The block of the model's words that is open."""
-        self._prefix = prefix
+        self._names = Names(prefix)
         self._step: str | None = None
         self._steps = 0
         self._number = 0  # of the last action
@@ -109,7 +110,7 @@ class Agent:
         function = fragment.function or wire.FunctionFragment()
         events: Events = []
         if fragment.index not in self._fragments or fragment.id:
-            name = self._own(fragment.id or f"{self._next_step()}:call_{len(self.calls) + 1}")
+            name = self._name_of_call(fragment.id)
             events = self._begin_call(name, function.name or "")
             self._fragments[fragment.index] = name
         name = self._fragments[fragment.index]
@@ -120,12 +121,16 @@ class Agent:
     # Tools
 
     def _tool_call(self, call: wire.ToolCall) -> Events:
-        name = self._own(call.id or f"{self._next_step()}:call_{len(self.calls) + 1}")
+        name = self._name_of_call(call.id)
         tool, arguments = call.function.name, call.function.arguments
         events = [] if name in self.calls else self._begin_call(name, tool)
         if KINDS.get(tool) == "code" and isinstance(arguments, str):
             arguments = {"code": arguments}
         return [*events, ToolUseEnd(id=name, scope=self.scope, input=arguments)]
+
+    def _name_of_call(self, told: str | None) -> str:
+        step = self._steps + (self._step is None)
+        return self._own(told) if told else self._names.fresh(f"step_{step}:call")
 
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
@@ -142,7 +147,7 @@ class Agent:
         return [*self._begin_step(), result, *([shown] if shown else [])]
 
     def _action_output(self, _output: wire.ActionOutput) -> Events:
-        return self._begin_step()  # the step that follows at once has it too
+        return self._begin_step()
 
     # Steps
 
@@ -237,13 +242,10 @@ class Agent:
     def _begin_step(self) -> Events:
         if self._step is not None:
             return []
-        self._step = self._next_step()
         self._steps += 1
+        self._step = self._own(f"step_{self._steps}")
         number = self._number + 1
         return [StepStart(id=self._step, scope=self.scope, kind="turn", number=number)]
-
-    def _next_step(self) -> str:
-        return self._step or self._own(f"step_{self._steps + 1}")
 
     def _end_thought(self) -> Events:
         name, self.thought = self.thought, None
@@ -282,7 +284,7 @@ class Agent:
         ]
 
     def _own(self, name: str) -> str:
-        return f"{self._prefix}{name}"
+        return f"{self._names.prefix}{name}"
 
     READERS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
         "ChatMessageStreamDelta": (wire.StreamDelta, _delta),

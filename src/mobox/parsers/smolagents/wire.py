@@ -6,13 +6,11 @@ becomes RAW. Keys that are not listed are ignored here, and null is the same as 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from mobox.events import JSON
-
-Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every client can count
+from mobox.events import JSON, Count
 
 
 class Line(Struct):
@@ -75,8 +73,7 @@ class ToolOutput(Struct):
 
 
 class ActionOutput(Struct):
-    output: JSON = None
-    is_final_answer: bool = False
+    """What a step came to; the step that follows at once has it too."""
 
 
 class StepError(Struct):
@@ -94,7 +91,7 @@ class Message(Struct):
 
 
 class ActionStep(Struct):
-    step_number: int
+    step_number: Count
     timing: Timing | None = None
     error: StepError | None = None
     model_output: JSON = None
@@ -102,7 +99,6 @@ class ActionStep(Struct):
     observations_images: list[JSON] | None = None
     action_output: JSON = None
     token_usage: TokenUsage | None = None
-    is_final_answer: bool = False
 
 
 class PlanningStep(Struct):

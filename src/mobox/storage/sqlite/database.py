@@ -6,11 +6,12 @@ Rule 2: a database that a later version has written is not touched.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -64,6 +65,7 @@ def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         raise StorageError(f"SQLite {oldest} or newer is needed, this is {sqlite3.sqlite_version}")
+    _make_private(path)
     try:
         connection = connect(path, settings)
         with ExitStack() as on_failure:
@@ -74,6 +76,15 @@ def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise StorageError(f"{path} cannot be opened: {error}") from error
     return connection
+
+
+def _make_private(path: Path) -> None:
+    """A new file is for nobody else, and so are those that SQLite puts beside it.
+
+    One that is there is not opened: to close it would end the locks that this process has on it.
+    """
+    with suppress(OSError):  # SQLite will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def connect(path: Path, settings: Settings) -> sqlite3.Connection:
@@ -88,6 +99,7 @@ def connect(path: Path, settings: Settings) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA synchronous = {settings.synchronous}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute("PRAGMA secure_delete = ON")  # as Debian's SQLite has it, others have not
     return connection
 
 

@@ -152,14 +152,15 @@ _BEHIND = """
 SELECT message.n, run.n, run.id, run.tail_seq
 FROM chat JOIN run ON run.chat = chat.n JOIN message ON message.run = run.n
 WHERE chat.owner = :owner AND (:chat_id IS NULL OR chat.id = :chat_id)
-    AND run.status = 'done' AND message.folded_seq < run.tail_seq
-LIMIT 64
+    AND run.status = 'done' AND message.folded_seq < run.tail_seq AND message.n > :after
+ORDER BY message.n LIMIT 64
 """
 
 
-def folds_behind(connection: Connection, owner: str, chat_id: str | None = None) -> list[Fold]:
-    """Some folds of runs that are over and were never read; none if there are no more."""
-    rows = connection.execute(_BEHIND, {"owner": owner, "chat_id": chat_id}).fetchall()
+def folds_behind(connection: Connection, owner: str, chat_id: str | None, after: int) -> list[Fold]:
+    """The next folds of runs that are over and were never read; none if there are no more."""
+    asked = {"owner": owner, "chat_id": chat_id, "after": after}
+    rows = connection.execute(_BEHIND, asked).fetchall()
     return [Fold(n, run, seq, _fold_log(connection, run_id)) for n, run, run_id, seq in rows]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from mobox.errors import Fenced
+from mobox.errors import Fenced, StorageError
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, RunUsage
 from mobox.storage.following import Following
@@ -179,8 +179,14 @@ class SqliteStorage(Following):
         return told.value
 
     async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
-        while made := await self._readers.read(messages.folds_behind, owner, chat_id):
-            await asyncio.gather(*map(self._keep, made))
+        """Keep what was never read; a fold that the database does not take hides no other."""
+        after = 0
+        while made := await self._readers.read(messages.folds_behind, owner, chat_id, after):
+            kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
+            for outcome in kept:
+                if isinstance(outcome, StorageError):  # it takes nothing at all
+                    raise outcome
+            after = made[-1].message
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))

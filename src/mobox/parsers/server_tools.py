@@ -1,0 +1,38 @@
+"""What a provider's own tools come back with, told by its API or by a framework around it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import JSON
+
+__all__ = ["SECRET", "is_error", "without_secrets"]
+
+SECRET: Final = "encrypted_"
+"""How the names of members begin that only their provider can read."""
+
+
+def is_error(output: JSON) -> bool:
+    """Whether a tool says that it failed: its own error type, or an exit code."""
+    if not isinstance(output, dict):
+        return False
+    kind, code = output.get("type"), output.get("return_code")
+    return (isinstance(kind, str) and kind.endswith("_error")) or code not in (None, 0)
+
+
+def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]:
+    """`value` without its encrypted members, and those by their JSON pointer."""
+    if isinstance(value, list):
+        children = {str(i): child for i, child in enumerate(value)}
+    elif isinstance(value, dict):
+        children = value
+    else:
+        return value, {}
+    clean, secrets = {}, {}
+    for key, child in children.items():
+        if key.startswith(SECRET) and child is not None:
+            secrets[f"{path}/{key}"] = child
+        else:
+            clean[key], inner = without_secrets(child, f"{path}/{key}")
+            secrets |= inner
+    return (list(clean.values()) if isinstance(value, list) else clean), secrets

@@ -1,0 +1,52 @@
+"""What agents keep for their chats: a folder for each chat."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["StateFolders"]
+
+log = logging.getLogger("mobox.supervisor")
+
+
+class StateFolders:
+    """Their names, and their end; a sandbox makes them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def of(self, owner: str, chat_id: str) -> Path:
+        """The folder of a chat; ids are clients' words and no names for files."""
+        name = hashlib.sha256(f"{len(owner)}:{owner}{chat_id}".encode()).hexdigest()
+        return self._path / name[:32]
+
+    def delete(self, owner: str, chat_id: str) -> None:
+        """Delete what a chat's agents kept, also where they have made it read-only."""
+        folder = self.of(owner, chat_id)
+        _remove(folder)
+        if os.path.lexists(folder):
+            _make_writable(folder)
+            _remove(folder)
+        if os.path.lexists(folder):
+            log.warning("%s cannot be deleted, but its chat was", folder)
+
+
+def _remove(folder: Path) -> None:
+    with suppress(RecursionError):  # of folders that are nested too deeply for Python 3.11
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_writable(folder: Path) -> None:
+    """Folders, each before it is looked into; links are not followed."""
+    pending = [folder]
+    while pending:
+        path = pending.pop()
+        with suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+                pending += path.iterdir()
