@@ -180,6 +180,29 @@ def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate) -> N
     assert_shows_what_is_stored(tab, server)
 
 
+def test_what_was_sent_offline_is_there_for_who_comes_back(
+    server: LiveServer, watched: Watched
+) -> None:
+    context, watch = watched(server.url)
+    watch.expect(CUT_OFF)
+    tab = Tab(context)
+    tab.say(prompt(text("An answer from before.")))
+    tab.finish()
+    context.set_offline(True)
+    unsent = prompt(text("An answer from after."))
+    tab.say(unsent)
+    tab.page.get_by_role("button", name="New chat").click()
+    expect(tab.composer).to_have_value("")
+    tab.page.go_back()
+    expect(tab.composer).to_have_value(unsent)
+    context.set_offline(False)
+    expect(tab.send).to_be_enabled()
+    tab.composer.press("Enter")
+    tab.finish(2)
+    expect(tab.composer).to_have_value("")
+    assert_shows_what_is_stored(tab, server)
+
+
 @pytest.mark.parametrize(("decision", "said"), [("Approve", "was done"), ("Deny", "was not done")])
 @pytest.mark.parametrize("when", ["at once", "after a refresh"])
 def test_an_approval(
@@ -196,6 +219,8 @@ def test_an_approval(
         tab.page.reload()
         expect(answer).to_be_visible()
     answer.click()
+    if decision == "Deny":  # and why not: that is asked before it is sent
+        answer.click()
     tab.sees(f"It {said}.")
     tab.finish()
     assert_shows_what_is_stored(tab, server)

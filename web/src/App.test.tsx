@@ -1,11 +1,22 @@
-import { configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, configure, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { App } from "@/App";
 import type { ListedChat } from "@/api";
 import { agents } from "@/state/agents";
 import { asInBrowser } from "@/testing/browser";
-import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
+import {
+  agent,
+  chat,
+  ENDS,
+  json,
+  later,
+  Network,
+  refusal,
+  Stream,
+  says,
+  user,
+} from "@/testing/server";
 
 // The whole page: on a busy machine it takes its time.
 configure({ asyncUtilTimeout: 5_000 });
@@ -69,6 +80,22 @@ describe("the page", () => {
     expect(field()).toHaveProperty("value", "Hi");
   });
 
+  it("has what the server does not have yet in the field again, for who left and came back", async () => {
+    stored = [row("c1", "Apples"), row("c2", "Pears")];
+    for (const id of ["c1", "c2"])
+      network.on(`GET api/chats/${id}`, () => json(chat([user("m1", "one")], { id })));
+    await open("/chat/c1");
+    await screen.findByText("one");
+    network.on("POST api/chat", () => Promise.reject(new TypeError("fetch failed")));
+    await userEvent.type(field(), "Hi{Enter}");
+    expect(await (await log()).findByText("Hi")).toBeTruthy();
+    expect(field()).toHaveProperty("value", "");
+    await userEvent.click(sidebar().getByRole("link", { name: "Pears" }));
+    expect(field()).toHaveProperty("value", "");
+    await userEvent.click(sidebar().getByRole("link", { name: /Apples/ }));
+    expect(field()).toHaveProperty("value", "Hi");
+  });
+
   it("offers commands of the demo agent, and sends what is chosen", async () => {
     network.on("POST api/chat", () => new Stream().say(...says("All."), ...ENDS).end());
     await open("/");
@@ -96,12 +123,23 @@ describe("the page", () => {
   });
 
   it("has the way to the chats also at an address that means nothing", async () => {
+    asInBrowser({ wide: false });
     await open("/elsewhere");
     expect(screen.getByRole("heading", { name: "No such chat" })).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Open the list of chats" }));
     const drawer = within(await screen.findByRole("dialog", { name: "Chats" }));
     await userEvent.click(drawer.getByRole("button", { name: "Close the list of chats" }));
     expect(screen.queryByRole("dialog")).toBeNull();
+  });
+
+  it("has the chats once on it: beside the chat, or where they are asked for", async () => {
+    asInBrowser({ wide: false });
+    await open("/");
+    expect(document.querySelector("nav")).toBeNull();
+    await userEvent.keyboard("{Control>}k{/Control}");
+    const field = await screen.findByRole("textbox", { name: "Search chats" });
+    await waitFor(() => expect(document.activeElement).toBe(field));
+    expect(document.querySelectorAll("nav")).toHaveLength(1);
   });
 
   it("marks chats in which an agent works, or waits for the person", async () => {
@@ -148,6 +186,24 @@ describe("the sidebar", () => {
     expect(await sidebar().findByText("Apples")).toBeTruthy();
   });
 
+  it("does not show what an earlier search finds later", async () => {
+    const slow = later();
+    const found = (title: string) => json({ chats: [row(title, title)], before: null });
+    network.on("GET api/chats", ({ query }) => {
+      const wanted = query.get("query") ?? "";
+      return wanted === "Pea" ? slow.response : found(wanted || "Apples");
+    });
+    await open("/");
+    await userEvent.type(screen.getByRole("textbox", { name: "Search chats" }), "Pea");
+    const searches = () => network.asked.filter(({ query }) => query.get("query"));
+    await waitFor(() => expect(searches()).toHaveLength(1));
+    await userEvent.keyboard("nuts");
+    await sidebar().findByText("Peanuts");
+    await act(async () => slow.answer(found("Pears")));
+    expect(sidebar().queryByText("Pears")).toBeNull();
+    expect(sidebar().getByText("Peanuts")).toBeTruthy();
+  });
+
   it("asks before it deletes, and leaves the chat that is gone", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], { title: "Apples" })));
     network.on("DELETE api/chats/c1", () => {
@@ -179,6 +235,45 @@ describe("the sidebar", () => {
   });
 });
 
+describe("a title", () => {
+  beforeEach(() => {
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
+  });
+  const title = () => screen.findByRole<HTMLInputElement>("textbox", { name: "Title" });
+
+  it("is changed where it stands above the chat: typing takes its place, and it has the focus then", async () => {
+    network.on("PATCH api/chats/c1", ({ body }) => json({ ...chat([]), title: body.title }));
+    await open("/chat/c1");
+    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
+    expect(document.activeElement).toBe(await title());
+    await userEvent.keyboard("Better{Enter}");
+    const renamed = await screen.findByRole("button", { name: "Better" });
+    await waitFor(() => expect(document.activeElement).toBe(renamed));
+    expect(network.to("PATCH api/chats/c1")[0]?.body).toEqual({ title: "Better" });
+  });
+
+  it("that could not be kept stays in its field, with the reason in our words", async () => {
+    await open("/chat/c1");
+    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
+    network.isDown = true;
+    await userEvent.type(await title(), "Better{Enter}");
+    expect((await screen.findByRole("alert")).textContent).toBe(
+      "The server cannot be reached. Try again in a moment.",
+    );
+    expect(await title()).toHaveProperty("value", "A chatBetter");
+  });
+
+  it("is changed from the menus too, whose buttons have the focus again", async () => {
+    await open("/chat/c1");
+    const menu = await screen.findByRole("button", { name: "About this chat" });
+    await userEvent.click(menu);
+    await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
+    await waitFor(async () => expect(document.activeElement).toBe(await title()));
+    await userEvent.keyboard("{Escape}");
+    await waitFor(() => expect(document.activeElement).toBe(menu));
+  });
+});
+
 describe("the keyboard", () => {
   it("leads past the chats to the composer by its first stop", async () => {
     stored = [row("c1", "Apples")];
@@ -207,22 +302,21 @@ describe("settings", () => {
     expect(localStorage.getItem("mobox:theme")).toBe('"dark"');
   });
 
-  it("say that demo mode is on where there is nobody else", async () => {
+  it("leave demo mode to its one switch, in the head", async () => {
     await open("/");
     await userEvent.click(screen.getByRole("button", { name: "Settings" }));
-    const demo = await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ });
-    expect(demo.getAttribute("aria-checked")).toBe("true");
-    expect(demo.getAttribute("aria-disabled")).toBe("true");
+    await screen.findByRole("menu");
+    expect(screen.queryByRole("menuitemcheckbox", { name: /Demo/ })).toBeNull();
   });
+});
 
-  it("send new turns to the demo agent in demo mode, to the chosen one else", async () => {
+describe("demo mode", () => {
+  it("sends new turns to the demo agent, and to the one that is chosen instead", async () => {
     network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
     network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
     await agents.load();
     await open("/");
-    await userEvent.click(screen.getByRole("button", { name: "Settings" }));
-    await userEvent.click(await screen.findByRole("menuitemcheckbox", { name: /Demo mode/ }));
-    await userEvent.keyboard("{Escape}");
+    await userEvent.click(await screen.findByRole("switch", { name: "Demo" }));
     expect(localStorage.getItem("app-mode")).toBe("demo");
     expect(screen.getAllByText("Demo").length).toBeGreaterThan(1);
     await userEvent.type(field(), "one{Enter}");

@@ -1,30 +1,34 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
-import { TopBar } from "@/chat/Header";
-import { newId } from "@/chat/ids";
-import { Notice } from "@/chat/Notice";
+import { newId } from "@/ids";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
 import { agents } from "@/state/agents";
 import { chats } from "@/state/chats";
-import { navigate, useRoute } from "@/state/route";
+import { navigate, type Route, useRoute } from "@/state/route";
 import { useTheme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Drawer } from "@/ui/Dialog";
+import { COMPOSER } from "@/ui/focus";
+import { Notice } from "@/ui/Notice";
+import { TopBar } from "@/ui/TopBar";
+import { useMedia, WIDE } from "@/ui/useMedia";
 
-type Asked = { what: "delete" | "rename"; chat: { id: string; title: string } };
+type Asked = { what: "delete" | "rename"; chat: NamedChat };
 
 /** The whole page: who was talked to, and the chat. */
 export function App() {
   const route = useRoute();
-  const [fresh, setFresh] = useState(newId);
+  const fresh = useFreshId(route);
   const [drawer, setDrawer] = useState(false);
   const [help, setHelp] = useState(false);
   const [asked, setAsked] = useState<Asked>();
   const search = useRef<HTMLInputElement>(null);
-  const drawerSearch = useRef<HTMLInputElement>(null);
+  const isWide = useMedia(WIDE);
+  if (isWide && drawer) setDrawer(false);
   const current = route.page === "chat" ? route.id : undefined;
   useTheme();
   useServer();
@@ -32,12 +36,11 @@ export function App() {
   const openNew = useCallback(() => {
     setDrawer(false);
     navigate({ page: "new" });
-    requestAnimationFrame(() => document.getElementById("composer")?.focus());
+    requestAnimationFrame(() => document.getElementById(COMPOSER)?.focus());
   }, []);
   const openSearch = useCallback(() => {
-    const isColumn = !!search.current?.offsetParent;
-    if (!isColumn) setDrawer(true);
-    requestAnimationFrame(() => (isColumn ? search : drawerSearch).current?.focus());
+    setDrawer(true);
+    requestAnimationFrame(() => search.current?.focus());
   }, []);
   const openHelp = useCallback(() => {
     setDrawer(false);
@@ -51,27 +54,28 @@ export function App() {
         setDrawer(false);
         navigate({ page: "chat", id });
       },
-      onRename: (chat: Asked["chat"]) => setAsked({ what: "rename", chat }),
-      onDelete: (chat: Asked["chat"]) => setAsked({ what: "delete", chat }),
+      onRename: (chat: NamedChat) => setAsked({ what: "rename", chat }),
+      onDelete: (chat: NamedChat) => setAsked({ what: "delete", chat }),
     }),
     [],
   );
   const id = current ?? fresh;
   const onBegun = () => {
-    if (route.page !== "new") return;
-    navigate({ page: "chat", id: fresh });
-    setFresh(newId());
+    if (route.page === "new") navigate({ page: "chat", id: fresh });
   };
-  const sidebar = (field: typeof search) => (
-    <Sidebar current={current} search={field} onNew={openNew} onHelp={openHelp} {...rowActions} />
+  const sidebar = (
+    <Sidebar current={current} search={search} onNew={openNew} onHelp={openHelp} {...rowActions} />
   );
   return (
     <div className="flex h-dvh overflow-hidden pr-[env(safe-area-inset-right)] pl-[env(safe-area-inset-left)]">
       {route.page !== "unknown" && <SkipLink />}
-      <div className="flex w-64 shrink-0 flex-col border-r max-md:hidden">{sidebar(search)}</div>
-      <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
-        {sidebar(drawerSearch)}
-      </Drawer>
+      {isWide ? (
+        <div className="flex w-64 shrink-0 flex-col border-r">{sidebar}</div>
+      ) : (
+        <Drawer open={drawer} onClose={() => setDrawer(false)} title={strings.shell.chats}>
+          {sidebar}
+        </Drawer>
+      )}
       {route.page === "unknown" ? (
         <main className="flex min-w-0 flex-1 flex-col">
           <TopBar onOpenChats={() => setDrawer(true)}>
@@ -89,6 +93,7 @@ export function App() {
           onBegun={onBegun}
           onNew={openNew}
           onOpenChats={() => setDrawer(true)}
+          onRename={rowActions.onRename}
           onDelete={rowActions.onDelete}
         />
       )}
@@ -107,11 +112,20 @@ export function App() {
   );
 }
 
+/** The name of a chat that may begin here: another one whenever the page goes elsewhere. */
+function useFreshId(route: Route): string {
+  const [fresh, setFresh] = useState({ route, id: newId() });
+  if (fresh.route === route) return fresh.id;
+  const next = { route, id: newId() };
+  setFresh(next);
+  return next.id;
+}
+
 /** Past all the chats, for who goes by the keyboard. */
 const SkipLink = () => (
   <button
     type="button"
-    onClick={() => document.getElementById("composer")?.focus()}
+    onClick={() => document.getElementById(COMPOSER)?.focus()}
     className="sr-only z-50 rounded-lg border bg-ground text-block font-medium shadow-md focus:not-sr-only focus:px-3 focus:py-2 focus:absolute focus:top-2 focus:left-2"
   >
     {strings.shell.skip}

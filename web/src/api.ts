@@ -14,34 +14,33 @@ export interface ChatRow {
   createdAt: number;
   updatedAt: number;
 }
+/** As much of a chat as one must know to speak of it. */
+export type NamedChat = Pick<ChatRow, "id" | "title">;
 export interface ListedChat extends ChatRow {
   /** Of the run that goes on, or waits for the person. */
   status: "running" | "waiting" | null;
 }
-export interface ActiveRun {
+interface ActiveRun {
   id: string;
   status: "running" | "waiting" | "done";
   agent: string;
 }
-export interface ChatView extends ChatRow {
-  agent?: string | null;
+interface MessagePage {
   messages: UIMessage[];
   before?: string | null;
   activeRun: ActiveRun | null;
+}
+export interface ChatView extends ChatRow, MessagePage {
+  agent?: string | null;
 }
 export interface Agent {
   id: string;
   name: string;
   description: string;
 }
-export interface ChatPage {
+interface ChatPage {
   chats: ListedChat[];
   before?: string | null;
-}
-export interface MessagePage {
-  messages: UIMessage[];
-  before?: string | null;
-  activeRun: ActiveRun | null;
 }
 export type Decision = "approved" | "denied" | "answered" | "cancelled";
 export interface Answer {
@@ -107,7 +106,7 @@ async function read<T>(url: string): Promise<T> {
   return (await ask("GET", url)).json();
 }
 
-export interface ChatsQuery {
+interface ChatsQuery {
   query?: string;
   before?: string | null;
   limit?: number;

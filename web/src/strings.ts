@@ -1,12 +1,14 @@
 /** Every word a person reads, in one place. A function where a number or a name goes in. */
 export const strings = {
   product: "Mobox",
+  retry: "Retry",
 
   // content/: Markdown, code, charts, citations
   content: {
     copy: "Copy",
     copyOf: (what: string) => `Copy ${what}`,
     copied: "Copied",
+    copyRefused: "The browser did not let it be copied.",
     plainText: "text",
     data: "data",
     codeIn: (language?: string) => (language ? `${language} code` : "code"),
@@ -120,7 +122,6 @@ export const strings = {
 
     error: "Error",
     requestFailed: "Request Failed",
-    retry: "Retry",
     endings: {
       length: "The answer ends here: it reached the greatest length allowed.",
       max_turns: "The agent stopped here: it has taken all the turns it may.",
@@ -132,9 +133,9 @@ export const strings = {
     } as Record<string, string>,
 
     speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
-    tokensIn: (count: string) => `${count} in`,
+    tokensIn: (count: string) => `${count} tokens in`,
     tokensOut: (count: string) => `${count} out`,
-    tokens: (counts: string) => `${counts} tokens`,
+    tokensOnlyOut: (count: string) => `${count} tokens out`,
     cacheRead: (count: string) => `${count} read from cache`,
     cacheWrite: (count: string) => `${count} written to cache`,
     reasoningTokens: (count: string) => `${count} for reasoning`,
@@ -155,13 +156,13 @@ export const strings = {
     send: "Send",
     stop: "Stop",
     stopHint: "Stop (Esc)",
-    copied: "Copied",
+    stopping: "Stopping…",
     regenerate: "Regenerate",
     edit: "Edit",
     saveEdit: "Send",
     cancel: "Cancel",
     editing: "Edit your message",
-    retry: "Try again",
+    editReplaces: "What came after this is replaced.",
     toEnd: "To the end",
     older: "Show older messages",
     loadingOlder: "Loading older messages…",
@@ -186,13 +187,11 @@ export const strings = {
     demoOnly: "The demo agent is the only one here, so it answers.",
     menu: "About this chat",
     rename: "Rename",
-    title: "Title",
     copyAll: "Copy conversation",
     exportMarkdown: "Export as Markdown",
     exportJson: "Export as JSON",
     delete: "Delete",
     exportFailed: "The chat could not be read.",
-    copyRefused: "The browser did not let it be copied.",
     failures: {
       lost: "The server cannot be reached. Try again in a moment.",
       busy: "The agent is at work in this chat. Try again when it is done.",
@@ -234,8 +233,6 @@ export const strings = {
     noResults: (query: string) => `No chat has “${query}” in it.`,
     noChats: "No chats yet.",
     listFailed: "The chats could not be loaded.",
-    retry: "Try again",
-    untitled: "Untitled",
     running: "The agent is working",
     waiting: "Waiting for you",
     today: "Today",
@@ -259,9 +256,6 @@ export const strings = {
     theme: "Theme",
     themes: { light: "Light", dark: "Dark", system: "System" },
     keepOpen: "Keep blocks open",
-    demoMode: "Demo mode",
-    demoModeHint: "New turns go to the demo agent.",
-    demoModeOnly: "On, since the demo agent is the only one here.",
     help: "Keyboard shortcuts",
     shortcuts: {
       send: "Send",

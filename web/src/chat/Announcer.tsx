@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
-import type { Ending } from "@/chat/history";
-import type { Life } from "@/chat/life";
+import type { Life } from "@/chat/conversationState";
+import type { Ending } from "@/parts/wire";
 import { strings } from "@/strings";
 
 const { says } = strings.chat;
@@ -26,7 +26,7 @@ export function Announcer({ life, ending }: AnnouncerProps) {
   );
 }
 
-export function wordsFor(life: Life, ending: Ending | undefined): string {
+function wordsFor(life: Life, ending: Ending | undefined): string {
   if (life !== "idle") return says[life];
   if (ending?.error !== undefined) return says.failed;
   return ending?.reason === "cancelled" ? says.stopped : says.finished;

@@ -1,11 +1,23 @@
-import { configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, cleanup, configure, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Chat } from "@/chat/Chat";
 import { agents } from "@/state/agents";
+import { announce } from "@/state/tabs";
 import { asInBrowser } from "@/testing/browser";
 import { running, waiting } from "@/testing/conversation";
-import { agent, type Chunk, chat, ENDS, json, Network, Stream, says, user } from "@/testing/server";
+import {
+  agent,
+  type Chunk,
+  chat,
+  ENDS,
+  json,
+  Network,
+  refusal,
+  Stream,
+  says,
+  user,
+} from "@/testing/server";
 
 // The whole chat: on a busy machine it takes its time.
 configure({ asyncUtilTimeout: 5_000 });
@@ -32,6 +44,7 @@ async function open() {
       onBegun={() => {}}
       onNew={() => {}}
       onOpenChats={() => {}}
+      onRename={() => {}}
       onDelete={() => {}}
     />,
   );
@@ -81,36 +94,6 @@ describe("a chat that is copied", () => {
   });
 });
 
-describe("a title", () => {
-  const rename = async (title: string) => {
-    await userEvent.click(await screen.findByRole("button", { name: "A chat" }));
-    const field = screen.getByRole("textbox", { name: "Title" });
-    await userEvent.clear(field);
-    await userEvent.type(field, `${title}{Enter}`);
-    return field;
-  };
-
-  it("that could not be kept stays in its field, with the reason in our words", async () => {
-    await open();
-    await screen.findByText("first");
-    network.isDown = true;
-    const field = await rename("Better");
-    expect((await screen.findByRole("alert")).textContent).toBe(
-      "The server cannot be reached. Try again in a moment.",
-    );
-    expect(field).toHaveProperty("value", "Better");
-  });
-
-  it("is shown when it is kept, and has the focus", async () => {
-    network.on("PATCH api/chats/c1", ({ body }) => json({ ...chat([]), title: body.title }));
-    await open();
-    await screen.findByText("first");
-    await rename("Better");
-    const title = await screen.findByRole("button", { name: "Better" });
-    await waitFor(() => expect(document.activeElement).toBe(title));
-  });
-});
-
 describe("demo mode", () => {
   it("is a switch in the head where there is somebody else", async () => {
     network.on("GET api/agents", () => json({ agents: [DEMO, WRITER] }));
@@ -134,15 +117,28 @@ describe("demo mode", () => {
 });
 
 it("lets the person take note of what was refused", async () => {
-  network.on("POST api/chat", () =>
-    json({ error: { code: "too_many_runs", message: "Too many runs go on." } }, 429),
-  );
+  network.on("POST api/chat", () => refusal(429, "too_many_runs", "Too many runs go on."));
   await open();
   await screen.findByText("first");
   await userEvent.type(composer(), "two{Enter}");
   expect((await screen.findByRole("alert")).textContent).toContain("Too many runs go on.");
   await userEvent.click(screen.getByRole("button", { name: "Dismiss" }));
   expect(screen.queryByRole("alert")).toBeNull();
+});
+
+it("sends again to whom it was sent, whoever was chosen since", async () => {
+  network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
+  await agents.load();
+  network.on("GET api/chats/c1", () => json(chat([], { agent: "writer" })));
+  network.on("POST api/chat", () => refusal(429, "too_many_runs", "Too many runs go on."));
+  await open();
+  await userEvent.type(composer(), "one{Enter}");
+  const again = await screen.findByRole("button", { name: "Retry" });
+  await userEvent.click(screen.getByRole("button", { name: "Agent: Writer" }));
+  await userEvent.click(await screen.findByRole("menuitemradio", { name: /Demo/ }));
+  await userEvent.click(again);
+  await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(2));
+  expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["writer", "writer"]);
 });
 
 describe("Escape", () => {
@@ -208,6 +204,58 @@ describe("the focus", () => {
   });
 });
 
+describe("a message that is put in other words", () => {
+  const editor = () => screen.findByRole("textbox", { name: "Edit your message" });
+  const edit = async (place: number) => {
+    const buttons = await screen.findAllByRole("button", { name: "Edit" });
+    await userEvent.click(buttons[place] as HTMLElement);
+  };
+
+  it("keeps what was typed while an agent works, and is sent after that", async () => {
+    const stored = [user("m1", "one"), agent("r1", "first")];
+    const other = new Stream();
+    await open();
+    await edit(0);
+    await userEvent.type(await editor(), " more");
+    network.on("GET api/chats/c1", () => json(chat([...stored, user("m2", "two")], running)));
+    network.on("GET api/chat/c1/stream", () => other.response);
+    act(() => announce({ about: "turn", chat: "c1" }));
+    await screen.findByRole("button", { name: "Stop" });
+    expect(await editor()).toHaveProperty("value", "one more");
+    expect(screen.queryByRole("button", { name: "Send" })).toBeNull();
+    await userEvent.type(await editor(), "{Enter}");
+    await act(async () => void other.say(...says("second"), ...ENDS).end());
+    await waitFor(() => expect(screen.getAllByRole("button", { name: "Send" })).toHaveLength(2));
+    network.on("POST api/chat", () => new Stream().say(...says("third"), ...ENDS).end());
+    await userEvent.type(await editor(), "{Enter}");
+    expect(await screen.findByText("third")).toBeTruthy();
+    expect(network.to("POST api/chat")).toHaveLength(1);
+  });
+
+  it("is no longer being put in other words in a chat that is opened again", async () => {
+    await open();
+    await edit(0);
+    await editor();
+    cleanup();
+    network.asked.length = 0;
+    await open();
+    await screen.findByText("first");
+    expect(screen.queryByRole("textbox", { name: "Edit your message" })).toBeNull();
+  });
+
+  it("says that what came after it goes, where something did", async () => {
+    const stored = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
+    network.on("GET api/chats/c1", () => json(chat([...stored, agent("r2", "second")])));
+    await open();
+    await edit(1);
+    await editor();
+    expect(screen.queryByText("What came after this is replaced.")).toBeNull();
+    await userEvent.keyboard("{Escape}");
+    await edit(0);
+    expect(screen.getByText("What came after this is replaced.")).toBeTruthy();
+  });
+});
+
 it("shows what the person sent along", async () => {
   const url = "data:text/plain;base64,aGVsbG8=";
   const file = { type: "file" as const, mediaType: "text/plain", filename: "notes.txt", url };
@@ -242,6 +290,6 @@ it("says that the agents could not be loaded, and loads them again", async () =>
   network.on("GET api/agents", () => json({ agents: [WRITER] }));
   await open();
   expect(await screen.findByText("The agents could not be loaded.")).toBeTruthy();
-  await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+  await userEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(await screen.findAllByText("Writer")).toBeTruthy();
 });

@@ -1,26 +1,26 @@
 import { X } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useState } from "react";
+import type { NamedChat } from "@/api";
+import { AgentPicker } from "@/chat/AgentPicker";
 import { Announcer } from "@/chat/Announcer";
+import { Banner } from "@/chat/Banner";
 import { Composer } from "@/chat/Composer";
+import type { ConversationState } from "@/chat/conversationState";
 import { Prompts, Welcome } from "@/chat/Empty";
-import { editing } from "@/chat/editing";
 import { wholeOf } from "@/chat/exporting";
-import { isOtherField } from "@/chat/focus";
 import { Header } from "@/chat/Header";
-import { endingOf } from "@/chat/history";
-import type { ConversationState } from "@/chat/life";
 import { MessageList } from "@/chat/MessageList";
-import { Notice } from "@/chat/Notice";
 import { useAgentChoice } from "@/chat/useAgentChoice";
 import { useConversation } from "@/chat/useConversation";
 import { ErrorBlock } from "@/parts/ErrorBlock";
-import { AgentPicker } from "@/shell/AgentPicker";
-import { Banner } from "@/shell/Banner";
-import { chats, rename } from "@/state/chats";
+import { endingOf } from "@/parts/wire";
+import { chats } from "@/state/chats";
 import { useStore } from "@/state/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
+import { isOtherField } from "@/ui/focus";
+import { Notice } from "@/ui/Notice";
 
 interface ChatProps {
   id: string;
@@ -28,21 +28,16 @@ interface ChatProps {
   onBegun: () => void;
   onNew: () => void;
   onOpenChats: () => void;
-  onDelete: (chat: { id: string; title: string }) => void;
+  onRename: (chat: NamedChat) => void;
+  onDelete: (chat: NamedChat) => void;
 }
 
 /** One chat: its head, what was said, and where the person writes. */
-export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatProps) {
-  const agent = useRef<string>(undefined);
-  const { conversation, state, messages } = useConversation(id, {
-    isNew,
-    agent: () => agent.current,
-    onBegun,
-  });
+export function Chat(props: ChatProps) {
+  const { id, isNew, onBegun, onNew, onOpenChats, onRename, onDelete } = props;
+  const { conversation, state, messages } = useConversation(id, isNew, onBegun);
   const choice = useAgentChoice(state.agent);
-  useLayoutEffect(() => {
-    agent.current = choice.next?.id;
-  });
+  const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
   const title = useTitle(id, phase);
   const isEmpty = phase === "ready" && messages.length === 0;
@@ -50,12 +45,11 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
   useStopByKey(life !== "idle", conversation.stop);
   const editLast = () => {
     const last = messages.findLast((message) => message.role === "user");
-    if (last) editing.begin(last.id);
+    if (last) setEditing(last.id);
   };
   const send = (text: string, asked?: string) => {
     if (asked) choice.pick(asked);
-    agent.current = asked ?? choice.next?.id;
-    conversation.send(text);
+    conversation.send(text, asked ?? choice.next?.id);
   };
   const complaint = state.refused && (
     <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
@@ -67,7 +61,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
         isStored={phase === "ready" && !isEmpty}
         choice={choice}
         whole={() => wholeOf(id, title, conversation.chat.messages)}
-        onRename={(next) => rename(id, next)}
+        onRename={() => onRename({ id, title })}
         onDelete={() => onDelete({ id, title })}
         onOpenChats={onOpenChats}
       />
@@ -80,7 +74,7 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
       )}
       {phase === "unreadable" && (
         <Notice title={strings.chat.unreadableTitle} line={state.refused?.message ?? ""}>
-          <Button onClick={conversation.reload}>{strings.chat.retry}</Button>
+          <Button onClick={conversation.reload}>{strings.retry}</Button>
         </Notice>
       )}
       {isHere && (
@@ -93,7 +87,14 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
           {phase === "loading" && <Loading />}
           {isEmpty && <Welcome agent={choice.next} />}
           {phase === "ready" && !isEmpty && (
-            <MessageList messages={messages} conversation={conversation} state={state}>
+            <MessageList
+              messages={messages}
+              conversation={conversation}
+              state={state}
+              agent={choice.next?.id}
+              editing={editing}
+              onEditing={setEditing}
+            >
               {complaint}
             </MessageList>
           )}
@@ -105,11 +106,11 @@ export function Chat({ id, isNew, onBegun, onNew, onOpenChats, onDelete }: ChatP
           >
             {isEmpty && complaint}
             <Composer
-              chat={isNew ? "new" : id}
+              draft={state.draft}
               agent={choice.next?.name ?? strings.chat.agent}
               life={life}
+              stopping={state.stopping}
               disabled={phase !== "ready"}
-              givenBack={state.givenBack}
               onSend={send}
               onStop={conversation.stop}
               onEditLast={editLast}

@@ -20,7 +20,7 @@ export function ChatMenu({ whole, onRename, onDelete, onSay }: ChatMenuProps) {
       .catch(() => onSay(strings.chat.exportFailed));
   };
   const copy = async (chat: Whole) =>
-    onSay((await copyChat(chat)) ? strings.chat.copied : strings.chat.copyRefused);
+    onSay((await copyChat(chat)) ? strings.content.copied : strings.content.copyRefused);
   return (
     <Menu
       trigger={

@@ -3,6 +3,7 @@ import userEvent from "@testing-library/user-event";
 import type { ComponentProps } from "react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Composer } from "@/chat/Composer";
+import { drafts } from "@/state/drafts";
 import { asInBrowser } from "@/testing/browser";
 
 beforeEach(() => asInBrowser());
@@ -11,7 +12,7 @@ type Props = ComponentProps<typeof Composer>;
 
 function show(more: Partial<Props> = {}) {
   const props: Props = {
-    chat: "c1",
+    draft: "c1",
     agent: "Demo",
     life: "idle",
     onSend: vi.fn(),
@@ -28,7 +29,7 @@ const field = () => screen.getByRole<HTMLTextAreaElement>("textbox");
 
 describe("the composer", () => {
   it("sends by Enter what was written, without the spaces around it, and is empty then", async () => {
-    const { onSend } = show();
+    const { onSend } = show({ onSend: vi.fn((text: string) => drafts.send("c1", text)) });
     await userEvent.type(field(), "  Hello {Enter}");
     expect(onSend).toHaveBeenCalledExactlyOnceWith("Hello");
     expect(field().value).toBe("");
@@ -71,6 +72,11 @@ describe("the composer", () => {
     expect(onStop).toHaveBeenCalledOnce();
   });
 
+  it("says that the agent is being stopped, and asks for it once", () => {
+    show({ life: "working", stopping: true });
+    expect(screen.getByRole("button", { name: "Stopping…" })).toHaveProperty("disabled", true);
+  });
+
   it("says why Enter sends nothing while the agent works, until it is done", async () => {
     const { again } = show({ life: "working" });
     expect(screen.getByRole("status").textContent).toBe("");
@@ -95,31 +101,8 @@ describe("the composer", () => {
     const { unmount } = show();
     await userEvent.type(field(), "half a thought");
     unmount();
-    show({ chat: "c2" }).unmount();
+    show({ draft: "c2" }).unmount();
     show();
     expect(field().value).toBe("half a thought");
-  });
-
-  it("takes the draft of a new chat along when that gets its name", async () => {
-    const { again } = show({ chat: "new" });
-    await userEvent.type(field(), "more to come");
-    again({ chat: "c1" });
-    expect(field().value).toBe("more to come");
-    expect(sessionStorage.length).toBe(1);
-  });
-
-  it("has the text again that was not sent, and loses it when that is sent after all", () => {
-    const { again } = show();
-    again({ givenBack: { text: "not sent" } });
-    expect(field().value).toBe("not sent");
-    again({ givenBack: undefined });
-    expect(field().value).toBe("");
-  });
-
-  it("does not overwrite what was written meanwhile", async () => {
-    const { again } = show();
-    await userEvent.type(field(), "something else");
-    again({ givenBack: { text: "not sent" } });
-    expect(field().value).toBe("something else");
   });
 });

@@ -1,30 +1,24 @@
 import { ArrowUp, Square } from "lucide-react";
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "react";
-import type { Life } from "@/chat/life";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import type { Life } from "@/chat/conversationState";
 import { useDraft } from "@/state/drafts";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
-
-const TALLEST = 160;
+import { COMPOSER } from "@/ui/focus";
+import { TextArea } from "@/ui/TextArea";
 
 /** Why nothing is sent now. */
 const HINTS = { working: strings.chat.busyHint, waiting: strings.chat.waitingHint };
 
 interface ComposerProps {
-  chat: string;
+  /** By which name what is written is kept. Who sends it takes it away. */
+  draft: string;
   agent: string;
   life: Life;
+  /** The agent was told to stop. */
+  stopping?: boolean;
   /** The chat is not here yet. */
   disabled?: boolean;
-  /** What was not sent: it is the draft again. */
-  givenBack?: { text: string };
   onSend: (text: string) => void;
   onStop: () => void;
   onEditLast: () => void;
@@ -34,11 +28,9 @@ interface ComposerProps {
 
 /** Where the person writes. It grows with what is written; Stop takes the place of Send. */
 export function Composer(props: ComposerProps) {
-  const { chat, life, givenBack, disabled } = props;
-  const [text, setText] = useDraft(chat);
+  const { draft, life, stopping, disabled } = props;
+  const [text, setText] = useDraft(draft);
   const field = useRef<HTMLTextAreaElement>(null);
-  useGivenBack(givenBack, text, setText);
-  useGrowing(field, text);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, []);
@@ -49,18 +41,12 @@ export function Composer(props: ComposerProps) {
     const said = text.trim();
     if (said && life !== "idle") setTried(true);
     if (!said || !isFree) return;
-    setText("");
     props.onSend(said);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      send();
-    } else if (event.key === "ArrowUp" && text === "" && isFree) {
-      event.preventDefault();
-      props.onEditLast();
-    }
+    if (event.key !== "ArrowUp" || text !== "" || !isFree) return;
+    event.preventDefault();
+    props.onEditLast();
   };
   return (
     <form
@@ -73,10 +59,9 @@ export function Composer(props: ComposerProps) {
         send();
       }}
     >
-      <textarea
+      <TextArea
         ref={field}
-        id="composer"
-        rows={1}
+        id={COMPOSER}
         value={text}
         aria-label={strings.chat.yourMessage}
         placeholder={
@@ -84,9 +69,10 @@ export function Composer(props: ComposerProps) {
             ? strings.chat.placeholderWaiting
             : strings.chat.placeholder(props.agent)
         }
-        onChange={(event) => setText(event.target.value)}
+        onChange={setText}
+        onEnter={send}
         onKeyDown={onKeyDown}
-        className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 placeholder:text-ink-2 focus-visible:outline-none max-md:text-[16px]"
+        className="px-4 pt-3 pb-1"
       />
       <p role="status" className="px-4 text-mono text-ink-2">
         {hasTried && life !== "idle" ? HINTS[life] : ""}
@@ -98,7 +84,12 @@ export function Composer(props: ComposerProps) {
             <ArrowUp aria-hidden />
           </Round>
         ) : (
-          <Round label={strings.chat.stop} title={strings.chat.stopHint} onClick={props.onStop}>
+          <Round
+            label={stopping ? strings.chat.stopping : strings.chat.stop}
+            title={stopping ? undefined : strings.chat.stopHint}
+            disabled={stopping}
+            onClick={props.onStop}
+          >
             <Square aria-hidden className="fill-current" />
           </Round>
         )}
@@ -126,31 +117,4 @@ function Round({ label, title = label, type = "button", ...rest }: RoundProps) {
       className="inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-accent text-accent-ink transition-opacity hover:opacity-90 disabled:opacity-40 max-md:size-11 [&_svg]:size-4"
     />
   );
-}
-
-/** As tall as what is written, up to a bound; the CSS for that is not everywhere yet. */
-function useGrowing(field: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text
-  useLayoutEffect(() => {
-    const area = field.current;
-    if (!area) return;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, TALLEST)}px`;
-    area.style.overflowY = area.scrollHeight > TALLEST ? "auto" : "hidden";
-  }, [field, text]);
-}
-
-/** Text that was not sent comes back, unless something else was written; it goes when it is sent. */
-function useGivenBack(
-  given: { text: string } | undefined,
-  text: string,
-  setText: (text: string) => void,
-): void {
-  const before = useRef<{ text: string }>(undefined);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when something is given back
-  useEffect(() => {
-    if (given && text === "") setText(given.text);
-    if (!given && before.current && text === before.current.text) setText("");
-    before.current = given;
-  }, [given]);
 }

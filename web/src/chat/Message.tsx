@@ -1,10 +1,10 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
-import type { MessageActions } from "@/chat/focus";
-import { endingOf } from "@/chat/history";
 import { UserMessage } from "@/chat/UserMessage";
+import type { MessageActions } from "@/chat/useMessageActions";
 import { Parts } from "@/parts/Parts";
+import { endingOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 interface MessageProps {
@@ -17,14 +17,16 @@ interface MessageProps {
   waiting: boolean;
   /** Nothing else is being done, so that this may be changed. */
   free: boolean;
+  /** Of what the person asked. */
+  isLastAsked: boolean;
+  /** It is being put in other words. */
+  isEdited: boolean;
+  onEditing: (id: string | undefined) => void;
 }
 
 /** One message of the chat. Memoised: while one is being written, the others are left alone. */
 export const Message = memo(function Message(props: MessageProps) {
-  const { message, actions, free } = props;
-  if (message.role === "user") {
-    return <UserMessage message={message} free={free} onEdit={actions.edit} />;
-  }
+  if (props.message.role === "user") return <UserMessage {...props} onEdit={props.actions.edit} />;
   return <AgentMessage {...props} />;
 });
 

@@ -3,10 +3,10 @@ import { ArrowDown, History } from "lucide-react";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import type { Conversation } from "@/chat/conversation";
-import { useMessageActions } from "@/chat/focus";
+import type { ConversationState } from "@/chat/conversationState";
 import { KeepPlace } from "@/chat/KeepPlace";
-import type { ConversationState } from "@/chat/life";
 import { Message } from "@/chat/Message";
+import { useMessageActions } from "@/chat/useMessageActions";
 import { Parts } from "@/parts/Parts";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -15,6 +15,11 @@ interface MessageListProps {
   messages: UIMessage[];
   conversation: Conversation;
   state: ConversationState;
+  /** Who is to answer what is asked anew. */
+  agent: string | undefined;
+  /** Which message is being put in other words: one at a time. */
+  editing: string | undefined;
+  onEditing: (id: string | undefined) => void;
   /** Stands below the last message. */
   children?: ReactNode;
 }
@@ -26,11 +31,13 @@ const NOTHING: UIMessage = { id: "", role: "assistant", parts: [] };
  * The messages: the only thing on the page that scrolls. It stays at its end while an answer grows,
  * until the person scrolls up. Not a live region: nobody wants tokens read out one by one.
  */
-export function MessageList({ messages, conversation, state, children }: MessageListProps) {
+export function MessageList(props: MessageListProps) {
+  const { messages, conversation, state, agent, children } = props;
   const stick = useStickToBottom({ initial: "instant", resize: "instant" });
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
-  const actions = useMessageActions(conversation, state.life, messages);
+  const actions = useMessageActions(conversation, agent, state.life, messages);
   const last = messages.at(-1);
+  const lastAsked = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
   const asked = last?.role === "user" ? last.id : undefined;
   useEffect(() => {
@@ -64,6 +71,9 @@ export function MessageList({ messages, conversation, state, children }: Message
                 live={isLast && isLive && message.role === "assistant"}
                 waiting={isLast && state.life === "waiting"}
                 free={state.life === "idle"}
+                isLastAsked={message === lastAsked}
+                isEdited={message.id === props.editing}
+                onEditing={props.onEditing}
               />
             );
           })}

@@ -1,17 +1,21 @@
 import type { UIMessage } from "ai";
 import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { editing } from "@/chat/editing";
-import { toComposer } from "@/chat/focus";
 import { CopyButton } from "@/content/CopyButton";
 import { Files } from "@/parts/Files";
 import { readFile } from "@/parts/fileItems";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
+import { toComposer } from "@/ui/focus";
+import { TextArea } from "@/ui/TextArea";
 
 interface UserMessageProps {
   message: UIMessage;
+  /** Nothing else is being done, so that it may be sent in other words. */
   free: boolean;
+  isLastAsked: boolean;
+  isEdited: boolean;
+  onEditing: (id: string | undefined) => void;
   onEdit: (messageId: string, text: string) => void;
 }
 
@@ -21,29 +25,30 @@ const textOf = (message: UIMessage) =>
 const filesOf = (message: UIMessage) =>
   message.parts.filter(({ type }) => type === "file" || type === "data-file").map(readFile);
 
-function end(): void {
-  editing.end();
-  toComposer();
-}
-
 /** What the person said: a bubble on the right, which can be said in other words. */
-export function UserMessage({ message, free, onEdit }: UserMessageProps) {
+export function UserMessage(props: UserMessageProps) {
+  const { message, free, onEditing } = props;
   const text = textOf(message);
   const files = filesOf(message);
-  const isEdited = editing.use() === message.id && free;
+  const end = () => {
+    onEditing(undefined);
+    toComposer();
+  };
+  const save = (next: string) => {
+    end();
+    if (next !== text) props.onEdit(message.id, next);
+  };
   return (
     <article
       aria-label={strings.chat.you}
       className="group flex flex-row-reverse items-center gap-1"
     >
-      {isEdited ? (
+      {props.isEdited ? (
         <Editor
           text={text}
+          hasLater={!props.isLastAsked}
           onCancel={end}
-          onSave={(next) => {
-            end();
-            if (next !== text) onEdit(message.id, next);
-          }}
+          onSave={free ? save : undefined}
         />
       ) : (
         <>
@@ -55,7 +60,7 @@ export function UserMessage({ message, free, onEdit }: UserMessageProps) {
               </p>
             )}
           </div>
-          <UserActions text={text} onEdit={free ? () => editing.begin(message.id) : undefined} />
+          <UserActions text={text} onEdit={free ? () => onEditing(message.id) : undefined} />
         </>
       )}
     </article>
@@ -77,18 +82,21 @@ function UserActions({ text, onEdit }: { text: string; onEdit?: () => void }) {
 
 interface EditorProps {
   text: string;
-  onSave: (text: string) => void;
+  /** Something was asked after it. */
+  hasLater: boolean;
+  /** Without, what was typed is kept until there is. */
+  onSave?: (text: string) => void;
   onCancel: () => void;
 }
 
-function Editor({ text, onSave, onCancel }: EditorProps) {
+function Editor({ text, hasLater, onSave, onCancel }: EditorProps) {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     field.current?.focus();
     field.current?.setSelectionRange(text.length, text.length);
   }, [text.length]);
-  const save = () => draft.trim() && onSave(draft.trim());
+  const save = () => draft.trim() && onSave?.(draft.trim());
   return (
     <form
       className="w-full rounded-large border border-accent bg-ground p-2"
@@ -97,32 +105,32 @@ function Editor({ text, onSave, onCancel }: EditorProps) {
         save();
       }}
     >
-      <textarea
+      <TextArea
         ref={field}
         aria-label={strings.chat.editing}
         value={draft}
-        onChange={(event) => setDraft(event.target.value)}
+        onChange={setDraft}
+        onEnter={save}
         onKeyDown={(event) => {
-          if (event.nativeEvent.isComposing) return;
-          if (event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            save();
-          }
-          if (event.key === "Escape") {
-            event.preventDefault();
-            event.stopPropagation();
-            onCancel();
-          }
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          event.stopPropagation();
+          onCancel();
         }}
-        className="field-sizing-content max-h-60 min-h-12 w-full resize-none bg-transparent px-2 py-1 outline-none"
+        className="px-2 py-1"
       />
-      <div className="flex justify-end gap-2">
+      <div className="flex items-center justify-end gap-2">
+        {hasLater && (
+          <p className="flex-1 px-2 text-mono text-ink-2">{strings.chat.editReplaces}</p>
+        )}
         <Button kind="quiet" onClick={onCancel}>
           {strings.chat.cancel}
         </Button>
-        <Button kind="solid" type="submit" disabled={!draft.trim()}>
-          {strings.chat.saveEdit}
-        </Button>
+        {onSave && (
+          <Button kind="solid" type="submit" disabled={!draft.trim()}>
+            {strings.chat.saveEdit}
+          </Button>
+        )}
       </div>
     </form>
   );

@@ -1,6 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answers, life, open, running, texts, until, whenIdle } from "@/testing/conversation";
-import { type Asked, agent, chat, json, Network, Stream, says, user } from "@/testing/server";
+import {
+  answers,
+  draftOf,
+  life,
+  open,
+  running,
+  texts,
+  until,
+  whenIdle,
+} from "@/testing/conversation";
+import {
+  type Asked,
+  agent,
+  chat,
+  json,
+  later,
+  Network,
+  Stream,
+  says,
+  user,
+} from "@/testing/server";
 
 let network: Network;
 beforeEach(() => {
@@ -137,17 +156,72 @@ describe("stopping", () => {
     expect(asked[0]?.signal?.aborted).toBe(true);
   });
 
+  it("is asked for once, until the run has ended", async () => {
+    const stream = new Stream();
+    const { response, answer } = later();
+    network.on("POST api/chat", () => stream.response);
+    network.on("POST api/chat/c1/stop", () => response);
+    const conversation = open(true);
+    conversation.send("Hi");
+    stream.say(...says("Hel"));
+    await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
+    void conversation.stop();
+    void conversation.stop();
+    expect(conversation.state.get().stopping).toBe(true);
+    answer(json({ runId: "run_1", status: "running" }, 202));
+    stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
+    stream.say({ type: "abort", reason: "cancelled" }).end();
+    await whenIdle(conversation);
+    expect(conversation.state.get().stopping).toBe(false);
+    expect(network.to("POST api/chat/c1/stop")).toHaveLength(1);
+  });
+
+  it("that does not arrive is told, and can be tried again", async () => {
+    const stream = new Stream();
+    network.on("POST api/chat", () => stream.response);
+    const conversation = open(true);
+    conversation.send("Hi");
+    stream.say(...says("Hel"));
+    await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
+    network.isDown = true;
+    await conversation.stop();
+    const { refused, stopping } = conversation.state.get();
+    expect(refused?.message).toMatch("cannot be reached");
+    expect(stopping).toBe(false);
+    network.isDown = false;
+    network.on("POST api/chat/c1/stop", () => {
+      stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
+      stream.say({ type: "abort", reason: "cancelled" }).end();
+      return json({ runId: "run_1", status: "running" }, 202);
+    });
+    refused?.again?.();
+    await whenIdle(conversation);
+    expect(conversation.state.get().refused).toBeUndefined();
+  });
+
+  it("of what did arrive though nobody said so shows how that ended", async () => {
+    const stored = chat([user("m1", "Hi"), agent("run_1", "Hel")]);
+    const onBegun = vi.fn();
+    network.on("POST api/chat", () => Promise.reject(new TypeError("fetch failed")));
+    network.on("POST api/chat/c1/stop", () => json({ runId: "run_1", status: "done" }, 202));
+    network.on("GET api/chats/c1", () => json(stored));
+    const conversation = open(true, { onBegun });
+    conversation.send("Hi");
+    await until(() => expect(conversation.state.get().connection).toBe("lost"));
+    await conversation.stop();
+    expect(texts(conversation)).toEqual(["Hi", "Hel"]);
+    expect(draftOf("new") + draftOf("c1")).toBe("");
+    expect(onBegun).toHaveBeenCalledOnce();
+  });
+
   it("gives back what was not sent yet", async () => {
     network.isDown = true;
     const conversation = open(true);
     conversation.send("Hi");
     await until(() => expect(conversation.state.get().connection).toBe("lost"));
     await conversation.stop();
-    expect(conversation.state.get()).toMatchObject({
-      life: "idle",
-      connection: "ok",
-      givenBack: { text: "Hi" },
-    });
+    expect(conversation.state.get()).toMatchObject({ life: "idle", connection: "ok" });
+    expect(draftOf("new")).toBe("Hi");
     expect(texts(conversation)).toEqual([]);
   });
 });

@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
-import { announce } from "@/state/tabs";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { announce, hear } from "@/state/tabs";
 import {
   answers,
+  draftOf,
+  leave,
   life,
   open,
   running,
@@ -10,7 +12,18 @@ import {
   waiting,
   whenIdle,
 } from "@/testing/conversation";
-import { agent, chat, ENDS, json, Network, refusal, Stream, says, user } from "@/testing/server";
+import {
+  agent,
+  chat,
+  ENDS,
+  json,
+  later,
+  Network,
+  refusal,
+  Stream,
+  says,
+  user,
+} from "@/testing/server";
 
 let network: Network;
 beforeEach(() => {
@@ -92,15 +105,16 @@ describe("a message that is sent", () => {
     const conversation = open(true);
     conversation.send("Hi");
     await whenIdle(conversation);
-    const { refused, givenBack } = conversation.state.get();
+    const { refused } = conversation.state.get();
     expect(refused?.message).toBe("try again in 5 s");
-    expect(givenBack).toEqual({ text: "Hi" });
+    expect(draftOf("new")).toBe("Hi");
     expect(texts(conversation)).toEqual([]);
     network.on("POST api/chat", answers("Hello"));
     refused?.again?.();
     await whenIdle(conversation);
     expect(texts(conversation)).toEqual(["Hi", "Hello"]);
-    expect(conversation.state.get()).toMatchObject({ refused: undefined, givenBack: undefined });
+    expect(conversation.state.get().refused).toBeUndefined();
+    expect(draftOf("new") + draftOf("c1")).toBe("");
     const [first, second] = network.to("POST api/chat");
     expect(second?.body.message.id).toBe(first?.body.message.id);
   });
@@ -122,6 +136,18 @@ describe("a message that is sent", () => {
     expect(second?.headers.get("idempotency-key")).toBe(first?.headers.get("idempotency-key"));
   });
 
+  it("goes to whom it was meant for, also when it is sent again", async () => {
+    network.on("POST api/chat", () => refusal(429, "too_many_runs", "try again in 5 s"));
+    const conversation = open(true);
+    conversation.send("Hi", "writer");
+    await whenIdle(conversation);
+    network.on("POST api/chat", answers("Hello"));
+    conversation.state.get().refused?.again?.();
+    await whenIdle(conversation);
+    expect(network.to("POST api/chat").map(({ body }) => body.agent)).toEqual(["writer", "writer"]);
+    expect(conversation.state.get().agent).toBe("writer");
+  });
+
   it("is given back where the chat is answering already, and that is shown", async () => {
     network.on("POST api/chat", () => refusal(409, "run_active", "a run goes on"));
     network.on("GET api/chats/c1", () => json(chat([user("m9", "asked elsewhere")], running)));
@@ -130,7 +156,34 @@ describe("a message that is sent", () => {
     conversation.send("Hi");
     await whenIdle(conversation);
     expect(texts(conversation)).toEqual(["asked elsewhere", "answered elsewhere"]);
-    expect(conversation.state.get().givenBack).toEqual({ text: "Hi" });
+    expect(draftOf("new")).toBe("Hi");
+  });
+
+  it("is the draft again where the person leaves before the server has it", async () => {
+    network.on("GET api/chats/c1", () => json(chat([])));
+    network.isDown = true;
+    const conversation = open(true);
+    conversation.send("Hi");
+    await until(() => expect(conversation.state.get().connection).toBe("lost"));
+    expect(draftOf("new")).toBe("");
+    leave(conversation);
+    expect(draftOf("new")).toBe("Hi");
+  });
+
+  it("is no draft where it arrives after the person has left, who stays where they are", async () => {
+    const { response, answer } = later();
+    network.on("POST api/chat", () => response);
+    const onBegun = vi.fn();
+    const heard = vi.fn();
+    onTestFinished(hear(heard));
+    const conversation = open(true, { onBegun });
+    conversation.send("Hi");
+    leave(conversation);
+    expect(draftOf("new")).toBe("Hi");
+    answer(answers("Hello")());
+    await until(() => expect(heard).toHaveBeenCalledWith({ about: "turn", chat: "c1" }));
+    expect(draftOf("new")).toBe("");
+    expect(onBegun).not.toHaveBeenCalled();
   });
 
   it("can be put in other words: what follows goes, and comes back if that is refused", async () => {

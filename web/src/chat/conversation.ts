@@ -1,14 +1,24 @@
 import { Chat } from "@ai-sdk/react";
-import type { UIMessage } from "ai";
+import type { ChatRequestOptions, UIMessage } from "ai";
 import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun } from "@/api";
-import { type Failure, failureOf } from "@/chat/failure";
-import { asksByTool, endingOf, isAnswered, merge, reachesFurther } from "@/chat/history";
-import { newId } from "@/chat/ids";
-import { type ConversationState, fresh, type Hooks } from "@/chat/life";
+import {
+  atFirst,
+  type ConversationState,
+  type Hooks,
+  type Turn,
+  type Unsent,
+} from "@/chat/conversationState";
+import { asksByTool, isAnswered, merge, withOlder } from "@/chat/history";
+import { Newest } from "@/chat/newest";
+import { Patience } from "@/chat/patience";
 import { pause } from "@/chat/pause";
 import { MoboxTransport } from "@/chat/transport";
+import { type Failure, failureOf, tellFailure } from "@/failure";
+import { newId } from "@/ids";
+import { endingOf } from "@/parts/wire";
+import { drafts } from "@/state/drafts";
 import { Store } from "@/state/store";
-import { hear, type News, tell } from "@/state/tabs";
+import { announce, hear, type News, tell } from "@/state/tabs";
 
 /** How many messages are loaded at a time. */
 export const PAGE = 30;
@@ -18,18 +28,11 @@ const STOPPING = 5_000;
 const CATCHING_UP = 2_000;
 /** Between two looks at a run whose response ended though it goes on. */
 const BETWEEN = 300;
-/** A connection that held for so long was a good one: if it breaks, that is a new story. */
-const STEADY = 10_000;
-const FIRST_DELAY = 500;
-const LONGEST_DELAY = 8_000;
 
-/** Something the person did, until the server has it. */
-interface Unsent {
-  again: () => Promise<void>;
-  takeBack: () => void;
-  /** Does it once more, after it was refused. */
-  repeat?: () => void;
-}
+const said = (text: string) => ({
+  role: "user" as const,
+  parts: [{ type: "text" as const, text }],
+});
 
 /**
  * One chat of the page. The SDK's `Chat` holds its messages and reads its streams; this holds what the
@@ -38,14 +41,21 @@ interface Unsent {
  * Rule 1: a request that breaks is made again until it is whole: what the server took is read anew,
  *         what it may not have is sent anew, by the same id.
  * Rule 2: whenever the page is not sure, what the server says counts.
+ *
+ * What becomes of a request that fails, by the kind of `Failure`:
+ *
+ *     lost     after a while it is made again (rule 1)
+ *     busy     what was not sent is taken back, and the server is asked how the chat stands
+ *     gone     the same; a chat that the server does not know is missing
+ *     refused  what was not sent is taken back, and the server's words are told, with another try
+ *     run      the message says it; where it does not, it is told beside it
  */
 export class Conversation {
   readonly chat: Chat<UIMessage>;
   readonly state: Store<ConversationState>;
   #hooks: Hooks;
-  #session = new AbortController();
-  #turn = 0;
-  #attempt = 0;
+  #newest = new Newest();
+  #patience = new Patience();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
   /** Something happened elsewhere while a run was read here. */
@@ -57,52 +67,49 @@ export class Conversation {
     hooks: Hooks,
   ) {
     this.#hooks = hooks;
-    this.state = new Store(fresh(isNew));
+    this.state = new Store(atFirst(id, isNew));
     this.chat = new Chat<UIMessage>({
       id,
       generateId: newId,
-      transport: new MoboxTransport({
-        agent: () => this.#hooks.agent(),
-        onAccepted: (runId) => this.#accepted(runId),
-      }),
+      transport: new MoboxTransport((runId) => this.#accepted(runId)),
     });
   }
 
   /** Begins to listen, and loads; the function that comes back ends it. */
   open(): () => void {
-    const session = new AbortController();
-    this.#session = session;
+    this.#newest.enter();
+    const { signal } = this.#newest;
     const onVisible = () => document.visibilityState === "visible" && this.#refresh();
-    document.addEventListener("visibilitychange", onVisible, { signal: session.signal });
+    document.addEventListener("visibilitychange", onVisible, { signal });
     const deaf = hear((news) => news.chat === this.id && this.#heard(news));
+    drafts.takeBack(this.state.get().draft);
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
     return () => {
-      session.abort();
+      this.#newest.leave();
       deaf();
-      void this.chat.stop();
+      // What the server may not have goes on to it, and is the draft until it is there.
+      if (this.#unsent) drafts.takeBack(this.state.get().draft);
+      else void this.chat.stop();
     };
   }
 
   // What a person does
 
-  send = (text: string): void => {
-    const message = {
-      id: newId(),
-      role: "user" as const,
-      parts: [{ type: "text" as const, text }],
-    };
-    this.#begin(text, (headers) => this.chat.sendMessage(message, { headers }));
+  /** `agent` is who is to answer, if the person chose. */
+  send = (text: string, agent?: string): void => {
+    const message = { id: newId(), ...said(text) };
+    this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
-  edit = (messageId: string, text: string): void => {
-    const message = { messageId, role: "user" as const, parts: [{ type: "text" as const, text }] };
-    this.#begin(text, (headers) => this.chat.sendMessage(message, { headers }));
+  edit = (messageId: string, text: string, agent?: string): void => {
+    const message = { messageId, ...said(text) };
+    this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
-  regenerate = (): void => {
+  regenerate = (agent?: string): void => {
     const last = this.chat.lastMessage;
     const messageId = last?.role === "assistant" ? last.id : undefined;
-    this.#begin(undefined, (headers) => this.chat.regenerate({ messageId, headers }));
+    this.#begin({ agent }, (options) => this.chat.regenerate({ messageId, ...options }));
   };
 
   /** Yes or no to what the agent wants to do. */
@@ -130,38 +137,57 @@ export class Conversation {
 
   /** Ends the run, not only its reading. */
   stop = async (): Promise<void> => {
-    const unsent = this.#unsent;
-    if (unsent) {
-      this.#turn++;
-      this.#unsent = undefined;
-      await this.chat.stop();
-      unsent.takeBack();
-      this.state.set({ connection: "ok" });
-      this.#live("idle");
-    }
-    const turn = this.#turn;
-    try {
-      await stopRun(this.id, unsent ? undefined : this.#runId);
-    } catch (error) {
-      const failure = failureOf(error);
-      if (!unsent && failure.kind === "refused") this.#refuse(failure.message);
-    }
-    if (unsent) return;
-    await this.#whenStopped(turn);
+    const { life, stopping } = this.state.get();
+    if (stopping || life === "idle") return;
+    this.state.set({ stopping: true, refused: undefined });
+    await (this.#unsent ? this.#stopUnsent(this.#unsent) : this.#stopRun());
   };
 
+  async #stopRun(): Promise<void> {
+    const isCurrent = this.#newest.current();
+    try {
+      await stopRun(this.id, this.#runId);
+    } catch (error) {
+      return this.#notStopped(error);
+    }
+    await this.#whenStopped(isCurrent);
+  }
+
+  async #notStopped(error: unknown): Promise<void> {
+    const { kind } = failureOf(error);
+    this.state.set({ stopping: false });
+    if (kind === "gone" || kind === "busy") await this.#sync(true);
+    else if (this.state.get().life !== "idle") this.#refuse(tellFailure(error), this.stop);
+  }
+
+  /** Takes it back. That the server had it after all shows when it is asked to stop. */
+  async #stopUnsent(unsent: Unsent): Promise<void> {
+    this.#newest.next();
+    this.#unsent = undefined;
+    await this.chat.stop();
+    unsent.takeBack();
+    this.state.set({ connection: "ok" });
+    this.#live("idle");
+    const stopped = await stopRun(this.id).catch(() => undefined);
+    const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
+    if (!stopped?.runId || isBusy || this.#newest.signal.aborted) return;
+    this.#accepted(stopped.runId, unsent);
+    await this.#sync(true);
+  }
+
   /** The stream says how the run ended. Where none is read, or none comes, the server is asked. */
-  async #whenStopped(turn: number): Promise<void> {
-    const { signal } = this.#session;
-    const isOver = () => signal.aborted || turn !== this.#turn || this.state.get().life === "idle";
+  async #whenStopped(isCurrent: () => boolean): Promise<void> {
+    const { signal } = this.#newest;
+    const isOver = () => !isCurrent() || this.state.get().life === "idle";
     if (this.state.get().life === "working") await pause(STOPPING, signal);
     for (let tries = 1; tries <= 5 && !isOver(); tries++) {
       await pause(200 * tries, signal);
       if (isOver()) return;
       await this.chat.stop();
       await this.#sync(true);
-      turn = this.#turn;
+      isCurrent = this.#newest.current();
     }
+    if (!isOver()) this.state.set({ stopping: false });
   }
 
   loadOlder = async (): Promise<void> => {
@@ -170,9 +196,7 @@ export class Conversation {
     this.state.set({ loadingOlder: true });
     try {
       const page = await getMessages(this.id, before, PAGE);
-      const known = new Set(this.chat.messages.map(({ id }) => id));
-      const older = page.messages.filter(({ id }) => !known.has(id));
-      this.chat.messages = [...older, ...this.chat.messages];
+      this.chat.messages = withOlder(this.chat.messages, page.messages);
       this.state.set({ before: page.before });
     } catch {
       // The button is still there.
@@ -192,40 +216,53 @@ export class Conversation {
 
   // How requests go
 
-  #begin(text: string | undefined, request: (headers: Record<string, string>) => Promise<void>) {
+  #begin(asked: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
+    const { text, agent } = asked;
     const before = this.chat.messages;
     const headers = { "idempotency-key": newId() };
     const again = () => {
       this.chat.messages = before;
-      return request(headers);
+      return request({ headers, ...(agent && { body: { agent } }) });
     };
+    const { draft } = this.state.get();
     const takeBack = () => {
       this.chat.messages = before;
-      if (text !== undefined) this.state.set({ givenBack: { text } });
+      drafts.takeBack(draft);
     };
-    this.#unsent = { again, takeBack, repeat: () => this.#begin(text, request) };
-    this.state.set({ refused: undefined, givenBack: undefined });
+    if (text !== undefined) drafts.send(draft, text);
+    this.#unsent = { ...asked, again, takeBack, repeat: () => this.#begin(asked, request) };
+    this.state.set({ refused: undefined });
     this.#live("working");
     void this.#follow(again);
   }
 
   /** Lets the SDK make a request, and sees to how it ends; a newer one takes its place. */
   async #follow(request: () => Promise<void>): Promise<void> {
-    const { signal } = this.#session;
-    const turn = ++this.#turn;
+    const isNewest = this.#newest.next();
     const since = Date.now();
     await request();
-    if (signal.aborted || turn !== this.#turn) return;
-    if (Date.now() - since > STEADY) this.#attempt = 0;
+    if (!isNewest()) return;
+    this.#patience.held(Date.now() - since);
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
     else if (endingOf(this.chat.lastMessage)) this.#rest();
     else await this.#sync();
   }
 
-  #accepted(runId: string | undefined): void {
+  #accepted(runId: string | undefined, unsent = this.#unsent): void {
+    const text = unsent?.text;
+    const { draft } = this.state.get();
+    const isLeft = this.#newest.signal.aborted;
+    if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
     this.#unsent = undefined;
+    if (isLeft) {
+      // Whoever shows the chat now, or lists it, reads on.
+      void this.chat.stop();
+      announce({ about: "turn", chat: this.id });
+      return;
+    }
     this.#runId = runId;
-    this.state.set({ connection: "ok", agent: this.#hooks.agent() ?? this.state.get().agent });
+    const agent = unsent?.agent ?? this.state.get().agent;
+    this.state.set({ connection: "ok", agent, draft: this.id });
     this.#hooks.onBegun();
     tell({ about: "turn", chat: this.id });
   }
@@ -254,45 +291,39 @@ export class Conversation {
 
   /** Asks the server how the chat stands. `anew`: read the message of its run even if it is here. */
   async #sync(anew = false): Promise<void> {
-    const { signal } = this.#session;
-    const turn = ++this.#turn;
+    const isNewest = this.#newest.next();
     let view: ChatView;
     try {
       view = await getChat(this.id, PAGE);
     } catch (error) {
-      if (signal.aborted || turn !== this.#turn) return;
+      if (!isNewest()) return;
       const failure = failureOf(error);
       return failure.kind === "gone" ? this.#gone() : this.#failed(failure);
     }
-    if (signal.aborted || turn !== this.#turn) return;
+    if (!isNewest()) return;
     this.#show(view);
     const run = view.activeRun;
     if (!run) return this.#rest();
+    if (run.id !== this.#runId) this.state.set({ stopping: false });
     this.#runId = run.id;
     const isRead = this.chat.status === "ready" && this.chat.lastMessage?.id === run.id;
     if (run.status !== "waiting") {
-      if (isRead) await pause(BETWEEN, signal);
+      if (isRead) await pause(BETWEEN, this.#newest.signal);
       await this.#attach();
     } else if (anew || !isRead) await this.#attach("waiting");
     else this.#live("waiting");
   }
 
   #show(view: ChatView): void {
-    const further = reachesFurther(this.chat.messages, view);
-    const before = further ? this.state.get().before : view.before;
+    const { messages, before } = merge(this.chat.messages, this.state.get().before, view);
     this.#hooks.onView(view);
-    this.chat.messages = merge(this.chat.messages, view);
-    this.state.set({
-      phase: "ready",
-      connection: "ok",
-      agent: view.agent ?? undefined,
-      before,
-    });
+    this.chat.messages = messages;
+    this.state.set({ phase: "ready", connection: "ok", agent: view.agent ?? undefined, before });
   }
 
   #rest(): void {
     this.chat.clearError();
-    this.#attempt = 0;
+    this.#patience.renew();
     this.#runId = undefined;
     this.#unsent = undefined;
     this.state.set({ connection: "ok" });
@@ -305,7 +336,8 @@ export class Conversation {
 
   #live(life: ConversationState["life"]): void {
     if (this.state.get().life === life) return;
-    this.state.set({ life });
+    const isOver = life === "idle";
+    this.state.set({ life, ...(isOver && { stopping: false, refused: undefined }) });
     this.#hooks.onLife(life);
   }
 
@@ -341,11 +373,10 @@ export class Conversation {
   }
 
   async #recover(): Promise<void> {
-    const { signal } = this.#session;
-    const turn = this.#turn;
+    const isCurrent = this.#newest.current();
     this.state.set({ connection: "lost" });
-    await pause(Math.min(FIRST_DELAY * 2 ** this.#attempt++, LONGEST_DELAY), signal);
-    if (signal.aborted || turn !== this.#turn) return;
+    await pause(this.#patience.next(), this.#newest.signal);
+    if (!isCurrent()) return;
     if (this.#unsent) await this.#follow(this.#unsent.again);
     else await this.#sync();
   }

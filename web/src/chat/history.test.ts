@@ -1,19 +1,23 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { endingOf, isAnswered, merge } from "@/chat/history";
+import { isAnswered, merge } from "@/chat/history";
+import { endingOf } from "@/parts/wire";
 import { agent, chat, user } from "@/testing/server";
 
 describe("history", () => {
   it("keeps pages that were loaded before, and objects that are the same", () => {
     const mine = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
-    const merged = merge(mine, chat([agent("r1", "first"), user("m2", "two"), agent("r2", "new")]));
-    expect(merged.map(({ id }) => id)).toEqual(["m1", "r1", "m2", "r2"]);
-    expect(merged[1]).toBe(mine[1]);
+    const view = chat([agent("r1", "first"), user("m2", "two"), agent("r2", "new")]);
+    const { messages, before } = merge(mine, "p1", { ...view, before: "p2" });
+    expect(messages.map(({ id }) => id)).toEqual(["m1", "r1", "m2", "r2"]);
+    expect(messages[1]).toBe(mine[1]);
+    expect(before).toBe("p1");
   });
 
   it("takes what the server says where it differs", () => {
-    const merged = merge([user("m1", "one"), agent("r1", "cut")], chat([user("m1", "else")]));
-    expect(merged).toEqual([user("m1", "else")]);
+    const view = { ...chat([user("m1", "else")]), before: "p2" };
+    const merged = merge([user("m1", "one"), agent("r1", "cut")], "p1", view);
+    expect(merged).toEqual({ messages: [user("m1", "else")], before: "p2" });
   });
 
   it("keeps the message of the run that goes on at its end", () => {
@@ -21,7 +25,7 @@ describe("history", () => {
     const view = chat([user("m1", "one")], {
       activeRun: { id: "r1", status: "running", agent: "demo" },
     });
-    expect(merge([user("m1", "one"), live], view).at(-1)).toBe(live);
+    expect(merge([user("m1", "one"), live], null, view).messages.at(-1)).toBe(live);
   });
 
   it("knows a message whose run is over by its reason", () => {

@@ -1,38 +1,34 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import type { ChatView } from "@/api";
 
-/** What the server writes about a message when its run is over. */
-export interface Ending {
-  reason?: string;
-  error?: string;
-  durationMs?: number;
-}
-
-/** How the run of a message ended; nothing while it goes on or waits. */
-export function endingOf(message: UIMessage | undefined): Ending | undefined {
-  const told = message?.metadata as Ending | undefined;
-  return told?.reason === undefined ? undefined : told;
+export interface History {
+  messages: UIMessage[];
+  /** Where older ones are. */
+  before?: string | null;
 }
 
 /**
  * What is on the page, brought up to what the server has: pages that were loaded before stay, what
  * is the same stays the same object, and the message of a run that goes on stays at the end.
  */
-export function merge(mine: UIMessage[], view: ChatView): UIMessage[] {
-  const first = view.messages[0]?.id;
+export function merge(mine: UIMessage[], before: History["before"], view: ChatView): History {
   const known = new Map(mine.map((message) => [message.id, message]));
-  const start = mine.findIndex((message) => message.id === first);
+  const start = mine.findIndex((message) => message.id === view.messages[0]?.id);
   const live = view.activeRun && known.get(view.activeRun.id);
   const stored = view.messages.map((message) => {
     const old = known.get(message.id);
     return old && JSON.stringify(old) === JSON.stringify(message) ? old : message;
   });
-  return [...mine.slice(0, Math.max(start, 0)), ...stored, ...(live ? [live] : [])];
+  return {
+    messages: [...mine.slice(0, Math.max(start, 0)), ...stored, ...(live ? [live] : [])],
+    before: start > 0 ? before : view.before,
+  };
 }
 
-/** Whether older pages of this chat are on the page already, before what the server sent. */
-export function reachesFurther(mine: UIMessage[], view: ChatView): boolean {
-  return mine.findIndex((message) => message.id === view.messages[0]?.id) > 0;
+/** With what was before them; pages may overlap. */
+export function withOlder(mine: UIMessage[], page: UIMessage[]): UIMessage[] {
+  const known = new Set(mine.map(({ id }) => id));
+  return [...page.filter(({ id }) => !known.has(id)), ...mine];
 }
 
 /**

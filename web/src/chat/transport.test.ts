@@ -1,7 +1,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Broken, cutAfter } from "@/chat/broken";
 import { MoboxTransport } from "@/chat/transport";
-import { Broken, cutAfter } from "@/chat/whole";
 import { agent, type Chunk, ENDS, Network, Stream, says, user } from "@/testing/server";
 
 let network: Network;
@@ -13,12 +13,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const transport = (agentId?: string, onAccepted = (_: string | undefined) => {}) =>
-  new MoboxTransport({ agent: () => agentId, onAccepted });
+const transport = (onAccepted = (_: string | undefined) => {}) => new MoboxTransport(onAccepted);
 
-async function post(messages: UIMessage[], more: object = {}, agentId?: string) {
+async function post(messages: UIMessage[], more: object = {}) {
   network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
-  const stream = await transport(agentId).sendMessages({
+  const stream = await transport().sendMessages({
     chatId: "c1",
     messages,
     trigger: "submit-message",
@@ -62,7 +61,7 @@ describe("what is sent", () => {
   });
 
   it("names the agent that was chosen, and no other", async () => {
-    expect((await post(before, {}, "writer"))?.body.agent).toBe("writer");
+    expect((await post(before, { body: { agent: "writer" } }))?.body.agent).toBe("writer");
     network.asked.length = 0;
     expect((await post(before))?.body).not.toHaveProperty("agent");
   });
@@ -90,7 +89,7 @@ describe("what is sent", () => {
   it("is known to be taken as soon as the server says so, with the run's name", async () => {
     const runs: (string | undefined)[] = [];
     network.on("POST api/chat", () => new Stream(undefined, "run_9").say(...ENDS).end());
-    await transport(undefined, (run) => runs.push(run)).sendMessages({
+    await transport((run) => runs.push(run)).sendMessages({
       chatId: "c1",
       messages: before,
       trigger: "submit-message",

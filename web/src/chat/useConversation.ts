@@ -1,5 +1,5 @@
 import { useChat } from "@ai-sdk/react";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import { Conversation } from "@/chat/conversation";
 import { useSteady } from "@/chat/steady";
 import { chats } from "@/state/chats";
@@ -10,26 +10,13 @@ const THROTTLE = 50;
 
 const STATUS = { idle: null, working: "running", waiting: "waiting" } as const;
 
-interface Options {
-  isNew: boolean;
-  /** Who is to answer next. */
-  agent: () => string | undefined;
-  /** The first turn was taken: the chat has an address now. */
-  onBegun: () => void;
-}
-
-/** A chat for as long as it is on the page; one component, one chat. */
-export function useConversation(id: string, options: Options) {
-  const latest = useRef(options);
-  useLayoutEffect(() => {
-    latest.current = options;
-  });
+/** A chat for as long as it is on the page; one component, one chat, which may get its address. */
+export function useConversation(id: string, isNew: boolean, onBegun: () => void) {
   const [conversation] = useState(
     () =>
-      new Conversation(id, options.isNew, {
-        agent: () => latest.current.agent(),
+      new Conversation(id, isNew, {
         onBegun: () => {
-          latest.current.onBegun();
+          onBegun();
           void chats.refresh();
         },
         onView: chats.open,

@@ -1,6 +1,6 @@
 import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Code } from "@/content/Code";
 import { tokenize } from "@/content/highlight";
 
@@ -59,4 +59,13 @@ test("code copies itself, and says so", async () => {
   expect(await navigator.clipboard.readText()).toBe("a = 1");
   expect(await screen.findByRole("button", { name: "Copied" })).toBeTruthy();
   expect(document.querySelector('[aria-live="polite"]')?.textContent).toBe("Copied");
+});
+
+test("a copy that the browser refuses is told", async () => {
+  const user = userEvent.setup();
+  vi.spyOn(navigator.clipboard, "writeText").mockRejectedValue(new DOMException("no"));
+  render(<Code code="a = 1" language="python" />);
+  await user.click(screen.getByRole("button", { name: "Copy python code" }));
+  const told = "The browser did not let it be copied.";
+  expect(await screen.findByRole("button", { name: told })).toBeTruthy();
 });

@@ -1,4 +1,4 @@
-import { Check, Copy } from "lucide-react";
+import { Check, Copy, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
@@ -12,23 +12,29 @@ interface CopyButtonProps {
   className?: string;
 }
 
-/** Puts text on the clipboard, and says so. */
+const OUTCOMES = {
+  copied: { Icon: Check, says: strings.content.copied },
+  refused: { Icon: X, says: strings.content.copyRefused },
+};
+
+/** Puts text on the clipboard, and says whether the browser let it. */
 export function CopyButton({ text, label = strings.content.copy, className }: CopyButtonProps) {
-  const [copied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState<keyof typeof OUTCOMES>();
   useEffect(() => {
-    if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
+    if (!outcome) return;
+    const timer = setTimeout(() => setOutcome(undefined), 2000);
     return () => clearTimeout(timer);
-  }, [copied]);
-  const name = copied ? strings.content.copied : label;
-  const Icon = copied ? Check : Copy;
+  }, [outcome]);
+  const { Icon, says } = outcome ? OUTCOMES[outcome] : { Icon: Copy, says: undefined };
+  const name = says ?? label;
+  const copy = async () => setOutcome((await copyText(text())) ? "copied" : "refused");
   return (
     <>
       <button
         type="button"
         aria-label={name}
         title={name}
-        onClick={() => copyText(text()).then(setCopied)}
+        onClick={() => void copy()}
         className={classes(
           "inline-flex size-8 shrink-0 items-center justify-center rounded-small text-ink-2",
           "transition-colors hover:bg-ground-3 hover:text-ink max-md:size-11",
@@ -38,7 +44,7 @@ export function CopyButton({ text, label = strings.content.copy, className }: Co
         <Icon aria-hidden className="size-3.5" />
       </button>
       <span aria-live="polite" className="sr-only">
-        {copied && strings.content.copied}
+        {says}
       </span>
     </>
   );

@@ -56,7 +56,7 @@ const isMidnight = (at: number) => {
   return date.getHours() + date.getMinutes() + date.getSeconds() === 0;
 };
 
-export interface Extent {
+interface Extent {
   from: string;
   to: string;
 }

@@ -5,9 +5,9 @@ import type { ChartData } from "@/content/chartData";
 import { ticks, valueTicks } from "@/content/chartWords";
 import { lineOf } from "@/content/lines";
 
-export const HEIGHT = 200;
+const HEIGHT = 200;
 
-export interface Plot {
+interface Plot {
   destroy(): void;
 }
 

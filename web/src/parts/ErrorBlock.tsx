@@ -28,7 +28,7 @@ export function ErrorBlock({ text, network = false, live = true, onRetry }: Erro
       {onRetry && (
         <Button kind="danger" onClick={onRetry} className="bg-ground">
           <RotateCw aria-hidden className="size-4" />
-          {strings.parts.retry}
+          {strings.retry}
         </Button>
       )}
     </div>

@@ -1,5 +1,5 @@
 import { useId } from "react";
-import { FIELD } from "@/parts/Approval";
+import { FIELD } from "@/parts/Asking";
 import type { Draft, Field, Option } from "@/parts/form";
 import { strings } from "@/strings";
 

@@ -152,13 +152,13 @@ test("the use of a message is one line, with the rest behind it", () => {
   const usage = { inputTokens: 1840, outputTokens: 412, costUsd: 0.0117, cachedInputTokens: 1024 };
   render(<Usage message={message([], { usage, durationMs: 7400 })} />);
   const line = screen.getByTitle("1,024 read from cache");
-  expect(line.firstChild?.textContent).toBe("1,840 in · 412 out tokens · $0.0117 · 7s");
+  expect(line.firstChild?.textContent).toBe("1,840 tokens in · 412 out · $0.0117 · 7s");
 });
 
 test("while a run goes on its use so far is told, and nothing where nothing is known", () => {
   const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
   const { rerender, container } = render(<Usage message={message([part])} />);
-  expect(container.textContent).toBe("3 in · 12 out tokens");
+  expect(container.textContent).toBe("3 tokens in · 12 out");
   rerender(<Usage message={message([])} />);
   expect(container.textContent).toBe("");
 });

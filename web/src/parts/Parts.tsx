@@ -26,7 +26,7 @@ const words = strings.parts;
 /** What a person can do with the blocks of a message, and what the text may look up. */
 interface Actions extends Handlers {
   /** It was being written when it was first shown, or has been since: it is not of long ago. */
-  fresh: boolean;
+  wasLive: boolean;
   lookUp: (toolCallId: string) => Given | undefined;
 }
 
@@ -64,11 +64,11 @@ function useActions(message: UIMessage, live: boolean, handlers: Handlers): Acti
   const [kept, keep] = useState(told);
   const given = same(kept, told) ? kept : told;
   if (given !== kept) keep(given);
-  const [fresh, setFresh] = useState(live);
-  if (live && !fresh) setFresh(true);
+  const [wasLive, setWasLive] = useState(live);
+  if (live && !wasLive) setWasLive(true);
   return useMemo(
-    () => ({ onDecide, onAnswer, onRetry, fresh, lookUp: (id) => given[id] }),
-    [onDecide, onAnswer, onRetry, fresh, given],
+    () => ({ onDecide, onAnswer, onRetry, wasLive, lookUp: (id) => given[id] }),
+    [onDecide, onAnswer, onRetry, wasLive, given],
   );
 }
 
@@ -121,8 +121,8 @@ const ROWS: { [K in Block["kind"]]: ComponentType<ShownProps<Extract<Block, { ki
   chart: ChartRow,
   data: DataRow,
   sources: Sources,
-  error: ({ block, actions: { fresh, onRetry } }) => (
-    <ErrorBlock text={block.text} live={fresh} onRetry={onRetry} />
+  error: ({ block, actions: { wasLive, onRetry } }) => (
+    <ErrorBlock text={block.text} live={wasLive} onRetry={onRetry} />
   ),
   ending: Ending,
 };

@@ -41,7 +41,7 @@ test.each([
   expect(screen.getByText("delete\\u2066")).toBeDefined();
 });
 
-const reason = () => screen.getByLabelText("Reason for denying (optional)");
+const reason = () => screen.queryByLabelText("Reason for denying (optional)");
 
 test.each([
   ["Approve", true, undefined],
@@ -49,17 +49,23 @@ test.each([
 ])("%s tells the agent once; only a no has a reason", async (name, approved, why) => {
   const onDecide = vi.fn();
   render(<Approval block={call} onDecide={onDecide} />);
-  await userEvent.type(reason(), "Because");
+  await userEvent.click(button("Deny"));
+  await userEvent.keyboard("Because");
   await userEvent.dblClick(button(name));
   expect(onDecide.mock.calls).toEqual([["approval_1", approved, why]]);
   expect(button("Approve").disabled).toBe(true);
   expect(screen.getByRole("status").textContent).toBe("Sending…");
 });
 
-test("Enter in the reason denies", async () => {
+test("a no is asked for its reason first, and Enter there sends it", async () => {
   const onDecide = vi.fn();
   render(<Approval block={call} onDecide={onDecide} />);
-  await userEvent.type(reason(), " No room {Enter}");
+  expect(reason()).toBeNull();
+  button("Deny").focus();
+  await userEvent.keyboard("{Enter}");
+  expect(onDecide).not.toHaveBeenCalled();
+  expect(document.activeElement).toBe(reason());
+  await userEvent.keyboard(" No room {Enter}");
   expect(onDecide.mock.calls).toEqual([["approval_1", false, "No room"]]);
 });
 
@@ -129,8 +135,8 @@ test("a question without options is answered in words, by Enter", async () => {
 test("an approval without a call is a decision with its reason, not a value", async () => {
   const onDecide = vi.fn();
   render(<Question block={request({ about: "approval", prompt: "Go on?" })} onDecide={onDecide} />);
-  await userEvent.type(reason(), "Too early");
   await userEvent.click(button("Deny"));
+  await userEvent.keyboard("Too early{Enter}");
   expect(onDecide.mock.calls).toEqual([["q1", false, "Too early"]]);
 });
 

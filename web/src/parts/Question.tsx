@@ -3,18 +3,19 @@ import { type FormEvent, useMemo, useState } from "react";
 import type { Decision } from "@/api";
 import { linkTarget } from "@/content/urls";
 import { Answered } from "@/parts/Answered";
-import { Asking, Choice, type Decide, Row } from "@/parts/Approval";
+import type { Decide } from "@/parts/Approval";
+import { Asking, Choice, Row } from "@/parts/Asking";
 import type { RequestBlock } from "@/parts/blocks";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
-import { type Outcome, useSending } from "@/parts/useSending";
 import { fieldsOf, textOf } from "@/parts/wire";
+import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
 const words = strings.parts;
 
-export type Answer = (requestId: string, value: unknown, decision?: Decision) => Outcome;
+export type Answer = (requestId: string, value: unknown, decision?: Decision) => unknown;
 
 interface QuestionProps {
   block: RequestBlock;
@@ -48,7 +49,7 @@ export function Question({ block, onAnswer, onDecide }: QuestionProps) {
 
 interface FieldsProps {
   block: RequestBlock;
-  onAnswer: (value: unknown) => Outcome;
+  onAnswer: (value: unknown) => unknown;
 }
 
 function Fields({ block, onAnswer }: FieldsProps) {
@@ -62,7 +63,7 @@ function Fields({ block, onAnswer }: FieldsProps) {
 
 interface FormProps {
   form: Form;
-  onAnswer: (value: unknown) => Outcome;
+  onAnswer: (value: unknown) => unknown;
 }
 
 const FEW = 6;
@@ -75,9 +76,9 @@ const isOneClick = ({ fields: [field, ...others], shape }: Form): boolean =>
   field.options.length <= FEW;
 
 function Buttons({ form, onAnswer }: FormProps) {
-  const { busy, failed, send } = useSending();
+  const { busy, problem, send } = useSending();
   return (
-    <Row busy={busy} failed={failed}>
+    <Row busy={busy} failed={problem !== undefined}>
       {form.fields[0]?.options.map((option) => (
         <Button
           key={option.label}
@@ -94,7 +95,7 @@ function Buttons({ form, onAnswer }: FormProps) {
 
 function FormFields({ form, onAnswer }: FormProps) {
   const [draft, setDraft] = useState<Draft>({});
-  const { busy, failed, send } = useSending();
+  const { busy, problem, send } = useSending();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isComplete(form, draft)) send(() => onAnswer(answerOf(form, draft)));
@@ -110,7 +111,7 @@ function FormFields({ form, onAnswer }: FormProps) {
           onChange={(value) => setDraft({ ...draft, [field.name]: value })}
         />
       ))}
-      <Row busy={busy} failed={failed}>
+      <Row busy={busy} failed={problem !== undefined}>
         <Button type="submit" kind="solid" disabled={busy || !isComplete(form, draft)}>
           <Send aria-hidden className="size-4" />
           {words.send}
@@ -140,10 +141,10 @@ function Link({ block: { options, schema } }: { block: RequestBlock }) {
   );
 }
 
-function Finished({ onAnswer }: { onAnswer: () => Outcome }) {
-  const { busy, failed, send } = useSending();
+function Finished({ onAnswer }: { onAnswer: () => unknown }) {
+  const { busy, problem, send } = useSending();
   return (
-    <Row busy={busy} failed={failed}>
+    <Row busy={busy} failed={problem !== undefined}>
       <Button kind="solid" disabled={busy} onClick={() => send(onAnswer)}>
         {words.finishedLink}
       </Button>

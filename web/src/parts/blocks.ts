@@ -1,6 +1,5 @@
 /** What an answer is made of on the page. All are plain data: `view` makes them, `Parts` shows them. */
 import type { Source } from "@/content/citations";
-import type { Json } from "@/parts/wire";
 
 export interface TextBlock {
   kind: "text";
@@ -50,8 +49,8 @@ export interface ToolBlock {
   name: string;
   state: CallState;
   /** Its input as far as it is there. */
-  input: Json;
-  output?: Json;
+  input: unknown;
+  output?: unknown;
   error?: string;
   decision?: Verdict;
 }
@@ -101,11 +100,11 @@ export interface RequestBlock {
   id: string;
   about: string;
   prompt?: string;
-  schema?: Json;
-  options?: Json;
+  schema?: unknown;
+  options?: unknown;
   /** Somebody may still answer. */
   open: boolean;
-  answer?: { decision: string; value?: Json; reason?: string };
+  answer?: { decision: string; value?: unknown; reason?: string };
 }
 
 export interface FileItem {
@@ -124,14 +123,14 @@ export interface FilesBlock {
 export interface ChartBlock {
   kind: "chart";
   key: string;
-  data: Json;
+  data: unknown;
 }
 
 /** What an application said in words of its own. */
 export interface DataBlock {
   kind: "data";
   key: string;
-  items: { name: string; value: Json }[];
+  items: { name: string; value: unknown }[];
 }
 
 export interface SourceItem {

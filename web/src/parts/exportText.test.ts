@@ -36,7 +36,7 @@ test("all of a message has its thoughts quoted, its calls fenced and its use bel
       "",
       "Sun today, clouds tomorrow, and rain the day after.",
       "",
-      `*2 in · 21 out tokens · 0.1s*`,
+      `*2 tokens in · 21 out · 0.1s*`,
     ].join("\n"),
   );
 });

@@ -1,7 +1,7 @@
 /** What must be known of the whole message before one of its parts can be read. */
 import type { UIMessage } from "ai";
 import { callOf, isTool } from "@/parts/calls";
-import { dataOf, type Fields, listOf, type Part, reasonOf, scopeOf, textOf } from "@/parts/wire";
+import { dataOf, endingOf, type Fields, listOf, type Part, scopeOf, textOf } from "@/parts/wire";
 
 export interface Facts {
   live: boolean;
@@ -28,7 +28,7 @@ export const nameOfScope = (scope: readonly string[]): string => scope.join("\u0
 
 export function factsOf(message: UIMessage, live: boolean): Facts {
   const { parts } = message;
-  const over = reasonOf(message) !== undefined && !live;
+  const over = endingOf(message) !== undefined && !live;
   const calls = new Map(parts.filter(isTool).map((part) => [callOf(part), part]));
   const open = new Set(over ? [] : parts.filter((part) => isOpen(part, calls)));
   const waitsForApproval = parts.some((part) => stateOf(part) === "approval-requested");

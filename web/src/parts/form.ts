@@ -10,12 +10,12 @@
  * | nothing | text |
  */
 import type { RequestBlock } from "@/parts/blocks";
-import { type Fields, fieldsOf, isFields, type Json, listOf, textOf } from "@/parts/wire";
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 export interface Option {
   label: string;
-  value: Json;
+  value: unknown;
   hint?: string;
 }
 
@@ -97,7 +97,7 @@ const YES_OR_NO: Option[] = [
   { label: strings.parts.no, value: false },
 ];
 
-function optionsOf(told: Json): Option[] {
+function optionsOf(told: unknown): Option[] {
   return listOf(told).flatMap((option): Option[] => {
     if (typeof option === "string" || typeof option === "number")
       return [{ label: String(option), value: option }];
@@ -114,7 +114,7 @@ export const isComplete = (form: Form, draft: Draft): boolean =>
   form.fields.every((field) => !field.required || answerTo(field, draft) !== undefined);
 
 /** What the agent is told. */
-export function answerOf(form: Form, draft: Draft): Json {
+export function answerOf(form: Form, draft: Draft): unknown {
   const given = form.fields.map((field) => [field.name, answerTo(field, draft)] as const);
   const said = given.filter(([, value]) => value !== undefined);
   if (form.shape === "single") return said[0]?.[1];
@@ -123,7 +123,7 @@ export function answerOf(form: Form, draft: Draft): Json {
   return { answers: Object.fromEntries(labels) };
 }
 
-function answerTo(field: Field, draft: Draft): Json {
+function answerTo(field: Field, draft: Draft): unknown {
   const { chosen = [], text = "" } = draft[field.name] ?? {};
   const words = text.trim();
   if (field.kind === "number") return numberIn(words);

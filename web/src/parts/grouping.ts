@@ -5,19 +5,8 @@ import { FINISHED } from "@/parts/calls";
 /** As many finished calls in a row are shown one by one. */
 const IN_A_ROW = 3;
 
-/** Blocks that are news of their own. A list of sources is not: it goes with others. */
-const NEWS: ReadonlySet<Block["kind"]> = new Set([
-  "text",
-  "reasoning",
-  "tool",
-  "tools",
-  "todos",
-  "steps",
-  "subagent",
-  "request",
-  "files",
-  "chart",
-]);
+/** What goes with other blocks, or is said of the whole. All else is news of its own. */
+const NOT_NEWS: ReadonlySet<Block["kind"]> = new Set(["data", "sources", "error", "ending"]);
 
 export function finish(blocks: Block[]): Block[] {
   for (const block of blocks) if (block.kind === "subagent") block.blocks = finish(block.blocks);
@@ -54,7 +43,7 @@ function markOld(blocks: Block[]): void {
   let newer = false;
   for (const block of blocks.toReversed()) {
     if (block.kind === "reasoning") block.newer = newer;
-    newer ||= NEWS.has(block.kind);
+    newer ||= !NOT_NEWS.has(block.kind);
   }
 }
 

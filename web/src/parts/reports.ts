@@ -1,7 +1,7 @@
 /** An agent that was sent is told of by its call, by notes and by itself: its card says it once. */
 import type { Block, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import { type Fields, isFields, type Json, textOf } from "@/parts/wire";
+import { type Fields, isFields, textOf } from "@/parts/wire";
 
 /** States of a call that say no more than the state of its card. */
 const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done", "stopped"]);
@@ -43,7 +43,7 @@ function reportOf(block: Block, results: string[]): TextBlock | undefined {
 }
 
 /** A result that is text: plain, or in the parts that providers make of it. */
-function proseOf(output: Json): string | undefined {
+function proseOf(output: unknown): string | undefined {
   if (!Array.isArray(output)) return textOf(output);
   const texts = output.map((part) => (isFields(part) ? textOf(part.text) : undefined));
   return texts.length > 0 && texts.every((text) => text !== undefined)
@@ -52,7 +52,10 @@ function proseOf(output: Json): string | undefined {
 }
 
 /** What an agent was sent with, beyond its name and its task. */
-export function moreInput(input: Json, { agent, task }: Fields): [name: string, value: string][] {
+export function moreInput(
+  input: unknown,
+  { agent, task }: Fields,
+): [name: string, value: string][] {
   const entries = Object.entries(isFields(input) ? input : {});
   return entries
     .filter(([, value]) => value !== agent && value !== task && value !== null && value !== "")
@@ -84,7 +87,7 @@ export function isOnCards(text: string, { subagents }: Facts): boolean {
 }
 
 function notesOf({ agent, task, summary, status, background }: Fields): string[] {
-  const say = (what: string, more: Json) =>
+  const say = (what: string, more: unknown) =>
     `${textOf(agent) || "agent"} ${what}${textOf(more) ? `: ${textOf(more)}` : ""}`.trim();
   const end = background === true ? undefined : ENDS[textOf(status) ?? ""];
   const notes = [say("started", task), ...(end ? [say(end, summary)] : [])];

@@ -5,9 +5,9 @@ import { dataOf, type Fields, fieldsOf, numberOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 const words = strings.parts;
-const count = new Intl.NumberFormat("en-US");
+const count = new Intl.NumberFormat();
 
-export interface UsageText {
+interface UsageText {
   /** The line: tokens, cost, duration. */
   line: string;
   /** What else is known. */
@@ -21,12 +21,10 @@ export function usageOf(message: UIMessage): UsageText | undefined {
   const usage: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
   // The server's clock saw the whole run, the agent's only its own.
   const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
-  const tokens = join([
-    told(usage.inputTokens, words.tokensIn),
-    told(usage.outputTokens, words.tokensOut),
-  ]);
+  const tokensIn = told(usage.inputTokens, words.tokensIn);
   const line = join([
-    tokens && words.tokens(tokens),
+    tokensIn,
+    told(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
     money(numberOf(usage.costUsd)),
     ms === undefined ? undefined : duration(ms),
   ]);

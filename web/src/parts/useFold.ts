@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { keepOpen, useChoice } from "@/state/folds";
 
 /** How long a block stays open after its end, so that its last words can be seen. */
-export const CLOSES_AFTER = 500;
+const CLOSES_AFTER = 500;
 
 /**
  * `live`: being written, open. `closing`: over, open for another moment. `closed`: old.
@@ -19,7 +19,7 @@ export interface BlockLife {
   touched?: boolean;
 }
 
-export function nextPhase(phase: Phase, { active, newer }: BlockLife): Phase {
+function nextPhase(phase: Phase, { active, newer }: BlockLife): Phase {
   if (newer) return "closed";
   if (active) return "live";
   return phase === "live" ? "closing" : phase;

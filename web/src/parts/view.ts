@@ -16,7 +16,7 @@ import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
 import {
   dataOf,
-  errorOf,
+  endingOf,
   type Fields,
   fieldsOf,
   idOf,
@@ -24,7 +24,6 @@ import {
   moboxOf,
   numberOf,
   type Part,
-  reasonOf,
   scopeOf,
   textOf,
 } from "@/parts/wire";
@@ -79,8 +78,7 @@ class Reader {
     this.subagents.finish();
     const sources = this.flows.finish(this.facts);
     if (sources) this.root.push(sources);
-    const error = errorOf(this.message);
-    const reason = reasonOf(this.message);
+    const { reason, error } = endingOf(this.message) ?? {};
     const key = this.key("end", undefined);
     if (error !== undefined) this.root.push({ kind: "error", key, text: error });
     else if (reason !== undefined) this.root.push({ kind: "ending", key, reason });

@@ -2,18 +2,17 @@
 import type { UIMessage } from "ai";
 
 export type Part = UIMessage["parts"][number];
-export type Json = unknown;
-export type Fields = Record<string, Json>;
+export type Fields = Record<string, unknown>;
 
-export const isFields = (value: Json): value is Fields =>
+export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const fieldsOf = (value: Json): Fields => (isFields(value) ? value : {});
-export const textOf = (value: Json): string | undefined =>
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+export const textOf = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
-export const numberOf = (value: Json): number | undefined =>
+export const numberOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
-export const listOf = (value: Json): Json[] => (Array.isArray(value) ? value : []);
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 /** Where `mobox` may stand, by the AI SDK's names; a broken input has it with its result. */
 const METADATA = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"];
@@ -26,7 +25,7 @@ export function moboxOf(part: Part): Fields {
 }
 
 /** The data of a `data-*` part. */
-export const dataOf = (part: Part): Fields => fieldsOf((part as { data?: Json }).data);
+export const dataOf = (part: Part): Fields => fieldsOf((part as { data?: unknown }).data);
 
 /** The calls that spawned the agent who speaks, outermost first; empty for the root agent. */
 export function scopeOf(part: Part): string[] {
@@ -40,10 +39,17 @@ export function idOf(part: Part): string | undefined {
   return textOf(moboxOf(part).id) ?? textOf(fields.toolCallId) ?? textOf(fields.id);
 }
 
-/** Why the run ended; `undefined` while it goes on or waits for somebody. */
-export const reasonOf = (message: UIMessage): string | undefined =>
-  textOf(fieldsOf(message.metadata).reason);
+/** How a run ended. */
+export interface Ending {
+  reason: string;
+  /** What went wrong, if it failed. */
+  error?: string;
+}
 
-/** What went wrong with the run, if it failed. */
-export const errorOf = (message: UIMessage): string | undefined =>
-  textOf(fieldsOf(message.metadata).error);
+/** What the server writes about a message when its run is over; nothing while it goes on or waits. */
+export function endingOf(message: UIMessage | undefined): Ending | undefined {
+  const told = fieldsOf(message?.metadata);
+  const reason = textOf(told.reason);
+  const error = textOf(told.error);
+  return reason === undefined ? undefined : { reason, ...(error !== undefined && { error }) };
+}

@@ -1,6 +1,6 @@
 import { Ellipsis, MessageCircleQuestionMark, Pencil, Trash2 } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import type { ChatRow, ListedChat } from "@/api";
+import type { ListedChat, NamedChat } from "@/api";
 import { groupByTime } from "@/shell/groups";
 import type { ChatList } from "@/state/chats";
 import { hrefOf } from "@/state/route";
@@ -12,8 +12,8 @@ import { Menu, MenuItem } from "@/ui/Menu";
 
 export interface RowActions {
   onOpen: (id: string) => void;
-  onRename: (chat: ChatRow) => void;
-  onDelete: (chat: ChatRow) => void;
+  onRename: (chat: NamedChat) => void;
+  onDelete: (chat: NamedChat) => void;
 }
 
 interface ChatRowsProps extends RowActions {
@@ -28,7 +28,7 @@ export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
     return (
       <div className="flex flex-col items-start gap-2 px-3 py-2 text-block text-ink-2">
         {strings.shell.listFailed}
-        <Button onClick={list.refresh}>{strings.shell.retry}</Button>
+        <Button onClick={list.refresh}>{strings.retry}</Button>
       </div>
     );
   }
@@ -62,7 +62,7 @@ interface RowProps extends RowActions {
 }
 
 const Row = memo(function Row({ row, isCurrent, ...actions }: RowProps) {
-  const title = row.title || strings.shell.untitled;
+  const { title } = row;
   return (
     <li
       className={classes(

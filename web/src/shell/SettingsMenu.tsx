@@ -1,5 +1,4 @@
 import { Keyboard, Settings } from "lucide-react";
-import { agents, DEMO, isOnlyDemo, mode } from "@/state/agents";
 import { keepOpen } from "@/state/folds";
 import { THEMES, theme } from "@/state/theme";
 import { strings } from "@/strings";
@@ -30,27 +29,10 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
       />
       <MenuLine />
       <MenuSwitch name={strings.shell.keepOpen} checked={open} onChange={setOpen} />
-      <DemoSwitch />
       <MenuLine />
       <MenuItem icon={<Keyboard aria-hidden />} onSelect={onHelp}>
         {strings.shell.help}
       </MenuItem>
     </Menu>
-  );
-}
-
-function DemoSwitch() {
-  const known = agents.use();
-  const [how, setMode] = mode.use();
-  if (!known.some(({ id }) => id === DEMO)) return null;
-  const isOnly = isOnlyDemo(known);
-  return (
-    <MenuSwitch
-      name={strings.shell.demoMode}
-      line={isOnly ? strings.shell.demoModeOnly : strings.shell.demoModeHint}
-      checked={isOnly || how === "demo"}
-      disabled={isOnly}
-      onChange={(isDemo) => setMode(isDemo ? "demo" : "live")}
-    />
   );
 }

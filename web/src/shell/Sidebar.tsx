@@ -1,6 +1,5 @@
 import { Search, SquarePen, X } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
-import { toComposer } from "@/chat/focus";
 import { ChatRows, type RowActions } from "@/shell/ChatRows";
 import { SettingsMenu } from "@/shell/SettingsMenu";
 import { MODIFIER } from "@/shell/shortcuts";
@@ -8,6 +7,7 @@ import { ChatList, chats } from "@/state/chats";
 import { hear } from "@/state/tabs";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
+import { toComposer } from "@/ui/focus";
 
 interface SidebarProps extends RowActions {
   current: string | undefined;
@@ -103,8 +103,11 @@ function useFound(query: string): ChatList {
     }
     const list = new ChatList(wanted);
     const deaf = hear(list.heard);
-    const timer = setTimeout(() => void list.refresh().then(() => setFound(list)), TYPING);
+    let isWanted = true;
+    const show = () => isWanted && setFound(list);
+    const timer = setTimeout(() => void list.refresh().then(show), TYPING);
     return () => {
+      isWanted = false;
       clearTimeout(timer);
       deaf();
     };

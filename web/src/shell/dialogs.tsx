@@ -1,36 +1,36 @@
 import { useState } from "react";
-import { tellFailure } from "@/chat/failure";
+import type { NamedChat } from "@/api";
 import { SHORTCUTS } from "@/shell/shortcuts";
 import { remove, rename } from "@/state/chats";
+import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 
-interface Target {
-  id: string;
-  title: string;
-}
-
 interface ChatDialogProps {
-  chat: Target;
+  chat: NamedChat;
   onClose: () => void;
   onDone?: () => void;
 }
 
 /** Asks before a chat is gone for good. */
 export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
-  const { act, problem, busy } = useAct(() => remove(chat.id), onClose, onDone);
-  const title = chat.title || strings.shell.untitled;
+  const { busy, problem, send } = useSending();
+  const act = async () => {
+    await remove(chat.id);
+    onClose();
+    onDone?.();
+  };
   return (
     <Dialog
       open
       onClose={onClose}
       title={strings.shell.deleteTitle}
-      line={strings.shell.deleteLine(title)}
+      line={strings.shell.deleteLine(chat.title)}
     >
       <Problem text={problem} />
       <Choices onClose={onClose}>
-        <Button kind="danger" disabled={busy} onClick={act}>
+        <Button kind="danger" disabled={busy} onClick={() => send(act)}>
           {strings.shell.delete}
         </Button>
       </Choices>
@@ -40,13 +40,17 @@ export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
 
 export function RenameDialog({ chat, onClose }: ChatDialogProps) {
   const [text, setText] = useState(chat.title);
-  const { act, problem, busy } = useAct(() => rename(chat.id, text.trim()), onClose);
+  const { busy, problem, send } = useSending();
+  const act = async () => {
+    if (text.trim() !== chat.title) await rename(chat.id, text.trim());
+    onClose();
+  };
   return (
     <Dialog open onClose={onClose} title={strings.shell.renameTitle}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (text.trim()) act();
+          if (text.trim()) send(act);
         }}
       >
         <input
@@ -72,9 +76,9 @@ export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => vo
   return (
     <Dialog open={open} onClose={onClose} title={strings.shell.help}>
       <dl className="mt-2">
-        {SHORTCUTS.map(([keys, does]) => (
-          <div key={does} className="flex min-h-9 items-center justify-between gap-4 text-block">
-            <dt>{does}</dt>
+        {SHORTCUTS.map(({ keys, says }) => (
+          <div key={says} className="flex min-h-9 items-center justify-between gap-4 text-block">
+            <dt>{says}</dt>
             <dd className="flex shrink-0 gap-1">
               {keys.map((key) => (
                 <kbd
@@ -90,23 +94,6 @@ export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => vo
       </dl>
     </Dialog>
   );
-}
-
-function useAct(action: () => Promise<void>, onClose: () => void, onDone?: () => void) {
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const act = async () => {
-    setBusy(true);
-    try {
-      await action();
-      onClose();
-      onDone?.();
-    } catch (error) {
-      setProblem(tellFailure(error));
-      setBusy(false);
-    }
-  };
-  return { act: () => void act(), problem, busy };
 }
 
 const Problem = ({ text }: { text: string | undefined }) =>

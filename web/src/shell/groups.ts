@@ -1,7 +1,7 @@
 import type { ChatRow } from "@/api";
 import { strings } from "@/strings";
 
-export interface Group<T extends ChatRow> {
+interface Group<T extends ChatRow> {
   label: string;
   rows: T[];
 }

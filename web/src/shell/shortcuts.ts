@@ -6,45 +6,62 @@ export const MODIFIER = isApple ? "⌘" : "Ctrl ";
 
 const { shortcuts: names } = strings.shell;
 
-/** All keys that do something, for who asks. */
-export const SHORTCUTS: readonly (readonly [keys: string[], does: string])[] = [
-  [["Enter"], names.send],
-  [["Shift", "Enter"], names.line],
-  [["Esc"], names.stop],
-  [["↑"], names.editLast],
-  [[MODIFIER.trim(), "K"], names.search],
-  [[MODIFIER.trim(), "Shift", "O"], names.newChat],
-  [["?"], names.help],
-];
-
 interface Actions {
   onSearch: () => void;
   onNew: () => void;
   onHelp: () => void;
 }
 
+interface Shortcut {
+  keys: string[];
+  says: string;
+  /** By what it is known anywhere on the page; without, whoever has the focus knows it. */
+  matches?: (event: KeyboardEvent) => boolean;
+  does?: keyof Actions;
+}
+
+/** All keys that do something. */
+export const SHORTCUTS: readonly Shortcut[] = [
+  { keys: ["Enter"], says: names.send },
+  { keys: ["Shift", "Enter"], says: names.line },
+  { keys: ["Esc"], says: names.stop },
+  { keys: ["↑"], says: names.editLast },
+  {
+    keys: [MODIFIER.trim(), "K"],
+    says: names.search,
+    matches: (event) => isCommand(event, "k") && !event.shiftKey,
+    does: "onSearch",
+  },
+  {
+    keys: [MODIFIER.trim(), "Shift", "O"],
+    says: names.newChat,
+    matches: (event) => isCommand(event, "o") && event.shiftKey,
+    does: "onNew",
+  },
+  {
+    keys: ["?"],
+    says: names.help,
+    matches: (event) => event.key === "?" && !isCommand(event, "?") && !isTyping(event.target),
+    does: "onHelp",
+  },
+];
+
 /** The keys that work anywhere on the page. */
 export function useShortcuts({ onSearch, onNew, onHelp }: Actions): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const action = actionOf(event);
-      if (!action || event.defaultPrevented) return;
+      const { does } = SHORTCUTS.find(({ matches }) => matches?.(event)) ?? {};
+      if (!does || event.defaultPrevented) return;
       event.preventDefault();
-      ({ search: onSearch, new: onNew, help: onHelp })[action]();
+      ({ onSearch, onNew, onHelp })[does]();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, [onSearch, onNew, onHelp]);
 }
 
-function actionOf(event: KeyboardEvent): "search" | "new" | "help" | undefined {
-  const key = event.key.toLowerCase();
-  const isCommand = event.ctrlKey || event.metaKey;
-  if (isCommand && key === "k" && !event.shiftKey) return "search";
-  if (isCommand && key === "o" && event.shiftKey) return "new";
-  if (key === "?" && !isCommand && !isTyping(event.target)) return "help";
-  return undefined;
-}
+const isCommand = (event: KeyboardEvent, key: string) =>
+  (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === key;
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("input, textarea, [contenteditable]") !== null;

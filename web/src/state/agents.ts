@@ -13,7 +13,7 @@ export const mode = stored<"demo" | "live">("app-mode", "live", isMode, undefine
 
 /** Whom the person chose last, for chats in which nobody answered yet. */
 const isWord = (value: unknown): value is string => typeof value === "string";
-export const preferred = stored<string>("agent", "", isWord);
+export const preferred = stored<string>("mobox:agent", "", isWord);
 
 const state = new Store<{ agents: Agent[]; phase: "loading" | "ready" | "failed" }>({
   agents: [],

@@ -1,7 +1,7 @@
 import { isBoolean, stored } from "@/state/stored";
 
 /** Blocks of thought stay open when they end, and are open when a chat is opened. */
-export const keepOpen = stored("keep-blocks-open", false, isBoolean);
+export const keepOpen = stored("mobox:keep-blocks-open", false, isBoolean);
 
 /** More than anybody opens and closes in a session; the oldest are forgotten. */
 const MOST = 500;
@@ -14,7 +14,7 @@ const isChoices = (value: unknown): value is Choices =>
   !Array.isArray(value) &&
   Object.values(value).every(isBoolean);
 
-const choices = stored<Choices>("folds", {}, isChoices, () => sessionStorage);
+const choices = stored<Choices>("mobox:folds", {}, isChoices, () => sessionStorage);
 
 /** What a person chose for a block: it wins over all else, as long as the session lasts. */
 export function useChoice(id: string): readonly [boolean | undefined, (open: boolean) => void] {

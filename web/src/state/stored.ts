@@ -12,13 +12,12 @@ export interface Stored<T> {
 }
 
 export function stored<T>(
-  name: string,
+  key: string,
   fallback: T,
   isValid: (value: unknown) => value is T,
   area: () => Storage = () => localStorage,
   write: (value: T) => string = JSON.stringify,
 ): Stored<T> {
-  const key = name.includes(":") || name === "app-mode" ? name : `mobox:${name}`;
   const listeners = new Set<() => void>();
   let unsaved: { value: T } | undefined;
   let read: { text: string | null; value: T } | undefined;

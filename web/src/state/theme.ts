@@ -5,7 +5,7 @@ export const THEMES = ["light", "dark", "system"] as const;
 export type Theme = (typeof THEMES)[number];
 
 /** What the person chose; public/theme.js reads the same before the first paint. */
-export const theme = stored<Theme>("theme", "system", oneOf(...THEMES));
+export const theme = stored<Theme>("mobox:theme", "system", oneOf(...THEMES));
 
 /** Keeps the page in its colours, also when the system's change. */
 export function useTheme(): void {

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 
 /** What browsers have and jsdom has not: nothing is laid out here, so nothing comes near anything. */
-export function asInBrowser({ dark = false } = {}): void {
+export function asInBrowser({ dark = false, wide = true } = {}): void {
   const observer = class {
     observe() {}
     unobserve() {}
@@ -9,8 +9,9 @@ export function asInBrowser({ dark = false } = {}): void {
   };
   vi.stubGlobal("ResizeObserver", observer);
   vi.stubGlobal("IntersectionObserver", observer);
+  const isSo = { dark, "min-width": wide, fine: true };
   vi.stubGlobal("matchMedia", (query: string) => ({
-    matches: query.includes("dark") ? dark : query.includes("fine"),
+    matches: Object.entries(isSo).some(([words, is]) => is && query.includes(words)),
     addEventListener() {},
     removeEventListener() {},
   }));

@@ -1,19 +1,29 @@
+import { renderHook } from "@testing-library/react";
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, vi } from "vitest";
 import { Conversation } from "@/chat/conversation";
+import { useDraft } from "@/state/drafts";
 import { ENDS, Stream, says } from "@/testing/server";
 
 /** A chat as the page opens it, until the test is over. */
 export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
   const conversation = new Conversation("c1", isNew, {
-    agent: () => "demo",
     onBegun: hooks.onBegun ?? (() => {}),
     onView: () => {},
     onLife: () => {},
   });
-  onTestFinished(conversation.open());
+  ways.set(conversation, conversation.open());
+  onTestFinished(() => leave(conversation));
   return conversation;
 }
+
+const ways = new Map<Conversation, () => void>();
+
+/** As the page leaves it. */
+export const leave = (conversation: Conversation) => ways.get(conversation)?.();
+
+/** What stands in the field of a chat. */
+export const draftOf = (chat: string) => renderHook(() => useDraft(chat)).result.current[0];
 
 const textOf = (message: UIMessage) =>
   message.parts.map((part) => ("text" in part ? part.text : part.type)).join("");

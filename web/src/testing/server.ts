@@ -56,6 +56,15 @@ export class Network {
   };
 }
 
+/** An answer that comes when the test says so. */
+export function later(): { response: Promise<Response>; answer: (response: Response) => void } {
+  let answer = (_: Response) => {};
+  const response = new Promise<Response>((resolve) => {
+    answer = resolve;
+  });
+  return { response, answer };
+}
+
 export const json = (value: unknown, status = 200) => Response.json(value, { status });
 
 export const refusal = (status: number, code: string, message: string) =>

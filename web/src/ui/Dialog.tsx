@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
@@ -16,35 +16,50 @@ interface DialogProps {
 
 /** A question or a note in front of the page. */
 export function Dialog({ open, onClose, title, line, children }: DialogProps) {
+  const opener = useOpener();
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-50 bg-[#00000066]" />
         <Radix.Content
+          {...opener}
           {...(!line && { "aria-describedby": undefined })}
           className={classes(
             "fixed top-1/2 left-1/2 z-50 max-h-[85dvh] w-[min(26rem,calc(100vw-2rem))] overflow-y-auto",
             "-translate-x-1/2 -translate-y-1/2 rounded-large border bg-ground p-5 shadow-xl",
           )}
         >
-          <div className="flex items-start gap-2">
-            <Radix.Title className="min-w-0 flex-1 pt-1 font-semibold">{title}</Radix.Title>
-            <Radix.Close asChild>
-              <IconButton label={strings.shell.close} className="-mt-1 -mr-2">
-                <X aria-hidden />
-              </IconButton>
-            </Radix.Close>
-          </div>
+          <Radix.Title className="pt-1 pr-9 font-semibold">{title}</Radix.Title>
           {line && (
             <Radix.Description className="mt-1 text-block break-words text-ink-2">
               {line}
             </Radix.Description>
           )}
           {children}
+          {/* The last, so that what is asked for has the focus first. */}
+          <Radix.Close asChild>
+            <IconButton label={strings.shell.close} className="absolute top-4 right-3">
+              <X aria-hidden />
+            </IconButton>
+          </Radix.Close>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** Who had the focus has it again afterwards; of a menu, which is gone by then, its button. */
+function useOpener() {
+  const opener = useRef<HTMLElement>(null);
+  return {
+    onOpenAutoFocus: () => {
+      const had = document.activeElement;
+      const menu = had?.closest("[role=menu]")?.getAttribute("aria-labelledby");
+      const from = menu ? document.getElementById(menu) : had;
+      opener.current = from instanceof HTMLElement ? from : null;
+    },
+    onCloseAutoFocus: () => opener.current?.focus(),
+  };
 }
 
 interface DrawerProps {
@@ -56,7 +71,6 @@ interface DrawerProps {
 
 /** What is a column on a wide page comes in from the left on a narrow one. */
 export function Drawer({ open, onClose, title, children }: DrawerProps) {
-  useWide(open, onClose);
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
@@ -79,19 +93,4 @@ export function Drawer({ open, onClose, title, children }: DrawerProps) {
       </Radix.Portal>
     </Radix.Root>
   );
-}
-
-/** Where the page becomes wide, what comes in has its own place again. */
-function useWide(active: boolean, onWide: () => void): void {
-  const latest = useRef(onWide);
-  useEffect(() => {
-    latest.current = onWide;
-  });
-  useEffect(() => {
-    if (!active) return;
-    const wide = matchMedia("(min-width: 48rem)");
-    const onChange = () => wide.matches && latest.current();
-    wide.addEventListener("change", onChange);
-    return () => wide.removeEventListener("change", onChange);
-  }, [active]);
 }

@@ -88,29 +88,26 @@ export function MenuChoice<T extends string>({ label, value, onChoose, options }
 
 interface SwitchProps {
   name: string;
-  line?: string;
   checked: boolean;
-  disabled?: boolean;
   onChange: (checked: boolean) => void;
 }
 
 /** Something that is on or off; the menu stays open. */
-export function MenuSwitch({ name, line, checked, disabled, onChange }: SwitchProps) {
+export function MenuSwitch({ name, checked, onChange }: SwitchProps) {
   return (
     <DropdownMenu.CheckboxItem
       checked={checked}
-      disabled={disabled}
       onCheckedChange={onChange}
       onSelect={(event) => event.preventDefault()}
       className={ROW}
     >
-      <Words name={name} line={line} />
+      <Words name={name} />
       <Mark />
     </DropdownMenu.CheckboxItem>
   );
 }
 
-export const MenuLabel = ({ children }: { children: ReactNode }) => (
+const MenuLabel = ({ children }: { children: ReactNode }) => (
   <DropdownMenu.Label className="px-2 pt-2 pb-1 text-label font-medium tracking-wide text-ink-2 uppercase">
     {children}
   </DropdownMenu.Label>

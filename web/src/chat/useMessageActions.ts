@@ -1,32 +1,16 @@
 import type { UIMessage } from "ai";
 import { useEffect, useMemo, useRef } from "react";
 import type { Conversation } from "@/chat/conversation";
-import type { Life } from "@/chat/life";
+import type { Life } from "@/chat/conversationState";
+import { COMPOSER, toComposer } from "@/ui/focus";
 
-const COMPOSER = "composer";
-const CONTROL = ":is(button, input, textarea, select):not(:disabled, [data-optional])";
-
-/**
- * Where the person goes on when what had the focus is gone: to the composer. A touch screen would
- * cover the answer with its keyboard, so there it is the list of messages.
- */
-export function toComposer(): void {
-  const isFine = matchMedia("(pointer: fine)").matches;
-  const target = isFine ? document.getElementById(COMPOSER) : document.querySelector("[role=log]");
-  if (target instanceof HTMLElement) target.focus({ preventScroll: !isFine });
-}
-
-/** Whether somebody writes, elsewhere than in the composer. */
-export function isOtherField(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement) || target.id === COMPOSER) return false;
-  return target.closest("input, textarea, select, [contenteditable]") !== null;
-}
+const CONTROL = ":is(button, input, textarea, select):not(:disabled)";
 
 export interface MessageActions {
   decide: Conversation["decide"];
   answer: Conversation["answer"];
-  edit: Conversation["edit"];
-  regenerate: Conversation["regenerate"];
+  edit: (messageId: string, text: string) => void;
+  regenerate: () => void;
 }
 
 /**
@@ -35,6 +19,7 @@ export interface MessageActions {
  */
 export function useMessageActions(
   conversation: Conversation,
+  agent: string | undefined,
   life: Life,
   messages: UIMessage[],
 ): MessageActions {
@@ -66,13 +51,13 @@ export function useMessageActions(
     return {
       decide: answering(conversation.decide),
       answer: answering(conversation.answer),
-      edit: conversation.edit,
+      edit: (messageId, text) => conversation.edit(messageId, text, agent),
       regenerate: () => {
-        conversation.regenerate();
+        conversation.regenerate(agent);
         toComposer();
       },
     };
-  }, [conversation]);
+  }, [conversation, agent]);
 }
 
 /** Nobody has the focus, or the composer that got it from here, in which nothing is written. */

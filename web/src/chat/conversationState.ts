@@ -1,4 +1,5 @@
 import type { ChatRow } from "@/api";
+import { NEW_CHAT } from "@/state/drafts";
 
 /** Of a run: `waiting` is for the person's answer. */
 export type Life = "idle" | "working" | "waiting";
@@ -8,6 +9,8 @@ export interface ConversationState {
   phase: "loading" | "ready" | "missing" | "unreadable";
   /** Of the run: `waiting` for the person's answer. */
   life: Life;
+  /** The person wants it to end, and it has not yet. */
+  stopping: boolean;
   connection: "ok" | "lost";
   /** Who answered last. */
   agent?: string;
@@ -17,12 +20,25 @@ export interface ConversationState {
   replaying: boolean;
   /** What the server said no to, in its words. */
   refused?: { message: string; again?: () => void };
-  /** What was not sent, for the composer. */
-  givenBack?: { text: string };
+  /** By which name its draft is kept. */
+  draft: string;
+}
+
+/** What the person wants to be answered, and by whom. */
+export interface Turn {
+  text?: string;
+  agent?: string;
+}
+
+/** Something the person did, until the server has it. */
+export interface Unsent extends Turn {
+  again: () => Promise<void>;
+  takeBack: () => void;
+  /** Does it once more, after it was refused. */
+  repeat?: () => void;
 }
 
 export interface Hooks {
-  agent: () => string | undefined;
   /** A turn of this chat was taken by the server. */
   onBegun: () => void;
   /** The server told how the chat stands. */
@@ -31,10 +47,12 @@ export interface Hooks {
   onLife: (life: Life) => void;
 }
 
-export const fresh = (isNew: boolean): ConversationState => ({
+export const atFirst = (id: string, isNew: boolean): ConversationState => ({
   phase: isNew ? "ready" : "loading",
   life: "idle",
+  stopping: false,
   connection: "ok",
   loadingOlder: false,
   replaying: false,
+  draft: isNew ? NEW_CHAT : id,
 });

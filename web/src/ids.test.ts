@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newId } from "@/chat/ids";
+import { newId } from "@/ids";
 
 describe("an id", () => {
   it("is made also where the page is not secure", () => {

@@ -48,7 +48,7 @@ const Failed = () => (
   <span className="flex flex-wrap items-center gap-x-2 px-2 text-mono text-ink-2">
     <span role="status">{strings.shell.agentsFailed}</span>
     <Button kind="quiet" onClick={() => void agents.load()}>
-      {strings.shell.retry}
+      {strings.retry}
     </Button>
   </span>
 );

@@ -1,7 +1,7 @@
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
 import { Refused } from "@/api";
-import { failureOf } from "@/chat/failure";
+import { failureOf } from "@/failure";
 
 describe("a failure", () => {
   const refused = (status: number, body: string) =>
