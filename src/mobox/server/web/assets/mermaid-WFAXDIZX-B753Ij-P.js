@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./index-t1DGVduD.js";
