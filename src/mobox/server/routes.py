@@ -23,6 +23,8 @@ from mobox.server.chats import (
 )
 from mobox.server.openapi import Parameter, Route
 from mobox.server.operations import Health, OperationsRoutes
+from mobox.server.run_events import RunsRoutes
+from mobox.server.runs_table import RUN_ROUTES
 from mobox.server.services import Services
 
 __all__ = ["ROUTES", "served"]
@@ -148,6 +150,7 @@ ROUTES: Final[dict[str, Route]] = {
         responses={200: AgentList},
         tags=("Chats",),
     ),
+    **RUN_ROUTES,
     "operations.health": Route(
         method="GET",
         path="/healthz",
@@ -179,6 +182,7 @@ def served(services: Services) -> list[Served]:
         "chat": ChatRoutes(services),
         "chats": ChatsRoutes(services),
         "operations": OperationsRoutes(services),
+        "runs": RunsRoutes(services),
     }
 
     def handler(name: str) -> Handler:
