@@ -14,10 +14,11 @@ import pytest
 from ai_sdk_client import AiSdkClients
 from grammar import check_ai_sdk
 from grammar_log import legal_log
+from grammar_panes import check_panes
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.delivery import sse
 from mobox.events import Done, Error, Retract, Text, TextDelta, decode_many, encode_many
-from mobox.formatters import format_all
+from mobox.formatters import format_all, profiles_of
 from mobox.parsers import frameworks
 from mobox.parsers.emitted.lines import LINES
 
@@ -63,18 +64,49 @@ def as_ai_sdk(log: list[LogEntry]) -> bytes:
     return b"".join(document + b"\n" for document in documents)
 
 
+def as_panes(log: list[LogEntry]) -> bytes:
+    documents = format_all(get_formatter("panes", "msg_1"), log)
+    check_panes(documents, over=isinstance(log[-1].event, Done))
+    return b"".join(document + b"\n" for document in documents)
+
+
 FORMATS: dict[str, Callable[[list[LogEntry]], bytes]] = {
     "events": as_events,
     "ai-sdk-v6": as_ai_sdk,
+    "panes": as_panes,
 }
+HAS_PANES = {
+    *("adk/hosted", "claude/agent_perm", "claude/agent_sub_sync_fwd", "claude/codeexec"),
+    *("claude/overload", "deepagents/parts", "emitted/every_event", "gemini/hosted"),
+    *("openai/responses_hosted", "openai/responses_rare", "openai-agents/approval_2_rejected"),
+    *("smolagents/code_error", "smolagents/code_nostream", "smolagents/code_planning"),
+    *("smolagents/gen_error", "smolagents/managed", "smolagents/max_steps"),
+    *("smolagents/tool_error", "smolagents/tool_stream"),
+}
+"""The recordings in which something is shown outside of the chat; the others are hashes."""
+
+
+def name_of(recording: Path) -> str:
+    return f"{recording.parent.name}/{recording.stem}"
+
+
+GOLDEN_FILES = [
+    (recording, form)
+    for recording in RECORDINGS
+    for form in FORMATS
+    if form != "panes" or name_of(recording) in HAS_PANES
+]
 
 
 def golden_file(recording: Path, form: str) -> Path:
     return GOLDEN / recording.parent.name / f"{recording.stem}.{form}.jsonl"
 
 
-@each_recording
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("recording", "form"),
+    GOLDEN_FILES,
+    ids=[f"{name_of(path)}-{form}" for path, form in GOLDEN_FILES],
+)
 def test_a_recording_becomes_its_golden_file(recording: Path, form: str, regold: bool) -> None:
     golden, made = golden_file(recording, form), FORMATS[form](log_of(recording))
     if regold:
@@ -85,7 +117,8 @@ def test_a_recording_becomes_its_golden_file(recording: Path, form: str, regold:
 
 
 def test_every_golden_file_has_its_recording() -> None:
-    expected = {golden_file(recording, form) for recording in RECORDINGS for form in FORMATS}
+    expected = {golden_file(recording, form) for recording, form in GOLDEN_FILES}
+    assert {name_of(recording) for recording in RECORDINGS} >= HAS_PANES
     assert {path for path in GOLDEN.rglob("*") if path.is_file()} == expected
 
 
@@ -112,6 +145,12 @@ def test_the_other_profiles_are_what_they_were(regold: bool) -> None:
         ).hexdigest()
         for recording in RECORDINGS
         for profile in ("v5", "v7", "document")
+    } | {
+        f"{name_of(recording)} panes {policy}": sha256(
+            b"\n".join(format_all(get_formatter("panes", "msg_1", policy), log_of(recording)))
+        ).hexdigest()
+        for recording in RECORDINGS
+        for policy in profiles_of("panes")
     }
     if regold:
         HASHES.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
