@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mobox.errors import InvalidRequest
-from mobox.formatters import Formatter, get_formatter, protocols
+from mobox.formatters import Formatter, StoredRun, formatter_of_run, protocols
 from mobox.server.eventstream import EventStream
 from mobox.server.following import FormatTeller, Reading, Teller
 from mobox.server.inspector import Inspector
@@ -42,7 +42,7 @@ class RunsRoutes:
         name, profile = _asked(request, "format") or CANONICAL, _asked(request, "profile")
 
         def make() -> Teller:
-            return FormatTeller(get_formatter(name, run.id, profile))
+            return FormatTeller(formatter_of_run(name, _stored(run), profile))
 
         return await self._stream(request, run, make)
 
@@ -106,4 +106,13 @@ def _formats(request: Request) -> list[str]:
 
 def _formatter(asked: str, run: Run) -> Formatter:
     name, _, profile = asked.partition(":")
-    return get_formatter(name, run.id, profile or None)
+    return formatter_of_run(name, _stored(run), profile or None)
+
+
+def _stored(run: Run) -> StoredRun:
+    return StoredRun(
+        id=run.id,
+        chat_id=run.chat_id,
+        owner=run.owner,
+        first_event_index=run.first_event_index,
+    )
