@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_panes import Panes, check_panes
+from grammar_panes import Message, Panes, check_panes
 from mobox.errors import UnknownProfile
 from mobox.events import (
     Done,
@@ -35,6 +35,7 @@ from mobox.events import (
     TextDelta,
     TextEnd,
     Thinking,
+    ThinkingDelta,
     ThinkingEnd,
     TodoCreate,
     TodoItem,
@@ -145,7 +146,15 @@ def test_who_goes_on_in_the_middle_has_what_everybody_has(
         after.read(document)
     whole = panes_of(log)
     assert {**before.messages, **after.messages}.keys() == whole.messages.keys()
-    assert all(whole.messages[name] == message for name, message in after.messages.items())
+    for name, message in after.messages.items():
+        assert lasting(message) == lasting(whole.messages[name])
+
+
+def lasting(message: Message) -> Message:
+    """What a page shows of a message, whenever and in how many pieces that was told."""
+    metadata = {name: each for name, each in message["metadata"].items() if name != "streaming"}
+    kept = {name: each for name, each in message.items() if name != "timestamp"}
+    return {**kept, "metadata": metadata}
 
 
 def test_every_event_has_its_row() -> None:
@@ -383,6 +392,37 @@ def test_a_request_is_pending_until_it_is_answered() -> None:
     assert contents(panes, "chat", decision="answered", status="done") == ["Sure?"]
 
 
+def test_thoughts_told_whole_are_paragraphs_of_one_message() -> None:
+    thoughts = [Thinking(id="t", content=content) for content in ("one", "", "two")]
+    panes = said(*thoughts, ThinkingEnd(id="t"))
+    assert contents(panes, "chat", title="💭 Thinking") == ["one\n\ntwo"]
+
+
+def test_blocks_whose_beginning_a_later_version_told_are_shown() -> None:
+    log: list[StreamEvent] = [
+        Raw(raw={}),
+        TextDelta(id="a", delta="He"),
+        TextDelta(id="a", delta="y"),
+    ]
+    log += [ThinkingDelta(id="b", delta="Hm"), TextEnd(id="c"), ThinkingEnd(id="c")]
+    panes = said(*log, TextEnd(id="a"), ThinkingEnd(id="b"))
+    assert contents(panes, "chat") == ["Hey", "Hm"]
+
+
+def test_a_call_that_was_taken_back_is_not_heard_of_again() -> None:
+    start, end, result = call("code", {"code": "x"}, "late")
+    more = ToolUseDelta(id="c", delta='{"code":"x"}')
+    panes = said(start, Retract(blocks=("c",)), more, end, result)
+    assert contents(panes, "webide") + contents(panes, "terminal") == ["Finished: stop"]
+
+
+def test_a_result_that_comes_again_takes_the_place_of_the_first() -> None:
+    again = ToolResult(id="c", output="b", structured=2)
+    panes = said(*call("code", {"code": "x"}, "a", structured=1), again)
+    assert contents(panes, "terminal", event_type="tool_output") == ["b"]
+    assert contents(panes, "webide", event_type="action_output") == ["2"]
+
+
 # The answer and the end
 
 
@@ -463,6 +503,11 @@ def test_code_that_streams_comes_out_as_it_will_be(
 def test_code_that_is_hard_to_find_waits_for_the_end(deltas: list[str]) -> None:
     streamed = StreamedCode()
     assert "".join(map(streamed.feed, deltas)) == ""
+
+
+def test_code_that_is_no_json_waits_for_the_end() -> None:
+    streamed = StreamedCode()
+    assert [streamed.feed('{"code":"a\x00b'), streamed.feed('c"}')] == ["", ""]
 
 
 def test_half_a_character_is_not_shown() -> None:

@@ -117,6 +117,22 @@ async def test_rows_come_while_the_agent_writes(tmp_path: Path, url: str) -> Non
 
 
 @on_uvloop
+async def test_a_run_that_waits_is_told_up_to_there(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await recorded(services, "langchain/parts_hitl")
+        assert run.status == "waiting"
+        found = await rows(client, run)
+        assert [row["seq"] for row in found] == list(range(1, run.tail_seq + 1))
+        query = {"live": "off", "after": f"{run.tail_seq}.1"}
+        nothing = await client.get(f"/api/runs/{run.id}/inspect", params=query)
+        assert (nothing.status_code, nothing.headers["x-mobox-status"]) == (204, "waiting")
+        beyond = await client.get(
+            f"/api/runs/{run.id}/inspect", params=query | {"after": f"{run.tail_seq}.2"}
+        )
+        assert (beyond.status_code, beyond.json()["error"]["tail"]) == (400, run.tail_seq)
+
+
+@on_uvloop
 async def test_lines_that_were_dropped_leave_the_rows(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, "claude/codeexec")

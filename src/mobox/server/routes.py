@@ -150,7 +150,6 @@ ROUTES: Final[dict[str, Route]] = {
         responses={200: AgentList},
         tags=("Chats",),
     ),
-    **RUN_ROUTES,
     "operations.health": Route(
         method="GET",
         path="/healthz",
@@ -172,6 +171,7 @@ ROUTES: Final[dict[str, Route]] = {
         responses={200: "text/plain"},
         tags=("Operating",),
     ),
+    **RUN_ROUTES,
 }
 """By who answers: a group of routes and its method."""
 
