@@ -21,6 +21,7 @@ from hypothesis.strategies import DrawFn
 from grammar import PROFILES, check_ai_sdk
 from grammar_ag_ui import check_ag_ui
 from grammar_log import legal_log
+from grammar_panes import check_panes
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Raw, decode_many, encode_many
 from mobox.formatters import format_all, profiles_of
@@ -260,6 +261,11 @@ def check_streams(log: list[LogEntry]) -> None:
         documents += [] if isinstance(log[-1].event, Done) else formatter.pause()
         check_ag_ui(documents, profile)
         json.dumps(snapshot(message, profile), allow_nan=False)
+    for policy in profiles_of("panes"):
+        documents = format_all(get_formatter("panes", "msg_1", policy), log)
+        check_panes(documents, policy, over=isinstance(log[-1].event, Done))
+    canonical = format_all(get_formatter("canonical", "msg_1"), log)
+    assert decode_many(b"\n".join(canonical)) == log
 
 
 def check(run: Spoiled, cuts: list[int]) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from mobox.errors import UnknownProfile, UnknownProtocol
 from mobox.events import LogEntry
 from mobox.registry import find, names
@@ -19,7 +21,9 @@ __all__ = [
     "GROUP",
     "Formatter",
     "FormatterFactory",
+    "StoredRun",
     "format_all",
+    "formatter_of_run",
     "get_formatter",
     "in_batches",
     "profiles_of",
@@ -58,6 +62,16 @@ class FormatterFactory(Protocol):
         ...
 
 
+class StoredRun(Struct, frozen=True, kw_only=True):
+    """What a protocol may tell of a run that is not in its log."""
+
+    id: str
+    chat_id: str
+    owner: str
+    first_event_index: int = 0
+    """How many indexed events the chat's earlier runs have shown."""
+
+
 def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]:
     """The documents that tell `entries`."""
     return in_batches(formatter)(entries)
@@ -78,6 +92,18 @@ def get_formatter(protocol: str, message_id: str, profile: str | None = None) ->
     if profile is not None and profile not in factory.PROFILES:
         raise UnknownProfile(profile, factory.PROFILES)
     return factory(message_id, profile or factory.PROFILES[0])
+
+
+def formatter_of_run(protocol: str, run: StoredRun, profile: str | None = None) -> Formatter:
+    """A fresh formatter for a stream of a run; one that wants to know more of it has `of_run`."""
+    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
+    make = getattr(factory, "of_run", None)
+    if make is None:
+        return get_formatter(protocol, run.id, profile)
+    if profile is not None and profile not in factory.PROFILES:
+        raise UnknownProfile(profile, factory.PROFILES)
+    made: Formatter = make(run, profile or factory.PROFILES[0])
+    return made
 
 
 def protocols() -> list[str]:

@@ -131,7 +131,7 @@ def _cross_origin(origins: Collection[str]) -> list[Middleware]:
             allow_origins=list(origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["content-type", "idempotency-key"],
-            expose_headers=["x-mobox-run", "retry-after"],
+            expose_headers=["x-mobox-run", "x-mobox-status", "retry-after"],
         )
     ]
 

@@ -27,6 +27,8 @@ from mobox.server.chats import (
 from mobox.server.copilotkit import CopilotKitRoutes
 from mobox.server.openapi import Parameter, Route
 from mobox.server.operations import Health, OperationsRoutes
+from mobox.server.run_events import RunsRoutes
+from mobox.server.runs_table import RUN_ROUTES
 from mobox.server.services import Services
 
 __all__ = ["ROUTES", "served"]
@@ -174,6 +176,7 @@ ROUTES: Final[dict[str, Route]] = {
         responses={200: "text/plain"},
         tags=("Operating",),
     ),
+    **RUN_ROUTES,
 }
 """By who answers: a group of routes and its method."""
 
@@ -186,6 +189,7 @@ def served(services: Services) -> list[Served]:
         "agui": AGUIRoutes(services),
         "copilotkit": CopilotKitRoutes(services),
         "operations": OperationsRoutes(services),
+        "runs": RunsRoutes(services),
     }
 
     def handler(name: str) -> Handler:

@@ -45,6 +45,7 @@ from mobox.events import (
     ToolUseEnd,
     Usage,
 )
+from mobox.formatters import StoredRun
 from mobox.formatters.ag_ui.activities import Activities
 from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
 from mobox.formatters.ag_ui.documents import Documents, custom, encode, event, status
@@ -109,6 +110,11 @@ class AGUIFormatter:
         self._activities = Activities(self._ids)
         self._retracted: set[str | None] = set()
         self._stretch = NO_STRETCH
+
+    @classmethod
+    def of_run(cls, run: StoredRun, profile: str) -> AGUIFormatter:
+        """For whoever reads a run and has asked nothing."""
+        return cls(run.id, profile, thread_id=run.chat_id)
 
     def format(self, entry: LogEntry) -> Documents:
         """The events that tell `entry`."""

@@ -1,0 +1,40 @@
+"""The log itself: each entry is one document, `{"seq", "id", "ts", "event"}`, as it is stored.
+
+What any other protocol leaves out is here; docs/events.md explains the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from mobox.errors import UnknownProfile
+from mobox.events import LogEntry, encode
+
+__all__ = ["CanonicalFormatter"]
+
+
+class CanonicalFormatter:
+    """Writes the entries of one run."""
+
+    PROFILES: ClassVar[tuple[str, ...]] = ("entries",)
+
+    def __init__(self, message_id: str, profile: str = PROFILES[0]) -> None:
+        if profile not in self.PROFILES:
+            raise UnknownProfile(profile, self.PROFILES)
+
+    def format(self, entry: LogEntry) -> list[bytes]:
+        """The entry."""
+        return [encode(entry)]
+
+    def format_all(self, entries: Iterable[LogEntry]) -> list[bytes]:
+        """The entries of one read."""
+        return list(map(encode, entries))
+
+    def pause(self) -> list[bytes]:
+        """PAUSED was an entry."""
+        return []
+
+    def resume(self) -> list[bytes]:
+        """Entries have their places in them."""
+        return []

@@ -1,0 +1,145 @@
+"""The tool calls of one run: the call in one message, what came of it in others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from mobox.events import (
+    JSON,
+    UNKNOWN_TOOL,
+    ToolKind,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.formatters.outcomes import FAILED, error_text
+from mobox.formatters.panes.contents import code_of, command_of, language_of, printed, shown
+from mobox.formatters.panes.messages import Documents, Message, Messages
+from mobox.formatters.panes.policies import Component, Policy
+from mobox.formatters.panes.streamed_code import StreamedCode
+
+__all__ = ["ERROR", "Calls"]
+
+USED: Final = "🛠️ Used tool"
+LOGS: Final = "📝 Execution Logs"
+ERROR: Final = "💥 Error"
+RETURNED: Final = "↩️ Returned"
+
+_INPUTS: Final[dict[ToolKind, Callable[[JSON], str]]] = {"code": code_of, "shell": command_of}
+
+
+class _Call:
+    """What later events of a call need."""
+
+    def __init__(self, start: ToolUseStart, message: Message) -> None:
+        self.start = start
+        self.message = message
+        self.code = StreamedCode()
+        self.outputs: dict[Component, Message] = {}
+        self.returned: Message | None = None
+
+
+class Calls:
+    """Every call of the run so far."""
+
+    def __init__(self, messages: Messages, policy: Policy) -> None:
+        self._messages = messages
+        self._policy = policy
+        self._calls: dict[str | None, _Call] = {}
+        self._retracted: set[str | None] = set()
+
+    def is_code(self, name: str | None) -> bool:
+        """Whether this is a call that runs code."""
+        return name in self._calls and self._calls[name].start.kind == "code"
+
+    def start(self, told: ToolUseStart) -> Documents:
+        """A call began."""
+        about = self._about(told, "tool_call", f"{USED} {told.name}")
+        message = self._messages.new(
+            self._policy.of_call(told.kind), told.id, **about, display=told.display
+        )
+        self._calls[told.id] = _Call(told, message)
+        self._retracted.discard(told.id)
+        return self._messages.pending(message)
+
+    def more(self, told: ToolUseDelta) -> Documents:
+        """More of the input of a call; only code is shown before it is complete."""
+        if told.id in self._retracted:
+            return []
+        before, call = self._found(told)
+        code = call.code.feed(told.delta) if call.start.kind == "code" else ""
+        return before + self._messages.more(call.message, code)
+
+    def end(self, told: ToolUseEnd) -> Documents:
+        """The input of a call is complete."""
+        if told.id in self._retracted:
+            return []
+        before, call = self._found(told)
+        kind, message = call.start.kind, call.message
+        if kind == "code":
+            message.about["language"] = language_of(told.input)
+        message.about["event_type"] = "tool_invocation"
+        given = told.invalid or _INPUTS.get(kind, shown)(told.input)
+        return before + self._messages.done(message, given)
+
+    def result(self, told: ToolResult) -> Documents:
+        """What came of a call, or some of it."""
+        if told.id in self._retracted:
+            return []
+        before, call = self._found(told)
+        failed = told.status in FAILED
+        output, elsewhere = self._output(call, failed)
+        text = printed(told.output) or (error_text(told) if failed else "")
+        tell = self._partial if told.partial else self._messages.done
+        return [*before, *elsewhere, *tell(output, text), *self._returned(call, told)]
+
+    def forget(self, name: str) -> None:
+        """A call was taken back: whatever is told of it now, nobody wants to hear."""
+        if self._calls.pop(name, None) is not None:
+            self._retracted.add(name)
+
+    def _found(self, told: ToolUseDelta | ToolUseEnd | ToolResult) -> tuple[Documents, _Call]:
+        """The call, begun if nobody told so in words that we know."""
+        before: Documents = []
+        if told.id not in self._calls:
+            before = self.start(ToolUseStart(id=told.id, scope=told.scope, name=UNKNOWN_TOOL))
+        return before, self._calls[told.id]
+
+    def _output(self, call: _Call, failed: bool) -> tuple[Message, Documents]:
+        """The message for what a call gives, and the end of one that began in another pane."""
+        component = self._policy.of_result(call.start.kind, failed)
+        others = [each for name, each in call.outputs.items() if name != component]
+        pending = filter(self._messages.is_pending, others)
+        closed = [document for message in pending for document in self._messages.done(message)]
+        if component not in call.outputs:
+            about = self._about(call.start, "tool_output", LOGS)
+            call.outputs[component] = self._messages.new(component, call.start.id, **about)
+        message = call.outputs[component]
+        message.about["title"] = ERROR if failed else LOGS
+        return message, closed
+
+    def _partial(self, message: Message, text: str) -> Documents:
+        """What is new of an output that is told again and again, or all where it is another."""
+        if self._messages.is_pending(message) and text.startswith(message.content):
+            return self._messages.more(message, text[len(message.content) :])
+        return self._messages.pending(message, text)
+
+    def _returned(self, call: _Call, told: ToolResult) -> Documents:
+        """The value that code returned, beside the code."""
+        if call.start.kind != "code" or told.structured is None or told.partial:
+            return []
+        if call.returned is None:
+            about = self._about(call.start, "action_output", RETURNED)
+            call.returned = self._messages.new("webide", call.start.id, **about)
+        return self._messages.done(call.returned, shown(told.structured))
+
+    def _about(self, start: ToolUseStart, event_type: str, title: str) -> dict[str, JSON]:
+        return {
+            "event_type": event_type,
+            "tool_name": start.name,
+            "tool_id": start.id,
+            "title": title,
+            "scope": start.scope,
+        }

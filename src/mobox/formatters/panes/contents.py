@@ -1,0 +1,98 @@
+"""What the panes show of the JSON that tools take and give: code, commands, what was printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mobox.events import JSON, TodoItem
+from mobox.formatters.panes.messages import encode
+
+__all__ = ["checklist", "code_of", "command_of", "fenced", "language_of", "printed", "shown"]
+
+_PRINTED: Final = ("stdout", "stderr", "logs", "output", "text")
+"""Where results have what a program printed, in the order in which it is shown."""
+_DEEPEST: Final = 16
+_OPENING: Final = re.compile(r" {0,3}```(?:python|py)[0-9]?\b", re.IGNORECASE)
+_CLOSING: Final = re.compile(r" {0,3}```\s*")
+_BOXES: Final = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
+
+
+def shown(value: JSON) -> str:
+    """A text as it is, anything else as JSON; nothing for nothing."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else encode(value).decode()
+
+
+def code_of(given: JSON) -> str:
+    """The code in what a code tool was given."""
+    members = given if isinstance(given, dict) else {}
+    operation = members.get("operation")
+    patch = operation.get("diff") if isinstance(operation, dict) else None
+    found = (value for value in (members.get("code"), patch) if isinstance(value, str))
+    return next(found, shown(given))
+
+
+def language_of(given: JSON) -> str:
+    """What the code is written in: Python, unless the call says otherwise."""
+    if not isinstance(given, dict):
+        return "python"
+    told = given.get("language")
+    if isinstance(told, str) and told:
+        return told.lower()
+    return "diff" if "operation" in given and "code" not in given else "python"
+
+
+def command_of(given: JSON) -> str:
+    """The commands in what a shell was given, each behind a prompt."""
+    members = given if isinstance(given, dict) else {}
+    action = members.get("action")
+    members = action if isinstance(action, dict) else members
+    for name in ("command", "commands", "cmd", "code"):
+        if lines := _lines(members.get(name), one_command=name != "commands"):
+            return "\n".join(f"$ {line}" for line in lines)
+    return f"$ {shown(given)}"
+
+
+def _lines(told: JSON, *, one_command: bool) -> list[str]:
+    if isinstance(told, str):
+        return [told]
+    if not isinstance(told, list) or not all(isinstance(word, str) for word in told):
+        return []
+    return [" ".join(told)] if one_command and told else told
+
+
+def printed(value: JSON, depth: int = 0) -> str:
+    """What a program printed, from the forms in which tools give it."""
+    if depth < _DEEPEST and isinstance(value, list):
+        return _joined(printed(each, depth + 1) for each in value)
+    if depth < _DEEPEST and isinstance(value, dict) and (names := value.keys() & set(_PRINTED)):
+        return _joined(printed(value[name], depth + 1) for name in _PRINTED if name in names)
+    return shown(value)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """The texts one below the other."""
+    told = [text for text in texts if text]
+    ended = [text if text.endswith("\n") else f"{text}\n" for text in told[:-1]]
+    return "".join([*ended, *told[-1:]])
+
+
+def fenced(text: str) -> Iterator[str]:
+    """The Python in a text: what stands between fences that say so, and are closed."""
+    code: list[str] | None = None
+    for line in text.splitlines(keepends=True):
+        if code is None:
+            code = [] if _OPENING.match(line) else None
+        elif _CLOSING.fullmatch(line):
+            yield "".join(code)
+            code = None
+        else:
+            code.append(line)
+
+
+def checklist(items: Iterable[TodoItem]) -> str:
+    """A plan as a list to tick off."""
+    return "\n".join(f"- {_BOXES[item.status]} {item.content}" for item in items)

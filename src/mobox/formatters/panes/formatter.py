@@ -1,0 +1,295 @@
+"""StreamEvents as messages for three panes: chat, webide and terminal.
+
+Rule 1: every message says its pane; which one that is, the policy and the kind of a tool say.
+Rule 2: text comes in pieces, and once more as a whole when it is complete.
+Rule 3: what Python there is in a text, and what Python returned, is copied to the webide.
+Rule 4: an error ends nothing here, so it is told where it happened.
+Rule 5: the last message of a run has a `reason`; no other has one.
+
+docs/panes.md has the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from mobox.blocks import BETWEEN_THOUGHTS
+from mobox.events import (
+    FAILURES,
+    JSON,
+    Done,
+    DoneReason,
+    Error,
+    EventType,
+    File,
+    InputRequest,
+    InputResponse,
+    LogEntry,
+    Raw,
+    Result,
+    Retract,
+    Source,
+    Start,
+    Status,
+    StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    TodoCreate,
+    TodoDone,
+    TodoUpdate,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+)
+from mobox.formatters.outcomes import error_of
+from mobox.formatters.panes.attachments import file_about, link_about
+from mobox.formatters.panes.calls import ERROR, Calls
+from mobox.formatters.panes.contents import checklist, fenced, shown
+from mobox.formatters.panes.messages import Documents, Message, Messages
+from mobox.formatters.panes.policies import DEFAULT, POLICIES, Component, policy_named
+from mobox.formatters.panes.requests import Requests
+from mobox.lines import line_of
+
+__all__ = ["PanesFormatter"]
+
+Writer = Callable[["PanesFormatter", Any], Documents]
+
+_ANSWERED: Final[frozenset[DoneReason]] = frozenset({"stop", "max_turns"})
+"""The ends of a run whose last text is its final answer."""
+
+
+class PanesFormatter:
+    """Writes one run."""
+
+    PROFILES: ClassVar[tuple[str, ...]] = tuple(POLICIES)
+
+    def __init__(self, message_id: str, profile: str = DEFAULT) -> None:
+        self._policy = policy_named(profile)
+        self._messages = Messages(message_id)
+        self._calls = Calls(self._messages, self._policy)
+        self._requests = Requests(self._messages)
+        self._open: dict[str | None, Message] = {}
+        self._todos: dict[tuple[str, ...], Message] = {}
+        self._progress: Message | None = None
+        self._turns = 0
+        self._answer: tuple[str | None, Message] | None = None
+        self._result: str | None = None
+        self._has_begun = self._error_is_told = False
+
+    def format(self, entry: LogEntry) -> Documents:
+        """The messages that tell `entry`."""
+        self._messages.ts = entry.ts
+        return self.WRITERS[entry.event.type](self, entry.event)
+
+    def pause(self) -> Documents:
+        """Nothing: the request was told, and a message may stay incomplete."""
+        return []
+
+    def resume(self) -> Documents:
+        """What was told so far of the messages that are not complete."""
+        return self._messages.so_far()
+
+    # The run
+
+    def _start(self, event: Start) -> Documents:
+        first, self._has_begun = not self._has_begun, True
+        if not first or not event.prompt_preview:
+            return []
+        return self._messages.say("chat", event.prompt_preview, role="user")
+
+    def _done(self, event: Done) -> Documents:
+        documents = [*self._messages.close_all(), *self._final_answer(event)]
+        if event.reason in FAILURES and not self._error_is_told:
+            words = error_of(event.reason, None) or ""
+            documents += self._messages.say(self._policy.errors, words, title=ERROR)
+        ended: dict[str, JSON] = {"title": "🏁 Finished", "reason": event.reason}
+        return documents + self._messages.say("terminal", f"Finished: {event.reason}", **ended)
+
+    def _final_answer(self, event: Done) -> Documents:
+        """The last text once more, now that it is known to be the last."""
+        if event.reason not in _ANSWERED:
+            return []
+        final: dict[str, JSON] = {"event_type": "action_output", "is_final_answer": True}
+        if self._answer is None:
+            return self._messages.say("chat", self._result, **final) if self._result else []
+        message = self._answer[1]
+        message.about |= final
+        return self._messages.done(message)
+
+    def _error(self, event: Error) -> Documents:
+        self._error_is_told = True
+        told = self._messages.say(self._policy.errors, event.message, title=ERROR)
+        if event.stderr_tail:
+            told += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
+        return told
+
+    def _step(self, event: StepStart) -> Documents:
+        if event.kind == "turn" and not event.scope:
+            self._turns = self._turns + 1 if event.number is None else event.number
+            self._messages.step = self._turns
+        return []
+
+    def _status(self, event: Status) -> Documents:
+        if event.kind != "progress":
+            return self._messages.say("terminal", event.message)
+        if self._progress is None:  # a pulse comes often: each takes the place of the one before
+            self._progress = self._messages.new("terminal", title="⏳ Progress")
+        return self._messages.done(self._progress, event.message)
+
+    def _raw(self, event: Raw) -> Documents:
+        if not self._policy.raw:
+            return []
+        return self._messages.say("terminal", shown(event.raw), title="❔ Not understood")
+
+    # What is said
+
+    def _text(self, event: Text) -> Documents:
+        kind = event.kind if event.kind != "answer" else None
+        opened = self._messages.new("chat", event.id, scope=event.scope, kind=kind)
+        return self._begin(event, opened, event.content)
+
+    def _thinking(self, event: Thinking) -> Documents:
+        if event.id in self._open:
+            message = self._open[event.id]
+            between = BETWEEN_THOUGHTS if message.content and event.content else ""
+            return self._messages.more(message, between + event.content)
+        title = "🗺️ Planning" if event.source == "plan" else "💭 Thinking"
+        opened = self._messages.new("chat", event.id, scope=event.scope, title=title)
+        return self._begin(event, opened, event.content)
+
+    def _begin(self, event: StreamEvent, message: Message, content: str) -> Documents:
+        self._open[event.id] = message
+        return self._messages.pending(message, content)
+
+    def _more(self, event: TextDelta | ThinkingDelta) -> Documents:
+        message = self._open.get(event.id)
+        if message is not None:
+            return self._messages.more(message, event.delta)
+        # A block that a later version began: RAW to us.
+        if isinstance(event, TextDelta):
+            return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
+        return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
+
+    def _end_text(self, event: TextEnd) -> Documents:
+        message = self._open.pop(event.id, None)
+        if message is None:
+            return []
+        if not event.scope and "kind" not in message.about:
+            self._answer = event.id, message
+        return self._messages.done(message) + self._copies(event, message)
+
+    def _copies(self, event: TextEnd, text: Message) -> Documents:
+        about: dict[str, JSON] = {"title": "🐍 Python", "language": "python", "copy_of": text.id}
+        return [
+            document
+            for code in fenced(text.content)
+            for document in self._messages.say("webide", code, event.id, scope=event.scope, **about)
+        ]
+
+    def _end_thinking(self, event: ThinkingEnd) -> Documents:
+        message = self._open.pop(event.id, None)
+        return self._messages.done(message) if message is not None else []
+
+    def _retract(self, event: Retract) -> Documents:
+        for name in event.blocks:
+            self._open.pop(name, None)
+            self._calls.forget(name)
+            if self._answer is not None and self._answer[0] == name:
+                self._answer = None
+        return [told for name in event.blocks for told in self._messages.retract(name)]
+
+    # Tools and requests
+
+    def _start_tool(self, event: ToolUseStart) -> Documents:
+        if not event.scope:
+            self._answer = None  # what was said before a call is no answer
+        return self._calls.start(event)
+
+    def _more_input(self, event: ToolUseDelta) -> Documents:
+        return self._calls.more(event)
+
+    def _end_tool(self, event: ToolUseEnd) -> Documents:
+        return self._calls.end(event)
+
+    def _tool_result(self, event: ToolResult) -> Documents:
+        return self._calls.result(event)
+
+    def _request(self, event: InputRequest) -> Documents:
+        return self._requests.ask(event)
+
+    def _response(self, event: InputResponse) -> Documents:
+        return self._requests.answer(event)
+
+    # What stands beside
+
+    def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+        plan = self._todos.get(event.scope)
+        if plan is None:
+            plan = self._messages.new("chat", title="📋 Plan", scope=event.scope)
+            self._todos[event.scope] = plan
+        return self._messages.done(plan, checklist(event.items))
+
+    def _subagent(self, event: SubagentStart | SubagentEnd) -> Documents:
+        about: dict[str, JSON] = {"title": f"🤖 {event.agent or 'agent'}", "tool_id": event.id}
+        return self._messages.say("chat", line_of(event), scope=event.scope, **about)
+
+    def _source(self, event: Source) -> Documents:
+        found = event.title or event.url or event.document or event.file or ""
+        return self._messages.say("chat", found, scope=event.scope, **link_about(event))
+
+    def _file(self, event: File) -> Documents:
+        component: Component = "webide" if self._calls.is_code(event.id) else "chat"
+        name = event.name or event.file_id or event.media_type
+        return self._messages.say(component, name, scope=event.scope, **file_about(event))
+
+    def _stats(self, event: Result) -> Documents:
+        self._result = None if event.is_error else event.text
+        return []
+
+    def _nothing(self, _event: StreamEvent) -> Documents:
+        return []
+
+    WRITERS: ClassVar[dict[EventType, Writer]] = {
+        EventType.START: _start,
+        EventType.DONE: _done,
+        EventType.PAUSED: _nothing,
+        EventType.ERROR: _error,
+        EventType.STATUS: _status,
+        EventType.TEXT: _text,
+        EventType.TEXT_DELTA: _more,
+        EventType.TEXT_END: _end_text,
+        EventType.THINKING: _thinking,
+        EventType.THINKING_DELTA: _more,
+        EventType.THINKING_END: _end_thinking,
+        EventType.TOOL_USE_START: _start_tool,
+        EventType.TOOL_USE_DELTA: _more_input,
+        EventType.TOOL_USE_END: _end_tool,
+        EventType.TOOL_RESULT: _tool_result,
+        EventType.STEP_START: _step,
+        EventType.STEP_END: _nothing,
+        EventType.SUBAGENT_START: _subagent,
+        EventType.SUBAGENT_END: _subagent,
+        EventType.TODO_CREATE: _todo,
+        EventType.TODO_UPDATE: _todo,
+        EventType.TODO_DONE: _todo,
+        EventType.SOURCE: _source,
+        EventType.FILE: _file,
+        EventType.STATE: _nothing,
+        EventType.INPUT_REQUEST: _request,
+        EventType.INPUT_RESPONSE: _response,
+        EventType.USAGE: _nothing,
+        EventType.RESULT: _stats,
+        EventType.RETRACT: _retract,
+        EventType.CUSTOM: _nothing,
+        EventType.RAW: _raw,
+    }
+    """How each event is told; total over EventType."""

@@ -1,0 +1,144 @@
+"""The messages of the panes, and which of them are not complete.
+
+Rule 1: a message is told in its whole, in the place of all that was told under its id; or, where
+        it says `streaming`, it is more of what was told.
+Rule 2: `pending` is a message of which more will come; the last that is told of each is `done`.
+Rule 3: a message stays in the pane that it began in.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from mobox.events import JSON
+from mobox.formatters.panes.policies import Component
+
+__all__ = ["Documents", "Message", "Messages", "encode"]
+
+Documents = list[bytes]
+Status = Literal["pending", "done"]
+
+encode: Final = msgspec.json.Encoder().encode
+
+
+class Message:
+    """One message and all that was told of it."""
+
+    __slots__ = ("about", "head", "id", "pieces", "prefix")
+
+    def __init__(self, head: dict[str, JSON], about: dict[str, JSON]) -> None:
+        self.id: str = head["message_id"]
+        self.head = head
+        self.about = about
+        self.pieces: list[str] = []
+        self.prefix = self._until_content(streaming=True, status="pending")
+
+    @property
+    def content(self) -> str:
+        self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0]
+
+    @content.setter
+    def content(self, text: str) -> None:
+        self.pieces[:] = [text]
+
+    def more(self, text: str) -> Documents:
+        """More of it."""
+        if not text:
+            return []
+        self.pieces.append(text)
+        return [self.prefix + encode(text) + b"}"]
+
+    def whole(self, status: Status, ts: int | None) -> bytes:
+        """All of it."""
+        told = self._until_content(streaming=False, status=status, ts=ts)
+        return told + encode(self.content) + b"}"
+
+    def _until_content(self, *, streaming: bool, status: Status, ts: int | None = None) -> bytes:
+        state = {"streaming": streaming, "is_final_answer": False, "status": status}
+        metadata = {"component": None, **state, **self.about}  # what it is about may say otherwise
+        time = {"timestamp": ts} if ts is not None else {}
+        return encode({**self.head, **time, "metadata": metadata})[:-1] + b',"content":'
+
+
+class Messages:
+    """The messages of one run."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._count = 0
+        self._pending: dict[str, Message] = {}
+        self._by_block: dict[str, list[Message]] = {}
+        self.step: int | None = None
+        self.ts: int | None = None
+
+    def new(
+        self,
+        component: Component,
+        block: str | None = None,
+        role: Literal["assistant", "user"] = "assistant",
+        **about: JSON,
+    ) -> Message:
+        """Begin a message, of that block or call; what has no value is not said."""
+        self._count += 1
+        head: dict[str, JSON] = {"message_id": f"{self._run_id}:{self._count}", "role": role}
+        if self.step is not None:
+            head["step_number"] = self.step
+        known = {name: value for name, value in about.items() if value not in (None, ())}
+        message = Message(head, {"component": component, **known})
+        if block is not None:
+            self._by_block.setdefault(block, []).append(message)
+        return message
+
+    def say(
+        self,
+        component: Component,
+        content: str,
+        block: str | None = None,
+        role: Literal["assistant", "user"] = "assistant",
+        **about: JSON,
+    ) -> Documents:
+        """A message that is complete at once."""
+        message = self.new(component, block, role, **about)
+        return self.done(message, content)
+
+    def pending(self, message: Message, content: str | None = None) -> Documents:
+        """Tell all that there is of a message, of which more will come."""
+        self._pending[message.id] = message
+        if content is not None:
+            message.content = content
+        return [message.whole("pending", self.ts)]
+
+    def more(self, message: Message, text: str) -> Documents:
+        """Tell more of a message."""
+        if text:
+            self._pending[message.id] = message
+        return message.more(text)
+
+    def done(self, message: Message, content: str | None = None) -> Documents:
+        """Tell all of a message."""
+        self._pending.pop(message.id, None)
+        if content is not None:
+            message.content = content
+        return [message.whole("done", self.ts)]
+
+    def is_pending(self, message: Message) -> bool:
+        return message.id in self._pending
+
+    def close_all(self) -> Documents:
+        """Nothing more will come."""
+        return [told for message in list(self._pending.values()) for told in self.done(message)]
+
+    def so_far(self) -> Documents:
+        """What is told of those that are not complete, for who was not told."""
+        return [message.whole("pending", self.ts) for message in self._pending.values()]
+
+    def retract(self, block: str) -> Documents:
+        """Take back all that was told of a block or call."""
+        documents: Documents = []
+        for message in self._by_block.pop(block, []):
+            message.about |= {"retracted": True}
+            documents += self.done(message, "")
+        return documents

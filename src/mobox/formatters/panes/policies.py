@@ -1,0 +1,45 @@
+"""Which pane something belongs to: derived from the kind of a tool, never stored."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from mobox.errors import UnknownProfile
+from mobox.events import ToolKind
+
+__all__ = ["DEFAULT", "POLICIES", "Component", "Policy", "policy_named"]
+
+Component = Literal["chat", "webide", "terminal"]
+
+_CALLS: Final[dict[ToolKind, Component]] = {"code": "webide", "shell": "terminal"}
+_RESULTS: Final[dict[ToolKind, Component]] = {"code": "terminal", "shell": "terminal"}
+
+
+class Policy(NamedTuple):
+    """Where to show what belongs to no pane by its nature."""
+
+    tools: Component
+    """Calls that run neither code nor a shell, and what came of them."""
+    errors: Component
+    raw: bool
+    """Whether lines that nobody understood are shown; the inspector has them anyway."""
+
+    def of_call(self, kind: ToolKind) -> Component:
+        return _CALLS.get(kind, self.tools)
+
+    def of_result(self, kind: ToolKind, failed: bool) -> Component:
+        return self.errors if failed else _RESULTS.get(kind, self.tools)
+
+
+POLICIES: Final = {
+    "document": Policy(tools="terminal", errors="terminal", raw=True),
+    "chat": Policy(tools="chat", errors="chat", raw=False),
+}
+DEFAULT: Final = "document"
+
+
+def policy_named(name: str) -> Policy:
+    """The policy of that name."""
+    if name not in POLICIES:
+        raise UnknownProfile(name, POLICIES)
+    return POLICIES[name]

@@ -1,0 +1,49 @@
+"""What the agent asks a person: a message in the chat that stays pending until the answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import JSON, InputRequest, InputResponse
+from mobox.formatters.panes.messages import Documents, Message, Messages
+
+__all__ = ["Requests"]
+
+_WORDS: Final = {
+    "approval": "May this be done?",
+    "question": "A question",
+    "input": "Something is needed",
+    "auth": "Please sign in",
+    "tool": "A tool of the page is called",
+}
+
+
+class Requests:
+    """The requests that nobody has answered."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+        self._open: dict[str | None, Message] = {}
+
+    def ask(self, event: InputRequest) -> Documents:
+        """A person is asked; `request.id` is what an answer must name."""
+        about: dict[str, JSON] = {
+            "id": event.id,
+            "kind": event.kind,
+            "tool_id": event.tool_call_id,
+            "schema": event.schema,
+            "options": event.options,
+        }
+        request = {name: value for name, value in about.items() if value is not None}
+        again = self._messages.done(self._open[event.id]) if event.id in self._open else []
+        message = self._messages.new("chat", scope=event.scope, title="❓ Asked", request=request)
+        self._open[event.id] = message
+        return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
+
+    def answer(self, event: InputResponse) -> Documents:
+        """What they said."""
+        message = self._open.pop(event.id, None)
+        if message is None:
+            return []
+        message.about["decision"] = event.decision
+        return self._messages.done(message)

@@ -1,0 +1,62 @@
+"""The code in a call's input while that still comes: JSON text, of which we have the beginning.
+
+What cannot be told from the beginning is left for the end, when the input is there as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+__all__ = ["StreamedCode"]
+
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_BEFORE: Final = re.compile(
+    rf'\s*\{{\s*(?:(?!"code"){_STRING}\s*:\s*(?:{_STRING}|[^"\\{{}}\[\],\s]+)\s*,\s*)*"code"\s*:\s*"'
+)
+"""An object up to its member `code`; what stands before that may be a text, a number or a word."""
+_LONGEST: Final = 2048
+"""Characters after which we no longer look for the code."""
+_WHOLE: Final = re.compile(
+    r'(?:[^"\\]'
+    r'|\\["\\/bfnrt]'
+    r"|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
+    r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*"
+)
+"""Characters of a JSON text, each of them complete."""
+
+
+class StreamedCode:
+    """The code of one call."""
+
+    def __init__(self) -> None:
+        self._unread = ""
+        self._has_begun = self._is_over = False
+
+    def feed(self, delta: str) -> str:
+        """What is new of the code."""
+        if self._is_over:
+            return ""
+        self._unread += delta
+        if not self._has_begun:
+            self._look_for_code()
+        return self._code() if self._has_begun else ""
+
+    def _look_for_code(self) -> None:
+        if before := _BEFORE.match(self._unread):
+            self._has_begun, self._unread = True, self._unread[before.end() :]
+        elif len(self._unread) > _LONGEST:
+            self._is_over = True
+
+    def _code(self) -> str:
+        found = _WHOLE.match(self._unread)
+        assert found is not None  # it may be empty
+        self._unread = self._unread[found.end() :]
+        self._is_over = self._unread.startswith('"')
+        try:
+            return msgspec.json.decode(f'"{found[0]}"'.encode(), type=str)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            self._is_over = True
+            return ""

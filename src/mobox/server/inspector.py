@@ -1,0 +1,102 @@
+"""What became of each line: the line, the events that were parsed from it, the frames they are.
+
+Rule 1: a row is an entry of the log; a line stands at the first entry that it made, or, if it made
+        none, at the next one that there is.
+Rule 2: lines are committed with their events. So those of the entries that were read are there, as
+        far as they are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from mobox.events import JSON, LogEntry, StreamEvent
+from mobox.formatters import Formatter
+from mobox.storage.log import Log, RawEntry, RunId
+
+__all__ = ["InspectedEntry", "InspectedLine", "Inspector"]
+
+
+class InspectedLine(Struct, rename="camel", kw_only=True):
+    """A line as its agent wrote it; one that made no event has `lastSeq` before `firstSeq`."""
+
+    n: int
+    first_seq: int
+    last_seq: int
+    line: str
+
+
+class InspectedEntry(Struct, rename="camel", kw_only=True):
+    """An entry of the log, where it comes from, and what it is in each format."""
+
+    seq: int
+    id: int
+    ts: int | None
+    event: StreamEvent
+    lines: list[InspectedLine]
+    frames: dict[str, list[JSON]]
+
+
+class Inspector:
+    """Tells a log row by row."""
+
+    def __init__(self, log: Log, run_id: RunId, formatters: Mapping[str, Formatter]) -> None:
+        self._log = log
+        self._run_id = run_id
+        self._formatters = formatters
+        self._lines: list[RawEntry] = []
+        self._line = 0
+
+    async def tell(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
+        """One document for each entry."""
+        await self._read_lines(entries[-1].seq)
+        return [[msgspec.json.encode(self._row(entry))] for entry in entries]
+
+    def pause(self) -> list[bytes]:
+        """PAUSED was a row."""
+        return []
+
+    def resume(self) -> list[bytes]:
+        """Rows have their places in them."""
+        return []
+
+    def _row(self, entry: LogEntry) -> InspectedEntry:
+        return InspectedEntry(
+            seq=entry.seq,
+            id=entry.id,
+            ts=entry.ts,
+            event=entry.event,
+            lines=list(self._lines_before(entry.seq)),
+            frames={
+                name: [_shown(document) for document in formatter.format(entry)]
+                for name, formatter in self._formatters.items()
+            },
+        )
+
+    async def _read_lines(self, through: int) -> None:
+        """Read on, until there is a line of a later entry."""
+        while not self._lines or self._lines[-1].first_seq <= through:
+            found = await self._log.raw_lines(self._run_id, self._line)
+            if not found:
+                return
+            self._lines += found
+            self._line = found[-1].n
+
+    def _lines_before(self, seq: int) -> Iterator[InspectedLine]:
+        """The lines of this entry, which no row has had."""
+        while self._lines and self._lines[0].first_seq <= seq:
+            line = self._lines.pop(0)
+            yield InspectedLine(
+                n=line.n,
+                first_seq=line.first_seq,
+                last_seq=line.last_seq,
+                line=line.line.decode("utf-8", "replace"),
+            )
+
+
+def _shown(document: bytes) -> JSON:
+    """A document in a row: JSON as it is, and what is none, which ends a stream, as a text."""
+    return msgspec.Raw(document) if document.startswith(b"{") else document.decode()
