@@ -309,7 +309,10 @@ def test_a_server_without_agents_starts_and_warns(tmp_path: Path) -> None:
 
 def test_a_folder_of_agents_that_is_not_there_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "none"
-    assert refusal("--data", tmp_path, "--agents", folder) == f"agents={folder}: no such folder"
+    assert (
+        refusal("--port", "0", "--data", tmp_path, "--agents", folder)
+        == f"agents={folder}: no such folder"
+    )
 
 
 def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> None:
@@ -326,7 +329,7 @@ def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> 
 
 
 def test_a_default_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    said = refusal("--data", tmp_path, "--agents", AGENTS, "--agent", "conter")
+    said = refusal("--port", "0", "--data", tmp_path, "--agents", AGENTS, "--agent", "conter")
     assert said == "agent=conter: no such agent; known: counter"
 
 
