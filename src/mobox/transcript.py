@@ -205,8 +205,8 @@ class Transcript:
             self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
-        if part.id in self._open:  # a later version ended it: RAW to us
-            self._open[part.id].text = "".join(self._pieces[part.id])
+        if part.id in self._open:  # its end is RAW to us: it stays as it is
+            self._join_pieces()
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []

@@ -175,9 +175,7 @@ def spoiled(log: Sequence[LogEntry], lost: set[int]) -> list[LogEntry]:
 def test_the_log_of_a_later_version_can_be_told(
     log: list[LogEntry], lost: set[int], profile: str
 ) -> None:
-    formatter = AGUIFormatter("r", profile)
-    documents = format_all(formatter, spoiled(log, lost))
-    assert documents[0].startswith(b'{"type":"RUN_STARTED"')
+    check_ag_ui(response_to(spoiled(log, lost), profile), profile)
 
 
 def test_every_event_type_has_a_writer() -> None:
