@@ -13,9 +13,9 @@ __all__ = ["Block", "Blocks"]
 
 
 class Block:
-    """One block that is open; it has its place once something of it is told."""
+    """One block that is open."""
 
-    __slots__ = ("citations", "held", "index", "kind", "pieces", "prefix", "scope", "told_by")
+    __slots__ = ("citations", "common", "held", "kind", "pieces", "prefix", "told_by")
 
     def __init__(
         self,
@@ -25,8 +25,7 @@ class Block:
     ) -> None:
         self.kind = kind
         self.told_by = told_by
-        self.scope: dict[str, JSON] = {"scope": list(scope)} if scope else {}
-        self.index: int | None = None
+        self.common: dict[str, JSON] = {"scope": list(scope)} if scope else {}
         self.prefix = b""
         self.pieces: list[str] = []
         self.citations: list[JSON] = []
@@ -56,14 +55,20 @@ class Blocks:
         self._places[name].append(index)
         return index
 
+    def places(self, name: str | None) -> list[int]:
+        """Where the blocks are that were called so, unless they were taken back."""
+        return self._places.get(name, [])
+
     def take_back(self, names: Iterable[str]) -> list[int]:
-        """The places of the blocks that were called so."""
+        """The places of these blocks, which have none from now on."""
         return [index for name in names for index in self._places.pop(name, ())]
 
     def open(self, name: str | None, block: Block) -> Documents:
         """Begin a block; in a log of a later version, the one before it may have no end."""
         closing = self.close(name)
         self._open[name] = block
+        block.common = {"blockIndex": self.place(name), **block.common}
+        block.prefix = self._numbering.chunk_prefix(f"{block.kind}_chunk", **block.common)
         return closing
 
     def write(self, name: str | None, text: str, between: str = "") -> Documents:
@@ -73,21 +78,18 @@ class Blocks:
         block = self._open[name]
         text = between + text if block.pieces else text
         block.pieces.append(text)
-        return self._chunk(name, block, text)
+        return self._chunk(block, text)
 
     def close(self, name: str | None, signature: str | None = None) -> Documents:
         """End a block, if it is open: all of it, unless it was empty."""
         block = self._open.pop(name, None)
-        if block is None:
+        if block is None or not (block.pieces or block.held or signature is not None):
             return []
-        if not block.pieces and not block.held and signature is None:
-            return []
-        has_been_told = block.pieces and not block.held
-        last = [] if has_been_told else self._chunk(name, block, "")
-        about: dict[str, JSON] = {"citations": block.citations} if block.citations else {}
+        last = [] if block.pieces and not block.held else self._chunk(block, "")
+        about: dict[str, JSON] = {"content": "".join(block.pieces), **block.common}
+        about |= {"citations": block.citations} if block.citations else {}
         about |= {"signature": signature} if signature is not None else {}
-        whole = {"content": "".join(block.pieces), "blockIndex": block.index}
-        return [*last, *self._numbering.persisted(block.kind, **whole, **about, **block.scope)]
+        return [*last, *self._numbering.persisted(block.kind, **about)]
 
     def close_all(self) -> Documents:
         """End whatever is open, in the order in which it was opened."""
@@ -98,12 +100,7 @@ class Blocks:
         blocks = reversed(self._open.values())
         return next((block for block in blocks if block.kind == "message"), None)
 
-    def _chunk(self, name: str | None, block: Block, text: str) -> Documents:
-        if block.index is None:
-            block.index = self.place(name)
-            block.prefix = self._numbering.chunk_prefix(
-                f"{block.kind}_chunk", blockIndex=block.index, **block.scope
-            )
+    def _chunk(self, block: Block, text: str) -> Documents:
         cited = {"citations": block.held} if block.held else {}
         block.held = []
         return self._numbering.chunk(block.prefix, text, **cited)

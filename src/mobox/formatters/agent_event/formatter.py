@@ -145,17 +145,29 @@ class AgentEventFormatter:
         return self._blocks.close(told.id, signature)
 
     def _source(self, told: Source) -> Documents:
-        """A citation goes with the next piece of its text, or by itself where that has ended."""
+        """A citation goes with the next piece of its text.
+
+        That of a text which has ended says which it is, and goes with the next piece of any, or
+        by itself.
+        """
         if told.scope or told.id in self._tools or told.id in self._retracted:
             return []
-        block = self._blocks.find(told.id) if told.id else self._blocks.latest_message()
+        block = self._blocks.find(told.id)
         if block is not None:
-            if block.kind == "message":
-                block.cite(citation(told))
-            return []
-        late = Block("message")
-        late.cite(citation(told))
-        return self._blocks.open(told.id, late) + self._blocks.close(told.id)
+            return self._cite(block, citation(told))
+        places = self._blocks.places(told.id)
+        cited = citation(told) | ({"blockIndex": places[-1]} if places else {})
+        block = self._blocks.latest_message()
+        if block is not None:
+            return self._cite(block, cited)
+        alone = Block("message")
+        alone.cite(cited)
+        return self._blocks.open(told.id, alone) + self._blocks.close(told.id)
+
+    def _cite(self, block: Block, cited: dict[str, JSON]) -> Documents:
+        if block.kind == "message":
+            block.cite(cited)
+        return []
 
     def _retract(self, told: Retract) -> Documents:
         self._retracted |= set(told.blocks)
