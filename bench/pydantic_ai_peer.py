@@ -1,4 +1,4 @@
-"""The peer in Python: pydantic-ai's stream for the AI SDK, fed with events of its own making.
+"""The peer in Python: pydantic-ai's streams for the AI SDK and AG-UI, fed with its own events.
 
 It starts where its own model classes would have ended: nothing is parsed, no event object is built
 and no string is encoded to bytes while it is timed. Citations are left out of its input: it tells
@@ -26,18 +26,30 @@ from pydantic_ai.messages import (
     ToolCallPartDelta,
     ToolReturnPart,
 )
+from pydantic_ai.ui.ag_ui import AGUIEventStream
 from pydantic_ai.ui.vercel_ai import VercelAIEventStream
 from starlette.responses import Response
 
-__all__ = ["PydanticAI", "events_of"]
+__all__ = ["PydanticAI", "ag_ui", "ai_sdk", "events_of"]
 
 VENDOR = "anthropic"
+
+
+def ai_sdk() -> Any:
+    """A stream for the AI SDK."""
+    return VercelAIEventStream(sdk_version=6)
+
+
+def ag_ui() -> Any:
+    """A stream for AG-UI, of the version that is installed."""
+    return AGUIEventStream(ag_ui_version="1.0", thread_id="thread_1", run_id="msg_1")
 
 
 class PydanticAI:
     """One event loop, and the events to send through it again and again."""
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
+    def __init__(self, lines: Iterable[bytes], stream: Callable[[], Any] = ai_sdk) -> None:
+        self._stream = stream
         self._events = list(events_of(json.loads(line) for line in lines))
         self._loop = asyncio.new_event_loop()
 
@@ -53,7 +65,7 @@ class PydanticAI:
 
     def response(self) -> Response:
         """The whole stream, as its documentation serves it."""
-        stream: Any = VercelAIEventStream(sdk_version=6)
+        stream = self._stream()
         response: Response = stream.streaming_response(stream.transform_stream(self._source()))
         return response
 
@@ -61,7 +73,7 @@ class PydanticAI:
         self._loop.close()
 
     async def _drain(self, take: Callable[[str], object]) -> None:
-        stream: Any = VercelAIEventStream(sdk_version=6)
+        stream = self._stream()
         async for frame in stream.encode_stream(stream.transform_stream(self._source())):
             take(frame)
 

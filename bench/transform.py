@@ -1,4 +1,4 @@
-"""From an agent's raw lines to the bytes of the log and the bytes for the AI SDK.
+"""From an agent's raw lines to the bytes of the log and the bytes for the AI SDK, and for AG-UI.
 
 Mobox starts from raw bytes and goes through the classes that `mobox convert` uses; the peers start
 from objects of their own that are already made. All are checked to tell the same text first.
@@ -26,9 +26,11 @@ from mobox.formatters import get_formatter, in_batches
 from mobox.pipeline import Recorder
 
 __all__ = [
+    "BOTH",
     "FIGURES",
     "TITLE",
     "convert",
+    "convert_for",
     "explain",
     "measure",
     "of_openai",
@@ -39,6 +41,7 @@ __all__ = [
 
 TITLE = "Transform: raw line → canonical event → log bytes → AI SDK bytes"
 
+BOTH = ("ai-sdk", "ag-ui")
 MODES = {"line": 1, "read": 64}
 """Lines per read."""
 SIZES = (1_000, 10_000, 100_000)
@@ -52,6 +55,11 @@ _BYTES = "Bytes out ÷ raw bytes in (less is better)"
 FIGURES = (
     Figure("pydantic/line", "pydantic-ai ÷ Mobox, 1 line per read", at_least=5, panel=_FASTER),
     Figure("pydantic/read", "pydantic-ai ÷ Mobox, 64 lines per read", at_least=8, panel=_FASTER),
+    Figure(
+        *("pydantic-ag-ui/both", "pydantic-ai's AG-UI ÷ Mobox's AI SDK + AG-UI, 64 lines per read"),
+        at_least=10,
+        panel=_FASTER,
+    ),
     Figure("node/line", "AI SDK in Node ÷ Mobox, 1 line per read", at_least=10, panel=_FASTER),
     Figure("node/read", "AI SDK in Node ÷ Mobox, 64 lines per read", panel=_FASTER),
     Figure("own-node/line", "AI SDK in the machine's own Node ÷ Mobox, 1 line per read"),
@@ -59,6 +67,7 @@ FIGURES = (
     Figure("line/floor", "Mobox, 1 line per read ÷ floor", panel=_FLOOR),
     Figure("read/floor", "Mobox, 64 lines per read ÷ floor", at_most=2, panel=_FLOOR),
     Figure("read/floor-read", "Mobox, 64 lines per read ÷ floor of 64 lines at once"),
+    Figure("both/floor", "AI SDK + AG-UI, 64 lines per read ÷ floor", at_most=2, panel=_FLOOR),
     Figure("v3-line/v3-floor", "LangChain v3, 1 line per read ÷ its own floor", panel=_FLOOR),
     Figure(
         *("v3-read/v3-floor", "LangChain v3, 64 lines per read ÷ its own floor"),
@@ -80,10 +89,12 @@ FIGURES = (
     Figure("log/raw", "bytes to the log ÷ raw bytes", panel=_BYTES),
     Figure("us/line", "CPU per event: Mobox, 1 line per read", unit="µs"),
     Figure("us/read", "CPU per event: Mobox, 64 lines per read", unit="µs"),
+    Figure("us/both", "CPU per event: Mobox, AI SDK + AG-UI, 64 lines per read", unit="µs"),
     Figure("us/floor", "CPU per event: floor", unit="µs"),
     Figure("us/v3-read", "CPU per event: LangChain v3, 64 lines per read", unit="µs"),
     Figure("us/v3-floor", "CPU per event: its floor", unit="µs"),
     Figure("us/pydantic", "CPU per event: pydantic-ai", unit="µs"),
+    Figure("us/pydantic-ag-ui", "CPU per event: pydantic-ai's AG-UI", unit="µs"),
     Figure("us/node", "CPU per event: AI SDK in Node", unit="µs"),
     Figure("us/own-node", "CPU per event: AI SDK in the machine's own Node", unit="µs"),
 )
@@ -91,13 +102,20 @@ FIGURES = (
 
 def convert(reads: Iterable[bytes], framework: str = "claude") -> Iterator[tuple[bytes, bytes]]:
     """What the log and the client get for each read: `mobox convert`, with a log beside it."""
+    return ((log, wire) for log, wire in convert_for(("ai-sdk",), reads, framework))
+
+
+def convert_for(
+    protocols: Sequence[str], reads: Iterable[bytes], framework: str = "claude"
+) -> Iterator[tuple[bytes, ...]]:
+    """What the log and the clients of several protocols get for each read."""
     recorder = Recorder(framework)
-    tell = in_batches(get_formatter("ai-sdk", "msg_1"))
+    tellers = [in_batches(get_formatter(protocol, "msg_1")) for protocol in protocols]
     for data in reads:
         entries = recorder.read(data)
-        yield events.encode_many(entries), sse.encode(tell(entries))
+        yield events.encode_many(entries), *(sse.encode(tell(entries)) for tell in tellers)
     entries = recorder.close()
-    yield events.encode_many(entries), sse.encode(tell(entries))
+    yield events.encode_many(entries), *(sse.encode(tell(entries)) for tell in tellers)
 
 
 def text_of(body: bytes) -> dict[str, str]:
@@ -116,6 +134,7 @@ def without_peers(lines: Sequence[bytes]) -> list[Case]:
     batches = workload.reads(lines, MODES["read"])
     return [
         *(_mobox(mode, lines, mode) for mode in MODES),
+        Case("both", len(lines), in_process(partial(_drain_for, BOTH, batches))),
         Case("floor", len(lines), in_process(partial(floor.by_line, stripped))),
         Case("floor-read", len(lines), in_process(partial(floor.by_read, batches))),
         *_protocol(),
@@ -204,6 +223,10 @@ def _drain(reads: Sequence[bytes], framework: str = "claude") -> None:
     deque(convert(reads, framework), maxlen=0)
 
 
+def _drain_for(protocols: Sequence[str], reads: Sequence[bytes]) -> None:
+    deque(convert_for(protocols, reads), maxlen=0)
+
+
 def _long_blocks() -> Iterator[Case]:
     for size in SIZES:
         lines = workload.one_block(size)
@@ -213,12 +236,16 @@ def _long_blocks() -> Iterator[Case]:
 def _peers(lines: Sequence[bytes], stack: ExitStack) -> Iterator[Case]:
     # Imported here: the tests use this module in a venv without the peers.
     from bench.node_peer import AiSdk, nodes
-    from bench.pydantic_ai_peer import PydanticAI
+    from bench.pydantic_ai_peer import PydanticAI, ag_ui
 
     told = text_of(b"".join(frames for _, frames in convert(lines)))
     pydantic_ai = stack.enter_context(closing(PydanticAI(lines)))
     _agree("pydantic-ai", text_of(pydantic_ai.body()), told)
     yield Case("pydantic", len(lines), in_process(pydantic_ai.convert))
+    told_ag_ui = text_of(b"".join(frames for _, frames in convert_for(("ag-ui",), lines)))
+    for_ag_ui = stack.enter_context(closing(PydanticAI(lines, ag_ui)))
+    _agree("pydantic-ai's AG-UI", text_of(for_ag_ui.body()), told_ag_ui)
+    yield Case("pydantic-ag-ui", len(lines), in_process(for_ag_ui.convert))
     for name, node in nodes().items():
         ai_sdk = stack.enter_context(closing(AiSdk(node, lines)))
         _agree("the AI SDK", text_of(ai_sdk.body()), told)

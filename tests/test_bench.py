@@ -12,8 +12,9 @@ from bench import floor, protocol, spoken, workload
 from bench.figures import Figure, merge
 from bench.pairing import pair
 from bench.report import Result, markdown, write_docs
-from bench.transform import FIGURES, convert, text_of, without_peers
+from bench.transform import BOTH, FIGURES, convert, convert_for, text_of, without_peers
 from grammar import check_ai_sdk
+from grammar_ag_ui import check_ag_ui
 from mobox.events import decode_many
 
 LINES = workload.lines()
@@ -22,6 +23,7 @@ KINDS = {
     "thinking_delta": ("thinking", "reasoning-delta"),
     "input_json_delta": ("partial_json", "tool-input-delta"),
 }
+AG_UI_KINDS = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS")
 
 
 def wire_of(reads: Sequence[bytes]) -> bytes:
@@ -88,6 +90,15 @@ def test_mobox_tells_all_the_text_of_the_workload_in_a_legal_stream() -> None:
         assert text_of(body)[chunk] == told
 
 
+def test_what_is_told_to_two_protocols_is_told_to_each_in_full() -> None:
+    log, ai_sdk, ag_ui = map(b"".join, zip(*convert_for(BOTH, LINES), strict=True))
+    assert (log, ai_sdk) == (log_of(LINES), wire_of(LINES))
+    check_ag_ui([frame.removeprefix(b"data: ") for frame in ag_ui.split(b"\n\n")[:-1]])
+    said, told = text_of(ai_sdk), text_of(ag_ui)
+    kinds = zip(KINDS.values(), AG_UI_KINDS, strict=True)
+    assert told == {kind: said[chunk] for (_, chunk), kind in kinds}
+
+
 def test_the_number_of_lines_per_read_changes_no_byte() -> None:
     reads = workload.reads(LINES, 64)
     assert wire_of(reads) == wire_of(LINES)
@@ -110,7 +121,7 @@ def test_the_cases_without_peers_run() -> None:
     costs = pair(reference, cases, rounds=2)
     v3 = {"v3-line", "v3-read", "v3-floor"}
     spoken_by = {f"{name}-{w}" for name in spoken.FRAMEWORKS for w in ("line", "read", "floor")}
-    assert {"line", "read", "floor", "floor-read", *v3, *spoken_by} == costs.relative.keys()
+    assert {"line", "read", "both", "floor", "floor-read", *v3, *spoken_by} == costs.relative.keys()
     assert all(cost > 0 for found in costs.relative.values() for cost in found)
     assert costs.ratio("line", "line") == [1.0, 1.0]
 

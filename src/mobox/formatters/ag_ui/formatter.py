@@ -57,6 +57,7 @@ from mobox.formatters.ag_ui.spans import Steps, Subagents
 from mobox.formatters.ag_ui.state import SharedState
 from mobox.formatters.ag_ui.tools import Telling, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
+from mobox.formatters.pieces import tell_pieces
 from mobox.transcript import Transcript
 
 __all__ = ["AGUIFormatter"]
@@ -116,17 +117,18 @@ class AGUIFormatter:
         """`format` for the entries of one read. Nine of ten are deltas that go on with a block."""
         documents: Documents = []
         own, delta_class, prefix, pieces = self._stretch
+        more: list[str] = []
         for entry in entries:
             told = entry.event
             if type(told) is delta_class and told.id == own:
-                piece = told.delta  # type: ignore[attr-defined]
-                if piece:
-                    pieces.append(piece)
-                    documents.append(prefix + encode(piece) + b"}")
-            else:
-                documents += self._write(entry)
-                own, delta_class, prefix, pieces = self._stretch = self._stretch_after(told)
-        return documents
+                more.append(told.delta)  # type: ignore[attr-defined]
+                continue
+            if more:
+                documents += _tell_more(prefix, pieces, more)
+                more = []
+            documents += self._write(entry)
+            own, delta_class, prefix, pieces = self._stretch = self._stretch_after(told)
+        return documents + _tell_more(prefix, pieces, more) if more else documents
 
     def _write(self, entry: LogEntry) -> Documents:
         told = entry.event
@@ -364,3 +366,10 @@ class AGUIFormatter:
         EventType.RAW: _start,
     }
     """What each event becomes; RAW is told to nobody, as it may hold anything."""
+
+
+def _tell_more(prefix: bytes, pieces: list[str], more: list[str]) -> Documents:
+    """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
+    pieces += more
+    said = more if all(more) else [piece for piece in more if piece]
+    return tell_pieces(prefix, said) if said else []

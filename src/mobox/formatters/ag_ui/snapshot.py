@@ -158,7 +158,7 @@ class _Snapshot:
             "type": "function",
             "function": {"name": part.name, "arguments": arguments},
             "encryptedValue": encode(part.provider).decode() if part.provider else None,
-            "metadata": tool_metadata(part.kind, part.server, part.display),
+            "metadata": tool_metadata(part.kind, part.server, part.display, invalid=part.invalid),
         }
         message = {
             "id": self._ids.next_message(part.id),

@@ -59,20 +59,28 @@ class _Call:
             # Without one, the client calls the message as it calls the call.
             parentMessageId=self.message if self.message != self.wire else None,
             subagentRunId=self.owner,
-            metadata=tool_metadata(self.start.kind, self.start.server, self.start.display),
+            metadata=self._metadata(),
         )
 
-    def end(self) -> bytes:
-        return event("TOOL_CALL_END", toolCallId=self.wire)
+    def end(self, *, invalid: bool = False) -> bytes:
+        metadata = self._metadata(invalid=True) if invalid else None
+        return event("TOOL_CALL_END", toolCallId=self.wire, metadata=metadata)
+
+    def _metadata(self, *, invalid: bool = False) -> dict[str, JSON] | None:
+        start = self.start
+        return tool_metadata(start.kind, start.server, start.display, invalid=invalid)
 
 
-def tool_metadata(kind: str, server: bool, display: str | None) -> dict[str, JSON] | None:
+def tool_metadata(
+    kind: str, server: bool, display: str | None, *, invalid: bool
+) -> dict[str, JSON] | None:
     """What we say of a call beyond what the client knows; nothing of a plain function."""
     return mobox_metadata(
         {
             "kind": kind if kind != "function" else None,
             "server": server or None,
             "display": display,
+            "invalid": invalid or None,
         }
     )
 
@@ -134,7 +142,8 @@ class Tools:
         whole = arguments_text(told.input, told.invalid)
         rest = completion(streamed) if streamed else whole
         more = [call.prefix + encode(rest) + b"}"] if rest else []
-        return Telling([*more, call.end()], corrects=not is_same(streamed + rest, whole))
+        end = call.end(invalid=told.invalid is not None)
+        return Telling([*more, end], corrects=not is_same(streamed + rest, whole))
 
     def result(self, told: ToolResult) -> Telling:
         """What came of a call."""

@@ -65,6 +65,7 @@ from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
 from mobox.formatters.outcomes import error_of
+from mobox.formatters.pieces import tell_pieces
 from mobox.usage import UsageTotal
 
 __all__ = ["AISDKFormatter"]
@@ -112,14 +113,18 @@ class AISDKFormatter:
         """`format` for the entries of one read. Nine of ten are deltas that go on with a part."""
         chunks: Chunks = []
         block, delta_class, prefix = self._stretch
+        more: list[str] = []
         for entry in entries:
             event = entry.event
             if type(event) is delta_class and event.id == block:
-                chunks.append(prefix + encode(event.delta) + b"}")  # type: ignore[attr-defined]
-            else:
-                chunks += self._write(entry)
-                block, delta_class, prefix = self._stretch = self._stretch_after(event)
-        return chunks
+                more.append(event.delta)  # type: ignore[attr-defined]
+                continue
+            if more:
+                chunks += tell_pieces(prefix, more)
+                more = []
+            chunks += self._write(entry)
+            block, delta_class, prefix = self._stretch = self._stretch_after(event)
+        return chunks + tell_pieces(prefix, more) if more else chunks
 
     def _write(self, entry: LogEntry) -> Chunks:
         event = entry.event
