@@ -19,6 +19,7 @@ from hypothesis.strategies import DrawFn
 
 from grammar import PROFILES, check_ai_sdk
 from grammar_ag_ui import check_ag_ui
+from grammar_agent_event import check_agent_events
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Raw, decode_many, encode_many
@@ -250,6 +251,9 @@ def check_streams(log: list[LogEntry]) -> None:
         documents += [] if isinstance(log[-1].event, Done) else formatter.pause()
         check_ag_ui(documents, profile)
         json.dumps(snapshot(message, profile), allow_nan=False)
+    for profile in profiles_of("agent-event"):
+        documents = format_all(get_formatter("agent-event", "msg_1", profile), log)
+        check_agent_events(documents, profile, waits=not isinstance(log[-1].event, Done))
 
 
 def check(run: Spoiled, cuts: list[int]) -> None:
