@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
+from ag_ui_client import CLIENTS, AGUIClients
 from ai_sdk_client import AiSdkClients
 from grammar import check_ai_sdk
+from grammar_ag_ui import check_ag_ui
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.delivery import sse
 from mobox.events import Done, Error, Retract, Text, TextDelta, decode_many, encode_many
-from mobox.formatters import format_all
+from mobox.formatters import format_all, protocols
 from mobox.parsers import frameworks
 from mobox.parsers.emitted.lines import LINES
 
@@ -51,6 +53,14 @@ def ai_sdk_documents(log: list[LogEntry], profile: str = "v6") -> list[bytes]:
     return documents if isinstance(log[-1].event, Done) else [*documents, *formatter.pause()]
 
 
+def ag_ui_documents(log: list[LogEntry], profile: str = "1.0") -> list[bytes]:
+    formatter = get_formatter("ag-ui", "msg_1", profile)
+    documents = format_all(formatter, log)
+    documents += [] if isinstance(log[-1].event, Done) else formatter.pause()
+    check_ag_ui(documents, profile)
+    return documents
+
+
 def as_events(log: list[LogEntry]) -> bytes:
     assert decode_many(encode_many(log)) == log
     legal_log([entry.event for entry in log])
@@ -63,10 +73,22 @@ def as_ai_sdk(log: list[LogEntry]) -> bytes:
     return b"".join(document + b"\n" for document in documents)
 
 
+def as_ag_ui(log: list[LogEntry]) -> bytes:
+    return b"".join(document + b"\n" for document in ag_ui_documents(log))
+
+
 FORMATS: dict[str, Callable[[list[LogEntry]], bytes]] = {
     "events": as_events,
     "ai-sdk-v6": as_ai_sdk,
+    "ag-ui-1.0": as_ag_ui,
 }
+OTHERS: dict[str, Callable[[list[LogEntry]], list[bytes]]] = {
+    "v5": lambda log: ai_sdk_documents(log, "v5"),
+    "v7": lambda log: ai_sdk_documents(log, "v7"),
+    "document": lambda log: ai_sdk_documents(log, "document"),
+    "ag-ui pre-1.0": lambda log: ag_ui_documents(log, "pre-1.0"),
+}
+"""The other profiles, of which only hashes are kept."""
 
 
 def golden_file(recording: Path, form: str) -> Path:
@@ -107,11 +129,11 @@ def test_every_kind_of_emitted_line_is_recorded() -> None:
 
 def test_the_other_profiles_are_what_they_were(regold: bool) -> None:
     made = {
-        f"{recording.parent.name}/{recording.stem} {profile}": sha256(
-            b"\n".join(ai_sdk_documents(log_of(recording), profile))
+        f"{recording.parent.name}/{recording.stem} {form}": sha256(
+            b"\n".join(told(log_of(recording)))
         ).hexdigest()
         for recording in RECORDINGS
-        for profile in ("v5", "v7", "document")
+        for form, told in OTHERS.items()
     }
     if regold:
         HASHES.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
@@ -119,10 +141,11 @@ def test_the_other_profiles_are_what_they_were(regold: bool) -> None:
 
 
 @each_recording
-def test_one_entry_at_a_time_gives_the_same_documents(recording: Path) -> None:
-    log, formatter = log_of(recording), get_formatter("ai-sdk", "msg_1")
+@pytest.mark.parametrize("protocol", protocols())
+def test_one_entry_at_a_time_gives_the_same_documents(recording: Path, protocol: str) -> None:
+    log, formatter = log_of(recording), get_formatter(protocol, "msg_1")
     one_by_one = [document for entry in log for document in formatter.format(entry)]
-    assert one_by_one == format_all(get_formatter("ai-sdk", "msg_1"), log)
+    assert one_by_one == format_all(get_formatter(protocol, "msg_1"), log)
 
 
 @each_recording
@@ -139,6 +162,20 @@ def test_the_real_client_reads_the_text_of_the_log(
     parts = reading.message["parts"]
     assert shown_text(parts) == text_of(log)
     assert [part for part in parts if part.get("state") in ("streaming", "input-streaming")] == []
+
+
+@each_recording
+@pytest.mark.parametrize("profile", CLIENTS)
+def test_the_real_ag_ui_client_reads_the_text_of_the_log(
+    ag_ui: AGUIClients, recording: Path, profile: str
+) -> None:
+    log = log_of(recording)
+    reading = ag_ui.read(profile, ag_ui_documents(log, profile))
+    assert (reading.error, reading.warnings) == (None, [])
+    assert reading.run_error == error_of(log)
+    said = [message for message in reading.messages if message["role"] == "assistant"]
+    texts = [message.get("content", "") for message in said if "subagentRunId" not in message]
+    assert "".join(texts) == text_of(log)
 
 
 def shown_text(parts: list[dict[str, Any]]) -> str:

@@ -782,6 +782,16 @@ def test_what_is_open_is_closed_where_a_response_ends_and_opened_where_the_next_
     assert messages[3]["toolCalls"][0]["function"]["arguments"] == '{"q": '
 
 
+def test_who_joins_is_not_told_of_a_parent_that_has_ended() -> None:
+    inner = SubagentStart(id="d", scope=("c",), agent="reader")
+    formatter = AGUIFormatter("r")
+    format_all(formatter, numbered(log_of([SPAWNED, inner, SubagentEnd(id="c")]))[:-2])
+    started = [e for e in events_of(formatter.resume()) if e["type"] == "SUBAGENT_STARTED"]
+    assert [event["subagentRunId"] for event in started] == ["r:d"]
+    assert "parentSubagentRunId" not in started[0]
+    check_ag_ui(formatter.resume() + formatter.pause())
+
+
 def test_who_joins_a_run_that_is_over_is_told_its_end() -> None:
     formatter = AGUIFormatter("r", thread_id="t")
     documents = format_all(formatter, numbered(log_of([Text(content="x")], Done(reason="lost"))))
