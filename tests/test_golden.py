@@ -15,6 +15,7 @@ from ag_ui_client import CLIENTS, AGUIClients
 from ai_sdk_client import AiSdkClients
 from grammar import check_ai_sdk
 from grammar_ag_ui import check_ag_ui
+from grammar_agent_event import check_agent_events
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.delivery import sse
@@ -77,16 +78,28 @@ def as_ag_ui(log: list[LogEntry]) -> bytes:
     return b"".join(document + b"\n" for document in ag_ui_documents(log))
 
 
+def agent_events(log: list[LogEntry], profile: str = "v1") -> list[bytes]:
+    documents = format_all(get_formatter("agent-event", "msg_1", profile), log)
+    check_agent_events(documents, profile, waits=not isinstance(log[-1].event, Done))
+    return documents
+
+
+def as_agent_events(log: list[LogEntry]) -> bytes:
+    return b"".join(document + b"\n" for document in agent_events(log))
+
+
 FORMATS: dict[str, Callable[[list[LogEntry]], bytes]] = {
     "events": as_events,
     "ai-sdk-v6": as_ai_sdk,
     "ag-ui-1.0": as_ag_ui,
+    "agent-event-v1": as_agent_events,
 }
 OTHERS: dict[str, Callable[[list[LogEntry]], list[bytes]]] = {
     "v5": lambda log: ai_sdk_documents(log, "v5"),
     "v7": lambda log: ai_sdk_documents(log, "v7"),
     "document": lambda log: ai_sdk_documents(log, "document"),
     "ag-ui pre-1.0": lambda log: ag_ui_documents(log, "pre-1.0"),
+    "agent-event document": lambda log: agent_events(log, "document"),
 }
 """The other profiles, of which only hashes are kept."""
 

@@ -116,8 +116,8 @@ def test_a_response_that_ends_and_goes_on_is_the_whole(
     formatter = AgentEventFormatter("r", profile)
     tell = in_batches(formatter)
     parts = [*tell(log[:place]), *formatter.pause(), *formatter.resume(), *tell(log[place:])]
-    one_by_one = AgentEventFormatter("r", profile)
-    assert parts == [document for entry in log for document in one_by_one.format(entry)]
+    long_way = AgentEventFormatter("r", profile)
+    assert parts == [document for entry in log for document in long_way._write(entry)]
 
 
 @UNHURRIED

@@ -43,7 +43,7 @@ def log_of(recording: Path) -> list[LogEntry]:
 
 
 def by_contract(log: list[LogEntry], hidden: set[str]) -> Heard:
-    """What a client of the contract has; a page of the AI SDK hides by name, so that is done here."""
+    """What a client of the contract has, without the calls that the AI SDK's hides by name."""
     documents = format_all(get_formatter("agent-event", "msg_1"), log)
     run = check_agent_events(documents, waits=not isinstance(log[-1].event, Done))
     shown = [run.blocks[index] for index in sorted(run.blocks.keys() - run.retracted)]

@@ -43,6 +43,10 @@ from mobox.formatters.agent_event.tools import Tools
 __all__ = ["AgentEventFormatter"]
 
 Writer = Callable[["AgentEventFormatter", Any], Documents]
+Stretch = tuple[str | None, type[StreamEvent] | None, bytes, list[str]]
+"""The id and the class of deltas that come one after the other, how their chunks begin, and where
+their block keeps them."""
+NO_STRETCH: Stretch = (None, None, b"", [])
 
 _SIGNATURES = ("signature", "thoughtSignature")
 """What vendors call it."""
@@ -78,6 +82,7 @@ class AgentEventFormatter:
         self._tools = Tools(self._numbering, self._blocks)
         self._ending = Ending(self._numbering)
         self._retracted: set[str | None] = set()
+        self._stretch = NO_STRETCH
 
     @property
     def event_count(self) -> int:
@@ -86,16 +91,39 @@ class AgentEventFormatter:
 
     def format(self, entry: LogEntry) -> Documents:
         """The events that tell `entry`."""
+        return self.format_all((entry,))
+
+    def format_all(self, entries: Iterable[LogEntry]) -> Documents:
+        """`format` for the entries of one read. Nine of ten are deltas that go on with a block."""
+        documents: Documents = []
+        own, delta_class, prefix, pieces = self._stretch
+        tell = self._numbering.piece
+        for entry in entries:
+            told = entry.event
+            if type(told) is delta_class and told.id == own:
+                if piece := told.delta:  # type: ignore[attr-defined]
+                    pieces.append(piece)
+                    documents += tell(entry, prefix, piece)
+            else:
+                documents += self._write(entry)
+                own, delta_class, prefix, pieces = self._stretch = self._stretch_after(told)
+        return documents
+
+    def _write(self, entry: LogEntry) -> Documents:
         told = entry.event
         self._numbering.turn_to(entry)
         block = self._blocks.find(told.id)
-        if block is not None and block.told_by is type(told):  # nine of ten events
+        if block is not None and block.told_by is type(told):
             return self._blocks.write(told.id, told.delta)  # type: ignore[attr-defined]
         return self.WRITERS[told.type](self, told)
 
-    def format_all(self, entries: Iterable[LogEntry]) -> Documents:
-        """`format` for the entries of one read."""
-        return [document for entry in entries for document in self.format(entry)]
+    def _stretch_after(self, told: StreamEvent) -> Stretch:
+        """What the next event is, if it is more of the same, and how its chunk begins."""
+        block = self._blocks.find(told.id)
+        # An empty one has left its block as it was, with whatever the next chunk is to tell.
+        if block is None or block.told_by is not type(told) or not told.delta:  # type: ignore[attr-defined]
+            return NO_STRETCH
+        return told.id, block.told_by, block.prefix, block.pieces
 
     def pause(self) -> Documents:
         """Nothing: the session goes on, and so does the run when somebody has answered."""

@@ -22,6 +22,7 @@ PROFILES: Final = (DEFAULT, "document")
 """`document` also tells each stored event as pending, before it is told as persisted."""
 
 encode: Final = msgspec.json.Encoder().encode
+_CHUNK: Final = b'%b%b%b,"eventIndex":%d,"eventId":%b%d.%d","timestamp":"%b"}'
 
 
 class Numbering:
@@ -66,6 +67,18 @@ class Numbering:
         pending = [encode(told | {"persistenceState": "pending"})] if self._tells_pending else []
         return [*pending, encode(last)]
 
+    def piece(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
+        """`chunk` for an entry that is only one more piece of the block that was told last."""
+        index = self._next
+        self._next = index + 1
+        if index <= self._last_known:
+            return []
+        ts = entry.ts if entry.ts is not None else entry.seq
+        if ts != self._ts:
+            self._ts, self._when = ts, iso(ts).encode()
+        about = (prefix, encode(text), b"", index, self._id_opening, entry.seq, 1, self._when)
+        return [_CHUNK % about]
+
     def chunk(self, prefix: bytes, text: str, **more: JSON) -> Documents:
         """A piece of a block; `prefix` is all that the block's pieces have in common."""
         more |= self._taken_back()
@@ -73,10 +86,8 @@ class Numbering:
         if index <= self._last_known:
             return []
         besides = b"," + encode(more)[1:-1] if more else b""
-        return [
-            b'%b%b%b,"eventIndex":%d,"eventId":%b%d.%d","timestamp":"%b"}'
-            % (prefix, encode(text), besides, index, self._id_opening, self._seq, frame, self._when)
-        ]
+        name = (self._id_opening, self._seq, frame)
+        return [_CHUNK % (prefix, encode(text), besides, index, *name, self._when)]
 
     def chunk_prefix(self, kind: str, **fields: JSON) -> bytes:
         """A chunk up to its text: all that stays the same while its block is open."""
