@@ -561,7 +561,7 @@ def test_a_session_of_several_runs_has_one_order() -> None:
         (3, Place(0, 0)),
         (4, Place(2, 5)),
         (5, Place(2, 5)),
-        (7, Place(3, 8)),
+        (7, Place(2, 5)),
     ],
 )
 def test_an_index_is_found_in_its_run(last: int, place: Place) -> None:
@@ -573,6 +573,10 @@ def test_an_index_that_nobody_has_been_told_is_refused(last: int) -> None:
     with pytest.raises(BadCursor) as refused:
         place_of(last, [5, 0, 3])
     assert refused.value.tail == 7
+
+
+def test_who_has_all_goes_on_with_the_last_run_which_may_have_just_begun() -> None:
+    assert place_of(4, [5, 0]) == Place(1, 5)
 
 
 def test_a_session_without_runs_has_a_beginning() -> None:

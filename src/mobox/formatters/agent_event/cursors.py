@@ -12,10 +12,10 @@ __all__ = ["Place", "place_of"]
 
 
 class Place(NamedTuple):
-    """The first run of a session that a client does not have whole."""
+    """The first run of a session that a client may not have whole."""
 
     run: int
-    """Which of the session's runs, from 0; one past the last where the client has all of them."""
+    """Which of the session's runs, from 0; the last, which may go on, if the client has all."""
     first_event_index: int
     """Where this run's events begin."""
 
@@ -29,5 +29,5 @@ def place_of(last_event_index: int, counts: Sequence[int]) -> Place:
     if not -1 <= last_event_index < starts[-1]:
         raise BadCursor(last_event_index, starts[-1] - 1)
     ends = enumerate(starts[1:])
-    run = next((n for n, end in ends if last_event_index + 1 < end), len(counts))
+    run = next((n for n, end in ends if last_event_index + 1 < end), max(0, len(counts) - 1))
     return Place(run, starts[run])
