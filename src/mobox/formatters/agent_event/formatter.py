@@ -198,9 +198,11 @@ class AgentEventFormatter:
         return []
 
     def _retract(self, told: Retract) -> Documents:
+        # They have ended, but in the log of a later version, where an end may be RAW to us.
+        ends = [document for name in told.blocks for document in self._blocks.close(name)]
         self._retracted |= set(told.blocks)
         self._numbering.retracted += self._blocks.take_back(told.blocks)
-        return []
+        return ends
 
     def _nothing(self, _told: StreamEvent) -> Documents:
         return []
