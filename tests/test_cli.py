@@ -186,7 +186,7 @@ def test_an_unknown_protocol_is_refused_and_the_known_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     said = complaint("convert", "--from", "claude", "--to", "x", os.devnull, capsys=capsys)
-    assert said.startswith("mobox: unknown protocol 'x'; known: ag-ui, ai-sdk")
+    assert said.startswith("mobox: unknown protocol 'x'; known: ag-ui, agent-event, ai-sdk")
 
 
 def test_an_unknown_profile_is_refused_and_the_known_are_listed(

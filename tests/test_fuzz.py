@@ -20,6 +20,7 @@ from hypothesis.strategies import DrawFn
 
 from grammar import PROFILES, check_ai_sdk
 from grammar_ag_ui import check_ag_ui
+from grammar_agent_event import check_agent_events
 from grammar_log import legal_log
 from grammar_panes import check_panes
 from mobox import LogEntry, Recorder, get_formatter
@@ -266,6 +267,9 @@ def check_streams(log: list[LogEntry]) -> None:
         check_panes(documents, policy, over=isinstance(log[-1].event, Done))
     canonical = format_all(get_formatter("canonical", "msg_1"), log)
     assert decode_many(b"\n".join(canonical)) == log
+    for profile in profiles_of("agent-event"):
+        documents = format_all(get_formatter("agent-event", "msg_1", profile), log)
+        check_agent_events(documents, profile, waits=not isinstance(log[-1].event, Done))
 
 
 def check(run: Spoiled, cuts: list[int]) -> None:

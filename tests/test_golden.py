@@ -15,6 +15,7 @@ from ag_ui_client import CLIENTS, AGUIClients
 from ai_sdk_client import AiSdkClients
 from grammar import check_ai_sdk
 from grammar_ag_ui import check_ag_ui
+from grammar_agent_event import check_agent_events
 from grammar_log import legal_log
 from grammar_panes import check_panes
 from mobox import LogEntry, Recorder, get_formatter
@@ -88,11 +89,22 @@ def as_panes(log: list[LogEntry]) -> bytes:
     return b"".join(document + b"\n" for document in panes_documents(log))
 
 
+def agent_events(log: list[LogEntry], profile: str = "v1") -> list[bytes]:
+    documents = format_all(get_formatter("agent-event", "msg_1", profile), log)
+    check_agent_events(documents, profile, waits=not isinstance(log[-1].event, Done))
+    return documents
+
+
+def as_agent_events(log: list[LogEntry]) -> bytes:
+    return b"".join(document + b"\n" for document in agent_events(log))
+
+
 FORMATS: dict[str, Callable[[list[LogEntry]], bytes]] = {
     "events": as_events,
     "ai-sdk-v6": as_ai_sdk,
     "ag-ui-1.0": as_ag_ui,
     "panes": as_panes,
+    "agent-event-v1": as_agent_events,
 }
 OTHERS: dict[str, Callable[[list[LogEntry]], list[bytes]]] = {
     "v5": lambda log: ai_sdk_documents(log, "v5"),
@@ -101,9 +113,11 @@ OTHERS: dict[str, Callable[[list[LogEntry]], list[bytes]]] = {
     "ag-ui pre-1.0": lambda log: ag_ui_documents(log, "pre-1.0"),
     "panes": panes_documents,
     "panes chat": lambda log: panes_documents(log, "chat"),
+    "agent-event": agent_events,
+    "agent-event document": lambda log: agent_events(log, "document"),
 }
 """The other profiles, of which only hashes are kept."""
-HAS_PANES = {
+IN_FULL = {
     *("adk/hosted", "claude/agent_perm", "claude/agent_sub_sync_fwd", "claude/codeexec"),
     *("claude/overload", "deepagents/parts", "emitted/every_event", "gemini/hosted"),
     *("openai/responses_hosted", "openai/responses_rare", "openai-agents/approval_2_rejected"),
@@ -111,7 +125,7 @@ HAS_PANES = {
     *("smolagents/gen_error", "smolagents/managed", "smolagents/max_steps"),
     *("smolagents/tool_error", "smolagents/tool_stream"),
 }
-"""The recordings in which much is shown outside of the chat; of the others hashes are kept."""
+"""The recordings whose panes and agent events are kept: more than a chat. Of the others, hashes."""
 
 
 def name_of(recording: Path) -> str:
@@ -122,7 +136,7 @@ GOLDEN_FILES = [
     (recording, form)
     for recording in RECORDINGS
     for form in FORMATS
-    if form != "panes" or name_of(recording) in HAS_PANES
+    if form not in ("panes", "agent-event-v1") or name_of(recording) in IN_FULL
 ]
 
 
@@ -146,7 +160,7 @@ def test_a_recording_becomes_its_golden_file(recording: Path, form: str, regold:
 
 def test_every_golden_file_has_its_recording() -> None:
     expected = {golden_file(recording, form) for recording, form in GOLDEN_FILES}
-    assert {name_of(recording) for recording in RECORDINGS} >= HAS_PANES
+    assert {name_of(recording) for recording in RECORDINGS} >= IN_FULL
     assert {path for path in GOLDEN.rglob("*") if path.is_file()} == expected
 
 

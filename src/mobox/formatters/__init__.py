@@ -26,6 +26,7 @@ __all__ = [
     "formatter_of_run",
     "get_formatter",
     "in_batches",
+    "is_indexed",
     "profiles_of",
     "protocols",
 ]
@@ -104,6 +105,12 @@ def formatter_of_run(protocol: str, run: StoredRun, profile: str | None = None) 
         raise UnknownProfile(profile, factory.PROFILES)
     made: Formatter = make(run, profile or factory.PROFILES[0])
     return made
+
+
+def is_indexed(protocol: str) -> bool:
+    """Whether it numbers the events of all runs of a chat: then `first_event_index` is needed."""
+    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
+    return getattr(factory, "INDEXED", False)
 
 
 def protocols() -> list[str]:

@@ -6,7 +6,7 @@ Rule 2: nothing to tell is 204, never an empty stream: who asks again and again 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from typing import Final
 
@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from mobox.delivery.session_index import SessionIndex
 from mobox.errors import InvalidRequest
-from mobox.formatters import Formatter, StoredRun, formatter_of_run, protocols
+from mobox.formatters import Formatter, StoredRun, formatter_of_run, is_indexed, protocols
 from mobox.server.eventstream import EventStream
 from mobox.server.following import FormatTeller, Reading, Teller
 from mobox.server.inspector import Inspector
@@ -35,14 +36,17 @@ class RunsRoutes:
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
         self._heartbeats = services.heartbeats
+        self._index = SessionIndex(services.storage)
 
     async def events(self, request: Request) -> ASGIApp:
         """What a run is in one format."""
         run = await self._run(request)
         name, profile = _asked(request, "format") or CANONICAL, _asked(request, "profile")
 
+        stored = await self._stored(run, [name])
+
         def make() -> Teller:
-            return FormatTeller(formatter_of_run(name, _stored(run), profile))
+            return FormatTeller(formatter_of_run(name, stored, profile))
 
         return await self._stream(request, run, make)
 
@@ -50,15 +54,22 @@ class RunsRoutes:
         """What a run was before, and is in several formats."""
         run = await self._run(request)
         asked = _formats(request)
+        stored = await self._stored(run, asked)
 
         def make() -> Teller:
-            formatters = {name: _formatter(name, run) for name in asked}
+            formatters = {name: _formatter(name, stored) for name in asked}
             return Inspector(self._storage, run.id, formatters)
 
         return await self._stream(request, run, make)
 
     async def _run(self, request: Request) -> Run:
         return await self._storage.run(owner_of(request), request.path_params["run_id"])
+
+    async def _stored(self, run: Run, formats: Iterable[str]) -> StoredRun:
+        """Only a format that numbers the events of a whole chat has them counted."""
+        counts = any(is_indexed(name.partition(":")[0]) for name in formats)
+        first = await self._index.first_of(run) if counts else 0
+        return StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner, first_event_index=first)
 
     async def _stream(self, request: Request, run: Run, make: Callable[[], Teller]) -> ASGIApp:
         reading, live = Reading(self._storage, run, make), _live(request)
@@ -104,15 +115,6 @@ def _formats(request: Request) -> list[str]:
     return list(dict.fromkeys(told.split(","))) if told is not None else protocols()
 
 
-def _formatter(asked: str, run: Run) -> Formatter:
+def _formatter(asked: str, run: StoredRun) -> Formatter:
     name, _, profile = asked.partition(":")
-    return formatter_of_run(name, _stored(run), profile or None)
-
-
-def _stored(run: Run) -> StoredRun:
-    return StoredRun(
-        id=run.id,
-        chat_id=run.chat_id,
-        owner=run.owner,
-        first_event_index=run.first_event_index,
-    )
+    return formatter_of_run(name, run, profile or None)

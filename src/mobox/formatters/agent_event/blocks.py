@@ -1,0 +1,106 @@
+"""The thoughts and texts of one run: told in chunks, and whole when they end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Literal
+
+from mobox.events import JSON, StreamEvent
+from mobox.formatters.agent_event.numbering import Documents, Numbering
+
+__all__ = ["Block", "Blocks"]
+
+
+class Block:
+    """One block that is open."""
+
+    __slots__ = ("citations", "common", "held", "kind", "pieces", "prefix", "told_by")
+
+    def __init__(
+        self,
+        kind: Literal["message", "thinking"],
+        told_by: type[StreamEvent] | None = None,
+        scope: tuple[str, ...] = (),
+    ) -> None:
+        self.kind = kind
+        self.told_by = told_by
+        self.common: dict[str, JSON] = {"scope": list(scope)} if scope else {}
+        self.prefix = b""
+        self.pieces: list[str] = []
+        self.citations: list[JSON] = []
+        self.held: list[JSON] = []
+        """The citations that no chunk has told yet."""
+
+    def cite(self, citation: JSON) -> None:
+        """Keep a citation for the next chunk, and for the whole."""
+        self.held.append(citation)
+        self.citations.append(citation)
+
+
+class Blocks:
+    """The owner of what is open, and of the order in which all blocks of the run began."""
+
+    def __init__(self, numbering: Numbering) -> None:
+        self._numbering = numbering
+        self._count = 0
+        self._places: dict[str | None, list[int]] = defaultdict(list)
+        self._open: dict[str | None, Block] = {}
+        self.find = self._open.get
+        """The open block of that name; `None` if there is none."""
+
+    def place(self, name: str | None) -> int:
+        """The `blockIndex` of a block or a call that begins."""
+        index, self._count = self._count, self._count + 1
+        self._places[name].append(index)
+        return index
+
+    def places(self, name: str | None) -> list[int]:
+        """Where the blocks are that were called so, unless they were taken back."""
+        return self._places.get(name, [])
+
+    def take_back(self, names: Iterable[str]) -> list[int]:
+        """The places of these blocks, which have none from now on."""
+        return [index for name in names for index in self._places.pop(name, ())]
+
+    def open(self, name: str | None, block: Block) -> Documents:
+        """Begin a block; in a log of a later version, the one before it may have no end."""
+        closing = self.close(name)
+        self._open[name] = block
+        block.common = {"blockIndex": self.place(name), **block.common}
+        block.prefix = self._numbering.chunk_prefix(f"{block.kind}_chunk", **block.common)
+        return closing
+
+    def write(self, name: str | None, text: str, between: str = "") -> Documents:
+        """More of an open block; `between` goes in front unless it is the first."""
+        if not text:
+            return []
+        block = self._open[name]
+        text = between + text if block.pieces else text
+        block.pieces.append(text)
+        return self._chunk(block, text)
+
+    def close(self, name: str | None, signature: str | None = None) -> Documents:
+        """End a block, if it is open: all of it, unless it was empty."""
+        block = self._open.pop(name, None)
+        if block is None or not (block.pieces or block.held or signature is not None):
+            return []
+        last = [] if block.pieces and not block.held else self._chunk(block, "")
+        about: dict[str, JSON] = {"content": "".join(block.pieces), **block.common}
+        about |= {"citations": block.citations} if block.citations else {}
+        about |= {"signature": signature} if signature is not None else {}
+        return [*last, *self._numbering.persisted(block.kind, **about)]
+
+    def close_all(self) -> Documents:
+        """End whatever is open, in the order in which it was opened."""
+        return [document for name in list(self._open) for document in self.close(name)]
+
+    def latest_message(self) -> Block | None:
+        """The text that was begun last and is open."""
+        blocks = reversed(self._open.values())
+        return next((block for block in blocks if block.kind == "message"), None)
+
+    def _chunk(self, block: Block, text: str) -> Documents:
+        cited = {"citations": block.held} if block.held else {}
+        block.held = []
+        return self._numbering.chunk(block.prefix, text, **cited)

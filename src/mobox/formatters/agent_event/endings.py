@@ -1,0 +1,75 @@
+"""How a run ends: `complete` with why and what it used, or `error`; and what it used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import JSON, Done, DoneReason, Error, Result, Usage
+from mobox.formatters.agent_event.numbering import Documents, Numbering
+from mobox.formatters.outcomes import error_of
+from mobox.usage import UsageTotal
+
+__all__ = ["Ending"]
+
+STOP_REASONS: Final[dict[DoneReason, str]] = {
+    "stop": "end_turn",
+    "tool": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "max_turns": "max_turns",
+    "cancelled": "cancelled",
+    "truncated": "truncated",
+    "interrupted": "interrupted",
+    "lost": "lost",
+    "error": "error",
+}
+"""Anthropic's word for a reason where the provider has none of its own; ours where it has none."""
+
+
+class Ending:
+    """The errors and the use of a run until its end."""
+
+    def __init__(self, numbering: Numbering) -> None:
+        self._numbering = numbering
+        self._errors: list[Error] = []
+        self._usage = UsageTotal()
+        self._service_tier: str | None = None
+
+    def fail(self, told: Error) -> Documents:
+        """Something failed; the last that did is the end, if the run does not get over it."""
+        self._errors.append(told)
+        return []
+
+    def use(self, told: Usage | Result) -> Documents:
+        """Take what was told of the use."""
+        self._usage.add(told)
+        if isinstance(told, Usage) and told.service_tier is not None:
+            self._service_tier = told.service_tier
+        return []
+
+    def end(self, done: Done) -> Documents:
+        """The one terminal event of the run."""
+        fatal = self._errors[-1] if self._errors else None
+        error = error_of(done.reason, fatal.message if fatal is not None else None)
+        if error is not None:
+            code = (fatal.code if fatal is not None else None) or done.reason
+            return self._numbering.persisted("error", error=error, code=code)
+        stop_reason = done.native or STOP_REASONS[done.reason]
+        return self._numbering.persisted("complete", stop_reason=stop_reason, usage=self.usage)
+
+    @property
+    def usage(self) -> dict[str, JSON]:
+        """What is known, in Anthropic's names; its input has no cache in it, ours has."""
+        totals = self._usage.totals
+        if totals is None:
+            return {}
+        cached = (totals.cache_read or 0) + (totals.cache_write or 0)
+        about = {
+            "input_tokens": None if totals.input is None else max(0, totals.input - cached),
+            "output_tokens": totals.output,
+            "cache_creation_input_tokens": totals.cache_write,
+            "cache_read_input_tokens": totals.cache_read,
+            "service_tier": self._service_tier,
+        }
+        return {name: value for name, value in about.items() if value is not None}

@@ -1,0 +1,107 @@
+"""What every event of the contract carries: its three orders, its id, its time and its state.
+
+`blockIndex` orders the blocks of a run, `eventIndex` the events of a session, without a gap, and
+`sequenceNumber` all that is stored: it is the log entry's id, which increases over the whole store.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from mobox.events import JSON, LogEntry
+from mobox.formatters.agent_event.times import iso
+
+__all__ = ["DEFAULT", "PROFILES", "Documents", "Numbering"]
+
+Documents = list[bytes]
+
+DEFAULT: Final = "v1"
+PROFILES: Final = (DEFAULT, "document")
+"""`document` also tells each stored event as pending, before it is told as persisted."""
+
+encode: Final = msgspec.json.Encoder().encode
+_CHUNK: Final = b'%b%b%b,"eventIndex":%d,"eventId":%b%d.%d","timestamp":"%b"}'
+
+
+class Numbering:
+    """Gives the events of one run what makes them events of the contract."""
+
+    def __init__(
+        self, message_id: str, first: int, last_known: int, *, tells_pending: bool
+    ) -> None:
+        self.message_id = message_id
+        self.retracted: list[int] = []
+        """The blocks that the next event takes back."""
+        self._first = self._next = first
+        self._last_known = last_known
+        self._tells_pending = tells_pending
+        self._id_opening = encode(f"{message_id}.")[:-1]
+        self._seq = self._frame = self._id = 0
+        self._ts: int | None = None
+        self._when = b""
+
+    @property
+    def count(self) -> int:
+        """How many events there are so far."""
+        return self._next - self._first
+
+    def turn_to(self, entry: LogEntry) -> None:
+        """The next events tell `entry`."""
+        self._seq, self._frame, self._id = entry.seq, 0, entry.id
+        # Where no times are known, these sort at least.
+        ts = entry.ts if entry.ts is not None else entry.seq
+        if ts != self._ts:
+            self._ts, self._when = ts, iso(ts).encode()
+
+    def persisted(self, kind: str, **fields: JSON) -> Documents:
+        """An event that the log has, and that is told whole."""
+        told = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
+        index, frame = self._take()
+        if index <= self._last_known:
+            return []
+        event_id = f"{self.message_id}.{self._seq}.{frame}"
+        told |= {"eventIndex": index, "eventId": event_id, "timestamp": self._when.decode()}
+        last = told | {"sequenceNumber": self._id, "persistenceState": "persisted"}
+        pending = [encode(told | {"persistenceState": "pending"})] if self._tells_pending else []
+        return [*pending, encode(last)]
+
+    def piece(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
+        """`chunk` for an entry that is only one more piece of the block that was told last."""
+        index = self._next
+        self._next = index + 1
+        if index <= self._last_known:
+            return []
+        ts = entry.ts if entry.ts is not None else entry.seq
+        if ts != self._ts:
+            self._ts, self._when = ts, iso(ts).encode()
+        about = (prefix, encode(text), b"", index, self._id_opening, entry.seq, 1, self._when)
+        return [_CHUNK % about]
+
+    def chunk(self, prefix: bytes, text: str, **more: JSON) -> Documents:
+        """A piece of a block; `prefix` is all that the block's pieces have in common."""
+        more |= self._taken_back()
+        index, frame = self._take()
+        if index <= self._last_known:
+            return []
+        besides = b"," + encode(more)[1:-1] if more else b""
+        name = (self._id_opening, self._seq, frame)
+        return [_CHUNK % (prefix, encode(text), besides, index, *name, self._when)]
+
+    def chunk_prefix(self, kind: str, **fields: JSON) -> bytes:
+        """A chunk up to its text: all that stays the same while its block is open."""
+        about = {"type": kind, "messageId": self.message_id, **fields}
+        return encode(about | {"persistenceState": "transient"})[:-1] + b',"content":'
+
+    def _take(self) -> tuple[int, int]:
+        """The index of the next event, and which of its entry's events it is."""
+        index, self._next = self._next, self._next + 1
+        self._frame += 1
+        return index, self._frame
+
+    def _taken_back(self) -> dict[str, JSON]:
+        if not self.retracted:
+            return {}
+        blocks, self.retracted = self.retracted, []
+        return {"retracted": blocks}

@@ -1,0 +1,125 @@
+"""The events of a session have one order, whoever counts them and whenever."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+
+from grammar_agent_event import events_of
+from mobox.delivery import session_index
+from mobox.delivery.session_index import SessionIndex
+from mobox.events import Done, InputRequest, LogEntry, Paused
+from mobox.formatters import format_all
+from mobox.formatters.agent_event import AgentEventFormatter, place_of
+from mobox.storage import MemoryStorage, Settings, Storage
+from mobox.storage.log import PAGE, RunId
+from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
+
+Scenario = Callable[[Storage], Awaitable[None]]
+
+
+def with_store(scenario: Scenario) -> None:
+    async def run() -> None:
+        store = MemoryStorage(Settings())
+        try:
+            await scenario(store)
+        finally:
+            await store.close()
+
+    asyncio.run(run())
+
+
+async def told(store: Storage, last: int = -1) -> list[int]:
+    """The indexes that a client is told which has those up to `last`."""
+    runs = await SessionIndex(store).of_session("ann", "chat")
+    place = place_of(last, [each.event_count for each in runs])
+    indexes = []
+    for run, first, _ in runs[place.run :]:
+        formatter = AgentEventFormatter(run.id, first_event_index=first, last_event_index=last)
+        documents = format_all(formatter, await store.read(run.id))
+        indexes += [event["eventIndex"] for event in events_of(documents)]
+    return indexes
+
+
+def test_the_order_goes_on_from_run_to_run() -> None:
+    async def scenario(store: Storage) -> None:
+        for number in range(3):
+            await turn(store, "Hello", "Hi", f"u{number}")
+        assert await told(store) == list(range(12))
+        assert await told(store, 5) == [6, 7, 8, 9, 10, 11]
+        assert await told(store, 11) == []
+
+    with_store(scenario)
+
+
+def test_a_run_that_goes_on_is_counted_as_far_as_it_is() -> None:
+    async def scenario(store: Storage) -> None:
+        first = await turn(store, "Hello", "Hi")
+        run = await begin(store, submit(message_id="u2"))
+        index = SessionIndex(store)
+        await say(store, run, *BEGINNING, *words("one"))
+        before = await index.of_session("ann", "chat")
+        assert [each.event_count for each in before] == [4, 2]
+        await say(store, run, *words("two"), *ENDING)
+        after = await index.of_session("ann", "chat")
+        assert [each.event_count for each in after] == [4, 5]
+        assert [await index.first_of(each.run) for each in after] == [0, 4]
+        assert after[0].run.id == first.id
+
+    with_store(scenario)
+
+
+def test_a_run_that_waited_is_counted_to_its_end() -> None:
+    """Which comes when the next run has been begun already, before it speaks."""
+
+    async def scenario(store: Storage) -> None:
+        asks = [*BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",))]
+        waiting = await begin(store)
+        await say(store, waiting, *asks)
+        run = await begin(store, submit(message_id="u2"))
+        await say(store, waiting, Done(reason="cancelled"))
+        await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
+        assert await SessionIndex(store).first_of(run) == 2
+        assert await told(store) == list(range(6))
+
+    with_store(scenario)
+
+
+class CountingStorage(MemoryStorage):
+    """A store that knows how often it was read."""
+
+    reads = 0
+
+    async def read(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[LogEntry]:
+        self.reads += 1
+        return await super().read(run_id, after, limit)
+
+
+def test_a_run_that_is_over_is_read_once() -> None:
+    async def scenario() -> None:
+        store = CountingStorage(Settings())
+        await turn(store, "Hello", "Hi")
+        index = SessionIndex(store)
+        before = await index.of_session("ann", "chat")
+        reads = store.reads
+        assert reads > 0
+        assert await index.of_session("ann", "chat") == before
+        assert store.reads == reads
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_not_kept_in_mind_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_index, "REMEMBERED", 1)
+
+    async def scenario(store: Storage) -> None:
+        for number in range(3):
+            await turn(store, "Hello", "Hi", f"u{number}")
+        index = SessionIndex(store)
+        for _ in range(2):
+            runs = await index.of_session("ann", "chat")
+            assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
+
+    with_store(scenario)
