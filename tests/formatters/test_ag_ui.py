@@ -698,6 +698,13 @@ def test_the_total_that_a_run_names_is_its_usage() -> None:
     ]
 
 
+def test_no_more_tokens_are_told_than_a_client_can_count() -> None:
+    usage = last(
+        Usage(id="1", input=2**53, output=1), Usage(id="2", input=2**53), Done(reason="stop")
+    )
+    assert usage["usage"][0]["inputTokens"] == 2**53 - 1
+
+
 def test_calls_that_are_handed_over_are_pending() -> None:
     outcome = last(*CALL, Done(reason="tool"))["outcome"]
     assert outcome == {"type": "success", "pendingToolCallIds": ["r:c"]}
