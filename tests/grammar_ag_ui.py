@@ -77,7 +77,7 @@ def shape(required: Keys, optional: Keys) -> Check:
 
 
 def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 TOKENS = shape(

@@ -212,6 +212,8 @@ class Transcript:
             self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
+        if part.id in self._open:  # its end is RAW to us: it stays as it is
+            self._join_pieces()
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []

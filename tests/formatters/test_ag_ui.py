@@ -175,9 +175,7 @@ def spoiled(log: Sequence[LogEntry], lost: set[int]) -> list[LogEntry]:
 def test_the_log_of_a_later_version_can_be_told(
     log: list[LogEntry], lost: set[int], profile: str
 ) -> None:
-    formatter = AGUIFormatter("r", profile)
-    documents = format_all(formatter, spoiled(log, lost))
-    assert documents[0].startswith(b'{"type":"RUN_STARTED"')
+    check_ag_ui(response_to(spoiled(log, lost), profile), profile)
 
 
 def test_every_event_type_has_a_writer() -> None:
@@ -698,6 +696,13 @@ def test_the_total_that_a_run_names_is_its_usage() -> None:
             "cacheWriteInputTokens": 2,
         }
     ]
+
+
+def test_no_more_tokens_are_told_than_a_client_can_count() -> None:
+    usage = last(
+        Usage(id="1", input=2**53, output=1), Usage(id="2", input=2**53), Done(reason="stop")
+    )
+    assert usage["usage"][0]["inputTokens"] == 2**53 - 1
 
 
 def test_calls_that_are_handed_over_are_pending() -> None:

@@ -5,6 +5,7 @@ joins after any k has in the end what everybody has.
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,19 @@ def log_of(recording: Path) -> list[LogEntry]:
 
 def comparable(messages: Sequence[dict[str, Any]]) -> AGUIMessages:
     """Arguments that are JSON by their value: pieces came with spaces, at rest there are none."""
-    return [_comparable(message) for message in messages]
+    told: AGUIMessages = as_in_javascript([_comparable(message) for message in messages])
+    return told
+
+
+def as_in_javascript(value: Any) -> Any:
+    """With the numbers that JavaScript has: floats, of which it writes the infinite as null."""
+    if isinstance(value, dict):
+        return {name: as_in_javascript(child) for name, child in value.items()}
+    if isinstance(value, list):
+        return [as_in_javascript(child) for child in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if abs(value) <= sys.float_info.max else None
+    return value
 
 
 def _comparable(message: dict[str, Any]) -> dict[str, Any]:

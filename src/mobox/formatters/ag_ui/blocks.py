@@ -79,10 +79,11 @@ class Blocks:
         return own in self._open
 
     def open(self, block: Block, ts: int | None) -> Documents:
-        """Begin a block, under its own id."""
+        """Begin a block under its own id; that of one whose end is RAW to us is free."""
+        before = self._open.get(block.own)
         block.started = ts
         self._open[block.own] = self._latest[block.own] = block
-        return block.start()
+        return [*(before.end() if before is not None else []), *block.start()]
 
     def close(
         self, own: str | None, ts: int | None, provider: dict[str, JSON] | None = None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mobox.events import JSON, Result, Usage
 from mobox.formatters.ag_ui.documents import known
 from mobox.usage import Totals, UsageTotal
 
 __all__ = ["ModelUsage"]
+
+_MOST: Final = 2**53 - 1
+"""A client that is told of more ends the run."""
 
 
 class ModelUsage:
@@ -63,4 +68,4 @@ def _tokens(totals: Totals) -> dict[str, JSON]:
         "cachedInputTokens": totals.cache_read,
         "cacheWriteInputTokens": totals.cache_write,
     }
-    return known(about)
+    return {name: min(count, _MOST) for name, count in about.items() if count is not None}

@@ -124,13 +124,18 @@ class _Snapshot:
         """Which parts a `reset-step` takes away: all that their turn had said."""
         taken_back: set[int] = set()
         turn: list[int] = []
+        asked: dict[str | None, int] = {}  # where: what is asked again stands there, not here
         for number, part in enumerate(self._parts):
             if isinstance(part, RetractPart) and self._resets(part):
                 taken_back.update(turn)
                 turn = []
             elif isinstance(part, TurnPart):
                 turn = []
-            else:
+            elif (
+                not isinstance(part, RequestPart)
+                or part.approval
+                or asked.setdefault(part.request.id, number) in (number, *turn)
+            ):
                 turn.append(number)
         return taken_back
 
