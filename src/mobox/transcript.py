@@ -126,9 +126,8 @@ class Transcript:
 
     def pieces_of(self, event: StreamEvent) -> list[str]:
         """The text so far of the block or the input that `event` is about; one may add to it."""
-        if event.type in _ABOUT_INPUT:
-            return self._inputs.get(event.id, [])
-        return self._pieces.get(event.id, [])
+        pieces = self._inputs if event.type in _ABOUT_INPUT else self._pieces
+        return pieces.get(event.id, [])
 
     def message(self, message_id: str) -> Message:
         """All of it, as it stands."""
@@ -180,9 +179,6 @@ class Transcript:
         for name in list(self._open):
             self._close(name)
         self._done = event
-
-    def _error(self, event: Error) -> None:
-        self._errors.append(event)
 
     def _start_step(self, event: StepStart) -> None:
         if event.kind in ("task", "compaction"):
@@ -365,7 +361,7 @@ class Transcript:
     ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,
         EventType.DONE: _end,
-        EventType.ERROR: _error,
+        EventType.ERROR: lambda told, event: told._errors.append(event),
         EventType.STATUS: _status,
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
