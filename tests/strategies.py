@@ -29,6 +29,7 @@ from mobox.events import (
     InputRequest,
     LogEntry,
     Paused,
+    Raw,
     Result,
     Retract,
     Source,
@@ -164,6 +165,17 @@ def log_of(said: Iterable[StreamEvent], done: Done | None = None) -> Events:
 def numbered(log: Iterable[StreamEvent]) -> list[LogEntry]:
     """The entries of a log, a tenth of a second apart."""
     return [LogEntry(seq, seq, 100 * seq, event) for seq, event in enumerate(log, 1)]
+
+
+def with_unknown(log: Iterable[LogEntry], lost: set[int]) -> list[LogEntry]:
+    """A log of a later version, in which some events are unknown to us."""
+    unknown = Raw(raw={"type": "new"}, source="unknown event")
+    return [
+        LogEntry(entry.seq, entry.id, entry.ts, unknown)
+        if entry.seq in lost and not isinstance(entry.event, Done)
+        else entry
+        for entry in log
+    ]
 
 
 def logs() -> SearchStrategy[list[LogEntry]]:

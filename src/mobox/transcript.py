@@ -124,9 +124,8 @@ class Transcript:
 
     def pieces_of(self, event: StreamEvent) -> list[str]:
         """The text so far of the block or the input that `event` is about; one may add to it."""
-        if event.type in _ABOUT_INPUT:
-            return self._inputs.get(event.id, [])
-        return self._pieces.get(event.id, [])
+        pieces = self._inputs if event.type in _ABOUT_INPUT else self._pieces
+        return pieces.get(event.id, [])
 
     def message(self, message_id: str) -> Message:
         """All of it, as it stands."""

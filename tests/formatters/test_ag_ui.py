@@ -61,7 +61,7 @@ from mobox.formatters.ag_ui.arguments import completion
 from mobox.message import Message
 from mobox.transcript import fold
 from mobox.turn import PromptData, PromptFile, PromptText, UserMessage
-from strategies import log_of, logs, numbered
+from strategies import log_of, logs, numbered, with_unknown
 
 UNHURRIED = settings(deadline=None)
 profiles = st.sampled_from(AGUIFormatter.PROFILES)
@@ -160,22 +160,12 @@ def test_many_entries_at_once_are_told_as_one_by_one(
     ]
 
 
-def spoiled(log: Sequence[LogEntry], lost: set[int]) -> list[LogEntry]:
-    """A log of a later version, in which some events are unknown to us."""
-    return [
-        replace(entry, event=Raw(raw={"type": "new"}, source="unknown event"))
-        if entry.seq in lost and not isinstance(entry.event, Done)
-        else entry
-        for entry in log
-    ]
-
-
 @UNHURRIED
 @given(logs(), st.sets(st.integers(1, 20)), profiles)
 def test_the_log_of_a_later_version_can_be_told(
     log: list[LogEntry], lost: set[int], profile: str
 ) -> None:
-    check_ag_ui(response_to(spoiled(log, lost), profile), profile)
+    check_ag_ui(response_to(with_unknown(log, lost), profile), profile)
 
 
 def test_every_event_type_has_a_writer() -> None:

@@ -21,7 +21,7 @@ from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter, snapshot
 from mobox.pipeline import Recorder
 from mobox.transcript import Transcript
-from strategies import logs
+from strategies import logs, with_unknown
 
 RECORDINGS = sorted(
     path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
@@ -172,3 +172,12 @@ def test_anyone_may_join_any_log(
     assert comparable(joined.messages) == comparable(whole.messages)
     assert joined.state == whole.state
     assert ending(joined) == ending(whole)
+
+
+@each_profile
+@settings(max_examples=50, deadline=None)
+@given(log=logs(), lost=st.sets(st.integers(1, 20)))
+def test_the_law_holds_for_the_log_of_a_later_version(
+    ag_ui: AGUIClients, profile: str, log: list[LogEntry], lost: set[int]
+) -> None:
+    assert_law(ag_ui, with_unknown(log, lost), profile)

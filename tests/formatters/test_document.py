@@ -59,6 +59,8 @@ KEYS: dict[str, tuple[set[str], set[str]]] = {
 }
 VARIANTS = {"thinking": "thinking", "processing": "processing"}
 
+LOST = "The server stopped while the agent was at work. What it had said is kept."
+
 
 def frames_of(log: Sequence[LogEntry]) -> list[Frame]:
     """The whole response; where the log has not ended, the run waits for an answer."""
@@ -442,7 +444,10 @@ def test_a_run_ends(
 
 def test_a_run_that_was_lost_says_so() -> None:
     frames = frames_of(numbered(log_of([], Done(reason="lost"))))
-    assert frames[-3] == {"type": "error", "error": "The run was lost."}
+    assert frames[-3] == {
+        "type": "error",
+        "error": LOST,
+    }
 
 
 def test_a_run_that_waits_ends_its_response_and_goes_on_in_the_next() -> None:

@@ -59,6 +59,8 @@ each_recording = pytest.mark.parametrize(
 )
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 
+LOST = "The server stopped while the agent was at work. What it had said is kept."
+
 
 def recorded(name: str) -> list[LogEntry]:
     [path] = [p for p in RECORDINGS if f"{p.parent.name}/{p.stem}" == name]
@@ -441,7 +443,10 @@ def test_a_subagent_gives_no_final_answer() -> None:
 
 @pytest.mark.parametrize(
     ("events", "words"),
-    [([], ["The run was lost."]), ([Error(message="no more disk")], ["no more disk"])],
+    [
+        ([], [LOST]),
+        ([Error(message="no more disk")], ["no more disk"]),
+    ],
 )
 def test_a_run_that_failed_says_why_once(events: list[StreamEvent], words: list[str]) -> None:
     panes = panes_of(numbered([Start(framework="t"), *events, Done(reason="lost")]))

@@ -208,7 +208,8 @@ def test_a_port_that_is_in_use_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         assert refusal("--port", port, "--data", tmp_path / "data") == (
-            f"port={port}: in use already on 127.0.0.1; choose another, or 0 for any that is free"
+            f"port={port}: in use already on 127.0.0.1; "
+            "choose another with --port or PORT, or 0 for any that is free"
         )
     assert not (tmp_path / "data").exists(), "nothing is done where nothing can be served"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mobox.delivery import sse
 from mobox.errors import PluginError
-from mobox.events import Done, LogEntry, Raw
+from mobox.events import Done, EventType, LogEntry, Raw
 from mobox.formatters import get_formatter, in_batches, profiles_of, protocols
 from mobox.parsers import check_framework, frameworks
 from mobox.pipeline import Recorder
@@ -92,8 +92,11 @@ def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
     tell = in_batches(formatter)
 
+    heard: set[EventType] = set()
+
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
+        heard.update(entry.event.type for entry in entries)
         return sse.encode(tell(entries))
 
     while data := source.read1(READ):  # type: ignore[attr-defined]
@@ -102,6 +105,12 @@ def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
     yield frames(last)
     if not last or not isinstance(last[-1].event, Done):  # the run waits, the response ends
         yield sse.encode(formatter.pause())
+    if heard <= _NOTHING and EventType.RAW in heard and sys.stderr:
+        name = arguments.framework
+        print(f"mobox: nothing in it was understood as {name}; see --list", file=sys.stderr)
+
+
+_NOTHING = {EventType.START, EventType.RAW, EventType.DONE}
 
 
 def report(entries: list[LogEntry]) -> None:

@@ -14,7 +14,10 @@ __all__ = ["FAILED", "error_of", "error_text", "text_of"]
 FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
 """The outcomes of a call that are told as its error."""
 _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
-_END_TEXTS: dict[DoneReason, str] = {"error": "The run failed.", "lost": "The run was lost."}
+_END_TEXTS: dict[DoneReason, str] = {
+    "error": "The run failed.",
+    "lost": "The server stopped while the agent was at work. What it had said is kept.",
+}
 """What is said of a failure that nobody put into words."""
 
 

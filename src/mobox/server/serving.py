@@ -109,7 +109,8 @@ def _listen(settings: Settings) -> socket.socket:
         return _forgetful(socket.create_server((host, settings.port), family=family, backlog=2048))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            problem = f"in use already on {host}; choose another, or 0 for any that is free"
+            choose = "choose another with --port or PORT, or 0 for any that is free"
+            problem = f"in use already on {host}; {choose}"
         else:
             problem = f"cannot listen there on {host}: {error.strerror}"
         raise InvalidSetting("port", str(settings.port), problem) from None

@@ -15,8 +15,10 @@ _LINKS = ("http://", "https://")
 class Block:
     """One message that is told in pieces."""
 
-    __slots__ = ("citations", "empty", "mobox", "own", "owner", "prefix", "started", "told_by",
-                 "wire")  # fmt: skip
+    __slots__ = (
+        *("citations", "empty", "gone", "mobox", "own", "owner", "prefix", "started", "told_by"),
+        "wire",
+    )
 
     def __init__(
         self, own: str, wire: str, told_by: type[StreamEvent], owner: str | None, *, is_text: bool
@@ -31,6 +33,7 @@ class Block:
         self.citations: list[JSON] = []
         self.started: int | None = None
         self.empty = True
+        self.gone = False  # taken back, and its end is RAW to us: nobody hears of it any more
 
     @property
     def is_text(self) -> bool:
@@ -38,6 +41,8 @@ class Block:
 
     def start(self) -> Documents:
         """Open it, or open it again; whose it is, only this says."""
+        if self.gone:
+            return []
         who = {"messageId": self.wire, "subagentRunId": self.owner}
         metadata = block_metadata(self.mobox, [])
         if self.is_text:
@@ -49,7 +54,7 @@ class Block:
 
     def write(self, text: str, between: str = "") -> Documents:
         """More of it; `between` goes in front unless it is the first."""
-        if not text:
+        if not text or self.gone:
             return []
         text = text if self.empty else between + text
         self.empty = False
@@ -57,6 +62,8 @@ class Block:
 
     def end(self, metadata: Any = None, provider: dict[str, JSON] | None = None) -> Documents:
         """Close it, with what is known now of the whole."""
+        if self.gone:
+            return []
         if self.is_text:
             return [event("TEXT_MESSAGE_END", messageId=self.wire, metadata=metadata)]
         return [
@@ -90,7 +97,7 @@ class Blocks:
     ) -> Documents:
         """End a block, with how long a thought took and what a text cites."""
         block = self._open.pop(own)
-        if block.is_text or ts is None or block.started is None:
+        if block.is_text or block.gone or ts is None or block.started is None:
             return block.end(block_metadata(block.mobox, block.citations), provider)
         block.mobox = {**block.mobox, "durationMs": ts - block.started}
         told = {"messageId": block.wire, "durationMs": ts - block.started}
@@ -111,10 +118,15 @@ class Blocks:
             return []  # told when it ends
         return [*block.start(), *block.end(block_metadata(block.mobox, block.citations))]
 
-    def forget(self, names: tuple[str, ...]) -> None:
-        """These were taken back."""
+    def forget(self, names: tuple[str, ...]) -> Documents:
+        """These were taken back; one that is open ends here."""
+        documents: Documents = []
         for own in names:
             self._latest.pop(own, None)
+            if own in self._open:
+                documents += self._open[own].end()
+                self._open[own].gone = self._open[own].empty = True
+        return documents
 
     def suspend(self) -> Documents:
         """The ends of what is open, where the response ends but they do not."""

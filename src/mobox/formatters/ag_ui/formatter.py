@@ -307,9 +307,13 @@ class AGUIFormatter:
 
     def _complete(self, told: Any, streamed: str) -> Documents:
         opening = self._tools.before(told)
-        end = told if isinstance(told, ToolUseEnd) else ToolUseEnd(id=told.id)
-        documents = opening + self._corrected(self._tools.end(end, streamed))
-        return documents if end is told else documents + self._result(told)
+        if isinstance(told, ToolUseEnd):
+            return opening + self._corrected(self._tools.end(told, streamed))
+        # The end of its input is RAW to us: what corrects that has the result in it already.
+        end = self._tools.end(ToolUseEnd(id=told.id), streamed)
+        result = self._tools.result(told)
+        documents = end.documents + result.documents
+        return opening + self._corrected(Telling(documents, end.corrects or result.corrects))
 
     def _result(self, told: ToolResult) -> Documents:
         if self._tools.is_forgotten(told.id):
@@ -334,9 +338,8 @@ class AGUIFormatter:
 
     def _retract(self, told: Retract) -> Documents:
         self._retracted |= set(told.blocks)
-        self._tools.forget(told.blocks)
-        self._blocks.forget(told.blocks)
-        return [self._messages()]
+        closing = [*self._tools.forget(told.blocks), *self._blocks.forget(told.blocks)]
+        return [*closing, self._messages()]
 
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,

@@ -107,11 +107,11 @@ class Tools:
         calls = self._calls.values()
         return [call.wire for call in calls if not call.streams and not call.answered]
 
-    def forget(self, names: Collection[str]) -> None:
+    def forget(self, names: Collection[str]) -> Documents:
         """These calls were taken back: whatever is told of them now, nobody wants to hear."""
-        for own in names:
-            if self._calls.pop(own, None) is not None:
-                self._forgotten.add(own)
+        gone = {own: self._calls.pop(own) for own in names if own in self._calls}
+        self._forgotten |= gone.keys()
+        return [call.end() for call in gone.values() if call.streams]
 
     def streams(self, own: str | None) -> bool:
         """Whether a call's input is not complete."""
