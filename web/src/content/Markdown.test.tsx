@@ -4,6 +4,20 @@ import { Markdown } from "@/content/Markdown";
 
 const show = (text: string, props = {}) => render(<Markdown text={text} {...props} />).container;
 
+test("of a text that nobody reads to its end, the end is shown when asked for", () => {
+  const line = "All work and no play.\n";
+  const text = `# Begin\n\n${line.repeat(20_000)}The very end.`;
+  const { textContent } = show(text);
+  expect(textContent).toContain("Begin");
+  expect(textContent).not.toContain("The very end.");
+  fireEvent.click(
+    screen.getByRole("button", { name: `Show all ${text.length.toLocaleString()} characters` }),
+  );
+  expect(document.body.textContent).toContain("The very end.");
+  const words = (document.body.textContent ?? "").match(/no play/g);
+  expect(words).toHaveLength(20_000);
+});
+
 test("headings begin below those of the page", () => {
   show("# One\n\n## Two\n\n### Three\n\n#### Four\n\n##### Five");
   const levels = screen.getAllByRole("heading").map((heading) => heading.tagName);

@@ -1,6 +1,7 @@
-import { memo, useId, useMemo } from "react";
+import { memo, useId, useMemo, useState } from "react";
 import { defaultRemarkPlugins, Streamdown, type StreamdownProps } from "streamdown";
 import { Chart } from "@/content/Chart";
+import { Code } from "@/content/Code";
 import { readChart } from "@/content/chartData";
 import { type Source, withMarks } from "@/content/citations";
 import { elements, IdPrefix } from "@/content/elements";
@@ -10,6 +11,7 @@ import "@/content/markdown.css";
 import { type Placeholder, segments } from "@/content/placeholders";
 import { htmlAsText, safeTree } from "@/content/safe";
 import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
 
 interface MarkdownProps {
   text: string;
@@ -28,9 +30,35 @@ export interface Given {
 }
 
 const NO_SOURCES: readonly Source[] = [];
+/** Characters: what is longer than anybody reads would hold up the page with every word. */
+const MOST = 300_000;
+const BEGINNING = 100_000;
 
 /** What an agent wrote, as it meant it, and nothing more: see safe.ts for what it may be. */
-export function Markdown({ text, streaming = false, sources = NO_SOURCES, lookUp }: MarkdownProps) {
+export function Markdown(props: MarkdownProps) {
+  const { text } = props;
+  if (text.length <= MOST) return <Whole {...props} />;
+  const end = text.lastIndexOf("\n", BEGINNING) + 1 || BEGINNING;
+  return (
+    <>
+      <Whole {...props} text={text.slice(0, end)} streaming={false} />
+      <Rest text={text.slice(end)} all={text.length} />
+    </>
+  );
+}
+
+/** The end of a very long text, as it was written, once somebody wants it. */
+function Rest({ text, all }: { text: string; all: number }) {
+  const [shown, setShown] = useState(false);
+  if (shown) return <Code bare wrap code={text} label={strings.content.plainText} />;
+  return (
+    <Button kind="quiet" className="mt-1" onClick={() => setShown(true)}>
+      {strings.content.showAll(all)}
+    </Button>
+  );
+}
+
+function Whole({ text, streaming = false, sources = NO_SOURCES, lookUp }: MarkdownProps) {
   const prefix = useId();
   const parts = useMemo(
     () => segments(withMarks(text, sources), streaming),

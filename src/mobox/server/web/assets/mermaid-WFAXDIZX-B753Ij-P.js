@@ -1,1 +1,0 @@
-export{s as Mermaid}from"./index-t1DGVduD.js";

@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./index-BMH4Y1LZ.js";
