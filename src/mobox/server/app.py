@@ -89,7 +89,9 @@ def _load_agents(settings: Settings) -> Catalog:
         log.warning("an agent is left out: %s", problem)
     known = [agent.id for agent in catalog]
     if not known:
-        log.warning("nobody is there to answer: no agent in %s can be used", folder)
+        log.warning(
+            "nobody is there to answer: no agent.yaml in a folder of %s can be used", folder
+        )
     elif settings.agent is not None and settings.agent not in known:
         raise InvalidSetting("agent", settings.agent, f"no such agent; known: {', '.join(known)}")
     return catalog
