@@ -305,10 +305,8 @@ def test_a_server_without_agents_starts_and_warns(tmp_path: Path) -> None:
     folder.mkdir()
     answer, said = served(tmp_path / "data", "/api/agents", "--agents", folder)
     assert answer.json() == {"agents": []}
-    assert (
-        said
-        == f"WARNING: nobody is there to answer: no agent.yaml in a folder of {folder} can be used\n"
-    )
+    who = f"no agent.yaml in a folder of {folder}"
+    assert said == f"WARNING: nobody is there to answer: {who} can be used\n"
 
 
 def test_a_folder_of_agents_that_is_not_there_is_refused(tmp_path: Path) -> None:
