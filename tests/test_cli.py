@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -246,6 +247,15 @@ def test_a_stream_is_converted_in_process_too(
     check_ai_sdk(documents(capsysbinary.readouterr().out))
 
 
+@pytest.fixture
+def heard_interrupts() -> Iterator[None]:
+    """A process whose parent ignores SIGINT, as one that runs in the background may, ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard_interrupts")
 def test_a_command_that_is_interrupted_says_so_by_its_exit_code() -> None:
     with started(*TO_AI_SDK) as process:
         assert process.stdin is not None
