@@ -51,9 +51,6 @@ export function Chat(props: ChatProps) {
     if (asked) choice.pick(asked);
     conversation.send(text, asked ?? choice.next?.id);
   };
-  const complaint = state.refused && (
-    <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
-  );
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col">
       <Header
@@ -94,9 +91,7 @@ export function Chat(props: ChatProps) {
               agent={choice.next?.id}
               editing={editing}
               onEditing={setEditing}
-            >
-              {complaint}
-            </MessageList>
+            />
           )}
           <div
             className={classes(
@@ -104,7 +99,9 @@ export function Chat(props: ChatProps) {
               isEmpty && "max-md:order-last md:pb-0",
             )}
           >
-            {isEmpty && complaint}
+            {state.refused && (
+              <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
+            )}
             <Composer
               draft={state.draft}
               agent={choice.next?.name ?? strings.chat.agent}
@@ -160,7 +157,10 @@ interface ComplaintProps {
   onDismiss: () => void;
 }
 
-/** What the server said no to, until it is tried again or taken note of. */
+/**
+ * What the server said no to, until it is tried again or taken note of. It stands by the composer,
+ * not among the messages: they lag behind for a moment, and nothing to press may move meanwhile.
+ */
 const Complaint = ({ refused, onDismiss }: ComplaintProps) => (
   <div className="flex items-start gap-1">
     <div className="min-w-0 flex-1">

@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { ArrowDown, History } from "lucide-react";
-import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import type { Conversation } from "@/chat/conversation";
 import type { ConversationState } from "@/chat/conversationState";
@@ -20,8 +20,6 @@ interface MessageListProps {
   /** Which message is being put in other words: one at a time. */
   editing: string | undefined;
   onEditing: (id: string | undefined) => void;
-  /** Stands below the last message. */
-  children?: ReactNode;
 }
 
 /** The agent was asked, and nothing of its answer is there yet. */
@@ -32,7 +30,7 @@ const NOTHING: UIMessage = { id: "", role: "assistant", parts: [] };
  * until the person scrolls up. Not a live region: nobody wants tokens read out one by one.
  */
 export function MessageList(props: MessageListProps) {
-  const { messages, conversation, state, agent, children } = props;
+  const { messages, conversation, state, agent } = props;
   const stick = useStickToBottom({ initial: "instant", resize: "instant" });
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
   const actions = useMessageActions(conversation, agent, state.life, messages);
@@ -78,7 +76,6 @@ export function MessageList(props: MessageListProps) {
             );
           })}
           {isLive && last?.role === "user" && <Parts message={NOTHING} live />}
-          {children}
         </div>
       </div>
       {!isAtBottom && <ToEnd onClick={() => void scrollToBottom("instant")} />}

@@ -1,1 +1,0 @@
-export{s as Mermaid}from"./index-BMH4Y1LZ.js";
