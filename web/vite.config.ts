@@ -31,5 +31,11 @@ export default defineConfig({
   },
   // The tests read the recordings of the server's tests.
   server: { fs: { allow: [here("..")] }, proxy: { "/api": "http://127.0.0.1:8000" } },
-  test: { environment: "jsdom", setupFiles: ["src/testing/setup.ts"], restoreMocks: true },
+  test: {
+    environment: "jsdom",
+    setupFiles: ["src/testing/setup.ts"],
+    restoreMocks: true,
+    // What hangs fails; what is slow, on a busy machine, does not.
+    testTimeout: 60_000,
+  },
 });
