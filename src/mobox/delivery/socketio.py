@@ -113,7 +113,8 @@ class Sockets:
         """Say goodbye to all. They may come back, to whoever serves them then."""
         for engine_socket in list(self._engine.sockets.values()):
             await engine_socket.close(wait=False)
-        await self._server.shutdown()
+        if self._engine.service_task_handle is not None:  # it cannot be stopped twice
+            await self._server.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
