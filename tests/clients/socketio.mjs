@@ -96,10 +96,15 @@ class Session {
   }
 }
 
-/** Reads one session to its end over a connection that breaks again and again. */
+/** Reads one session to its end over a connection that breaks again and again.
+ *
+ * A connection is cut between two events: what the client has taken off it by then, and hands on
+ * when it is connected again, counts as lost.
+ */
 class Reader {
   told = [];
   drops = 0;
+  isCut = false;
   bell = new Bell();
 
   constructor(url, { every, transport }, join, until) {
@@ -118,6 +123,7 @@ class Reader {
   }
 
   async #join() {
+    this.isCut = false;
     const joining = this.socket.emitWithAck("session:join", { ...this.join, ...this.#place() });
     const joined = await joining.catch(() => ({})); // cut off before the answer: there is another
     if (joined.error) this.#fail(joined.error);
@@ -131,9 +137,11 @@ class Reader {
   }
 
   #hear(event) {
+    if (this.isCut) return;
     this.told.push(event);
     this.bell.ring();
     if (this.told.length % this.every || this.isOver) return;
+    this.isCut = true;
     this.drops++;
     this.socket.io.engine.close();
   }
