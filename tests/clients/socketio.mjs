@@ -8,6 +8,7 @@
 //        answered with all events of that name, once there are so many, or one of that type
 //   {"id", "do": "all", "socket"}                         every event so far, in order
 //   {"id", "do": "drop", "socket"}                        cuts the transport, answered when it is back
+//   {"id", "do": "raw", "socket", "text"}                 says that over a WebSocket, whatever it is
 //   {"id", "do": "gone", "socket"}                        answered when the server has hung up
 //   {"id", "do": "pause", "socket"} and "go_on"           stops to take what comes, without a word
 //   {"id", "do": "close", "socket"}
@@ -189,6 +190,7 @@ const ACTIONS = {
     await of(request).bell.until(() => of(request).closed);
     return of(request).closed;
   },
+  raw: (request) => void of(request).socket.io.engine.transport.ws.send(request.text),
   pause: (request) => void of(request).wire.pause(),
   go_on: (request) => void of(request).wire.resume(),
   close: (request) => {

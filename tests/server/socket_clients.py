@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+import httpx
+
 from ai_sdk_client import NodeProcess
-from server.live_server import LiveServer
+from server.live_server import LIMIT, LiveServer
 
 Json = dict[str, Any]
 
@@ -114,6 +116,10 @@ class Socket:
         reason: str = self._do("gone")
         return reason
 
+    def send_raw(self, text: str) -> None:
+        """Say that over a WebSocket, whatever it is."""
+        self._do("raw", text=text)
+
     def pause(self) -> None:
         """Take nothing more from the connection."""
         self._do("pause")
@@ -123,3 +129,25 @@ class Socket:
 
     def close(self) -> None:
         self._do("close")
+
+
+class RawPoll:
+    """A client that polls, and says what it likes; not the real one."""
+
+    def __init__(self, http: httpx.Client, server: LiveServer, **query: str) -> None:
+        self._http = http
+        self._url = f"{server.url}/socket.io/"
+        self._query = {"EIO": "4", "transport": "polling", **query}
+        self.opening = self.take().text
+        self._query["sid"] = self.opening.partition('"sid":"')[2].partition('"')[0]
+        assert self.send("40").text == "OK"
+        assert self.take().text.startswith('40{"sid"')
+
+    def take(self, timeout: float = LIMIT) -> httpx.Response:
+        """What there is to take, once there is something."""
+        return self._http.get(self._url, params=self._query, timeout=timeout)
+
+    def send(self, body: str | bytes, content_type: str = "text/plain") -> httpx.Response:
+        content = body.encode() if isinstance(body, str) else body
+        headers = {"content-type": content_type}
+        return self._http.post(self._url, params=self._query, content=content, headers=headers)

@@ -334,6 +334,8 @@ def test_frames_end_where_the_run_waits_and_begin_again(
     whole = backstage.told(run_id, "ai-sdk")
     assert told == whole[-len(told) :]
     assert socket.read("agent:frame", len(asked) + len(rest)) == asked + rest
+    for each in (socket, late):
+        assert each.read("session:waiting") == [waiting], "it was told once"
 
 
 # What is refused

@@ -13,9 +13,9 @@ import pytest
 from server.ag_ui_clients import COPILOTKIT, AGUIFrontend, AGUIPages
 from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
-from server.live_server import LIMIT, LiveServer, live_server, until
+from server.live_server import LiveServer, live_server, until
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
-from server.socket_clients import Json, SocketClients
+from server.socket_clients import Json, RawPoll, SocketClients
 
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
 
@@ -59,6 +59,23 @@ def test_a_run_begun_with_the_ai_sdk_is_watched_by_sockets_and_ag_ui_at_once(
     assert text_of_frames(frames.frames()) == shown
     answers = [each for each in watcher.settle().messages if each["role"] == "assistant"]
     assert "".join(each.get("content") or "" for each in answers) == shown
+
+
+@each_transport
+def test_a_page_of_another_origin_comes_in_where_that_is_listed(
+    sockets: SocketClients, http: httpx.Client, tmp_path: Path, agents: Path, transport: str
+) -> None:
+    page = {"origin": "https://page.example"}
+    listed = ("--agents", agents, "--allowed-origins", page["origin"])
+    with live_server(tmp_path / "data", *listed) as server:
+        assert sockets.open(server, transport, extraHeaders=page).refused is None
+        other = {"origin": "https://other.example"}
+        assert sockets.open(server, transport, extraHeaders=other).refused
+        url = f"{server.url}/socket.io/?EIO=4&transport=polling"
+        told = http.get(url, headers=page).headers
+        assert told["access-control-allow-origin"] == page["origin"]
+        assert told["cache-control"] == "no-store"
+        assert http.get(url, headers=other).status_code == 403
 
 
 # Ends of all kinds
@@ -180,29 +197,3 @@ def test_a_socket_that_takes_nothing_holds_little_and_misses_nothing(
         socket.go_on()
         assert socket.read("agent:event", len(whole)) == whole
         assert server.warnings == ""
-
-
-class RawPoll:
-    """A client that polls, and says what it likes."""
-
-    def __init__(self, http: httpx.Client, server: LiveServer) -> None:
-        self._http = http
-        self._url = f"{server.url}/socket.io/"
-        opened = self.take().text
-        self._sid = opened.partition('"sid":"')[2].partition('"')[0]
-        assert self.send("40").text == "OK"
-        assert self.take().text.startswith('40{"sid"')
-
-    _sid = ""
-
-    @property
-    def _query(self) -> dict[str, str]:
-        return {"EIO": "4", "transport": "polling"} | ({"sid": self._sid} if self._sid else {})
-
-    def take(self, timeout: float = LIMIT) -> httpx.Response:
-        return self._http.get(self._url, params=self._query, timeout=timeout)
-
-    def send(self, body: str | bytes, content_type: str = "text/plain") -> httpx.Response:
-        content = body.encode() if isinstance(body, str) else body
-        headers = {"content-type": content_type}
-        return self._http.post(self._url, params=self._query, content=content, headers=headers)

@@ -30,7 +30,7 @@ MOST_HELD: Final = 256 * 1024
 """Characters that wait to be sent to one socket; from there on whoever has more waits too."""
 
 _LEGAL: Final = re.compile(r"1|2probe|3|5|4[0-6].*", re.DOTALL)
-_PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{0,15})(.*)", re.DOTALL | re.ASCII)
+_PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{1,15}(?![\d-]))?(.*)", re.DOTALL | re.ASCII)
 _RESERVED: Final = {"connect", "connect_error", "disconnect", BAD}
 
 

@@ -185,7 +185,7 @@ class Following(ABC):
         try:
             found = await self._positions(run_ids) if run_ids else {}
             chat_ids = self._beginnings.watched
-            self._beginnings.look(await self._latest_runs(chat_ids) if chat_ids else {})
+            self._beginnings.look(chat_ids, await self._latest_runs(chat_ids) if chat_ids else {})
         except StorageError:
             return  # it may be back next time
         for run_id in run_ids:
