@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 from mobox import blocks
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
 from mobox.events import (
-    FAILURES,
     Done,
     Error,
     EventType,
@@ -59,7 +58,6 @@ from mobox.formatters.ag_ui.state import SharedState
 from mobox.formatters.ag_ui.tools import Telling, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
 from mobox.formatters.pieces import tell_pieces
-from mobox.lines import line_of
 from mobox.transcript import Transcript
 
 __all__ = ["AGUIFormatter"]
@@ -201,21 +199,18 @@ class AGUIFormatter:
         return event("MESSAGES_SNAPSHOT", messages=[*self._history, *own])
 
     def _done(self, told: Done) -> Documents:
-        failed = told.reason in FAILURES
-        notices = self._ending.notices(failed=failed)
+        success = self._interrupts.success()
+        notices = self._ending.end(told.reason, success, self._usage.by_model)
         closing = [
             *self._blocks.close_all(self._ts),
             *self._tools.suspend(),
             *self._steps.close_all(),
             *self._subagents.close_all(),
         ]
-        duration = self._ending.duration(self._ts)
-        success = self._interrupts.success()
-        self._ending.end(told.reason, success, self._usage.by_model)
-        return [*notices, *closing, *duration, *self._ending.documents]
+        return [*notices, *closing, *self._ending.duration(self._ts), *self._ending.documents]
 
     def _error(self, told: Error) -> Documents:
-        self._ending.errors.append(told)
+        self._ending.errors.hold(told)
         return []
 
     # Blocks without a name: of these, only the notes of subagents are messages
@@ -231,10 +226,9 @@ class AGUIFormatter:
 
     def _note(self, told: StreamEvent) -> Documents:
         """One more line in the thought that is open for it."""
-        opened = self._unnamed.open
-        assert opened is not None  # BLOCK_OF has a row for whatever is told as a line
-        block = self._blocks.find(opened.id)
-        return block.write(line_of(told), BETWEEN_THOUGHTS) if block is not None else []
+        line = self._unnamed.line(told)
+        block = self._blocks.find(line.block_id) if line is not None else None
+        return block.write(*line[1:]) if line is not None and block is not None else []
 
     def _start_subagent(self, told: SubagentStart) -> Documents:
         return [*self._note(told), *self._subagents.start(told)]

@@ -63,7 +63,7 @@ from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
-from mobox.formatters.outcomes import error_of
+from mobox.formatters.outcomes import failure_of
 from mobox.formatters.pieces import tell_pieces
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
@@ -174,7 +174,7 @@ class AISDKFormatter:
         fatal, notices = self._errors.told(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         chunks = [*lines, *self._close_parts(), *self._steps.finish()]
-        error = error_of(event.reason, fatal)
+        error, _ = failure_of(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error)
         if error is not None:
             told = chunk("error", errorText=error)

@@ -159,9 +159,7 @@ class PanesFormatter:
 
     def _thinking(self, event: Thinking) -> Documents:
         if event.id in self._open:
-            message = self._open[event.id]
-            between = BETWEEN_THOUGHTS if message.content and event.content else ""
-            return self._messages.more(message, between + event.content)
+            return self._messages.more(self._open[event.id], event.content, BETWEEN_THOUGHTS)
         title = "🗺️ Planning" if event.source == "plan" else "💭 Thinking"
         opened = self._messages.new("chat", event.id, scope=event.scope, title=title)
         return self._begin(event, opened, event.content)
