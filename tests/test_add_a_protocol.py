@@ -43,7 +43,7 @@ class Stranger:
             PIP_DISABLE_PIP_VERSION_CHECK="1",
             PIP_ROOT_USER_ACTION="ignore",
             NO_PROXY="127.0.0.1",
-            PYTEST_ADDOPTS="-p no:cacheprovider",
+            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         )
 
     def write(self, name: str, text: str) -> None:
