@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mobox.events import JSON, DoneReason
-from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata, status
+from mobox.events import JSON, DoneReason, Status
+from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata
 from mobox.formatters.ag_ui.profiles import Profile
 from mobox.formatters.outcomes import failure_of
 from mobox.held_errors import HeldErrors
@@ -34,7 +34,7 @@ class Ending:
             return []
         return [custom("mobox.duration", {"durationMs": ts - self._began})]
 
-    def end(self, reason: DoneReason, success: dict[str, JSON], usage: Usage) -> Documents:
+    def end(self, reason: DoneReason, success: dict[str, JSON], usage: Usage) -> list[Status]:
         """The run is over; what is returned are the errors that it got over."""
         fatal, notices = self.errors.told(reason)
         if failure := failure_of(reason, fatal):
@@ -45,7 +45,7 @@ class Ending:
             self.documents = [self.finished(outcome, usage, reason)]
         else:
             self.documents = [self.finished(success, usage, reason)]
-        return list(map(status, notices))
+        return notices
 
     def finished(
         self, outcome: dict[str, JSON] | None, usage: Usage, reason: DoneReason = "stop"

@@ -184,7 +184,8 @@ class AGUIFormatter(InStretches):
             *self._steps.close_all(),
             *self._subagents.close_all(),
         ]
-        return [*notices, *closing, *self._ending.duration(self._ts), *self._ending.documents]
+        duration = self._ending.duration(self._ts)
+        return [*map(status, notices), *closing, *duration, *self._ending.documents]
 
     def _error(self, told: Error) -> Documents:
         self._ending.errors.hold(told)
