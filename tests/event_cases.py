@@ -129,5 +129,12 @@ CASES = [case for cases in SECTIONS.values() for case in cases]
 
 WAITS = (*GIVEN, APPROVAL, ev.Paused(request_ids=("r",)))
 """A run that waits for a person."""
+OPEN: list[tuple[StreamEvent, ...]] = [
+    (ev.Status(message="Warming up"),),
+    (TURN, *SAID),
+    SPAWNED,
+    (ev.InputRequest(id="q", kind="question"),),
+]
+"""What may be open when an event comes, and is ended by it."""
 HALF = (TURN, ANSWER)
 """A run in the middle of a sentence."""
