@@ -41,7 +41,7 @@ test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(W
 check: $(VENV)/.dev $(VENV)/.mobox $(WEB_READY)  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
-	$(BIN)/mypy scripts/screenshots && $(BIN)/mypy scripts/import-map && $(BIN)/mypy scripts/sizes
+	$(BIN)/mypy scripts/protocol-table && $(BIN)/mypy scripts/screenshots && $(BIN)/mypy scripts/import-map && $(BIN)/mypy scripts/sizes
 	$(BIN)/lint-imports --no-logo
 	cd $(WEB) && npm run check
 
@@ -52,6 +52,7 @@ format: $(VENV)/.dev $(WEB_READY)  ## format the code, fix what can be fixed
 golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the diff as code
 	$(BIN)/pytest --quiet --regold tests/test_golden.py
 	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
+	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
 
 bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=transform, BENCH=--write-docs
 	$(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)

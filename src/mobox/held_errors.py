@@ -11,13 +11,13 @@ class HeldErrors:
     """Those of one run."""
 
     def __init__(self) -> None:
-        self._messages: list[str] = []
+        self._errors: list[Error] = []
 
     def hold(self, error: Error) -> None:
         """Keep what went wrong."""
-        self._messages.append(error.message)
+        self._errors.append(error)
 
-    def told(self, reason: DoneReason) -> tuple[str | None, list[Status]]:
+    def told(self, reason: DoneReason) -> tuple[Error | None, list[Status]]:
         """What a run that ended so failed of, the last error, and the notices that the rest are."""
-        fatal = self._messages.pop() if reason in FAILURES and self._messages else None
-        return fatal, [Status(message=message, kind="notice") for message in self._messages]
+        fatal = self._errors.pop() if reason in FAILURES and self._errors else None
+        return fatal, [Status(message=error.message, kind="notice") for error in self._errors]

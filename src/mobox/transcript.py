@@ -168,7 +168,8 @@ class Transcript:
             self._has_begun, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
-        self._fatal, notices = self._errors.told(event.reason)
+        fatal, notices = self._errors.told(event.reason)
+        self._fatal = fatal.message if fatal is not None else None
         for notice in notices:
             self._turn_to(notice)
             self._line(notice)

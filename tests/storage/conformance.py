@@ -834,15 +834,6 @@ class StorageConformance:
     async def test_a_request_without_a_name_is_not_kept(self, store: Storage) -> None:
         assert await store.asked((await begin(store)).id) == []
 
-    @scenario
-    async def test_the_index_of_events_goes_on_from_run_to_run(self, store: Storage) -> None:
-        first = await begin(store)
-        await store.append(first.id, 1, [*BEGINNING, *ENDING], None, event_count=3)
-        second = await begin(store, submit(message_id="u2"))
-        await store.append(second.id, 1, [*BEGINNING, *ENDING], None, event_count=4)
-        third = await begin(store, submit(message_id="u3"))
-        assert [run.first_event_index for run in (first, second, third)] == [0, 3, 7]
-
     # Messages
 
     @scenario

@@ -89,28 +89,20 @@ def in_batches(formatter: Formatter) -> Callable[[Sequence[LogEntry]], list[byte
 
 def get_formatter(protocol: str, message_id: str, profile: str | None = None) -> Formatter:
     """A fresh formatter for one stream of `protocol`."""
-    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
-    if profile is not None and profile not in factory.PROFILES:
-        raise UnknownProfile(profile, factory.PROFILES)
-    return factory(message_id, profile or factory.PROFILES[0])
+    factory, chosen = _chosen(protocol, profile)
+    return factory(message_id, chosen)
 
 
 def formatter_of_run(protocol: str, run: StoredRun, profile: str | None = None) -> Formatter:
     """A fresh formatter for a stream of a run; one that wants to know more of it has `of_run`."""
-    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
-    make = getattr(factory, "of_run", None)
-    if make is None:
-        return get_formatter(protocol, run.id, profile)
-    if profile is not None and profile not in factory.PROFILES:
-        raise UnknownProfile(profile, factory.PROFILES)
-    made: Formatter = make(run, profile or factory.PROFILES[0])
-    return made
+    factory, chosen = _chosen(protocol, profile)
+    make: Callable[[StoredRun, str], Formatter] | None = getattr(factory, "of_run", None)
+    return make(run, chosen) if make is not None else factory(run.id, chosen)
 
 
 def is_indexed(protocol: str) -> bool:
     """Whether it numbers the events of all runs of a chat: then `first_event_index` is needed."""
-    factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
-    return getattr(factory, "INDEXED", False)
+    return getattr(_factory(protocol), "INDEXED", False)
 
 
 def protocols() -> list[str]:
@@ -120,5 +112,16 @@ def protocols() -> list[str]:
 
 def profiles_of(protocol: str) -> tuple[str, ...]:
     """The profiles of `protocol`, the default first."""
+    return _factory(protocol).PROFILES
+
+
+def _factory(protocol: str) -> FormatterFactory:
     factory: FormatterFactory = find(GROUP, protocol, UnknownProtocol, "PROFILES")
-    return factory.PROFILES
+    return factory
+
+
+def _chosen(protocol: str, profile: str | None) -> tuple[FormatterFactory, str]:
+    factory = _factory(protocol)
+    if profile is not None and profile not in factory.PROFILES:
+        raise UnknownProfile(profile, factory.PROFILES)
+    return factory, profile or factory.PROFILES[0]

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from mobox.events import JSON, DoneReason, Outcome, ToolResult
+from mobox.events import JSON, DoneReason, Error, Outcome, ToolResult
 
-__all__ = ["FAILED", "error_of", "error_text", "text_of"]
+__all__ = ["FAILED", "error_of", "error_text", "failure_of", "text_of"]
 
 FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
 """The outcomes of a call that are told as its error."""
@@ -19,6 +19,13 @@ _END_TEXTS: dict[DoneReason, str] = {
     "lost": "The server stopped while the agent was at work. What it had said is kept.",
 }
 """What is said of a failure that nobody put into words."""
+
+
+def failure_of(reason: DoneReason, fatal: Error | None) -> tuple[str, str] | None:
+    """What a run failed of, in words and by its code; `fatal` is what `HeldErrors` tells."""
+    words = error_of(reason, fatal.message if fatal is not None else None)
+    code = (fatal.code if fatal is not None else None) or reason
+    return (words, code) if words is not None else None
 
 
 def error_of(reason: DoneReason, told: str | None) -> str | None:

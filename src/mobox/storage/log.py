@@ -60,8 +60,6 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The store, opened in some process, whose writer renews the lease."""
     lease_until: int | None = None
     tail_seq: int = 0
-    first_event_index: int = 0
-    """How many indexed events the chat's earlier runs have shown; the next one begins there."""
     started_at: int
     ended_at: int | None = None
     reason: DoneReason | None = None
@@ -117,12 +115,10 @@ class Log(Protocol):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
-        event_count: int | None = None,
     ) -> list[LogEntry]:
         """Commit events, and the lines they were parsed from; `Fenced` if the epoch is over.
 
-        PAUSED lets the run wait and gives up its lease, DONE ends it. `event_count`, told with the
-        last batch, is how many indexed events the run has shown: the next run counts on from there.
+        PAUSED lets the run wait and gives up its lease, DONE ends it.
         """
 
     async def next_leg(

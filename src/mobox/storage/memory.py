@@ -99,7 +99,6 @@ class MemoryStorage(MemoryLog):
             framework=framework,
             lease_owner=lease.owner,
             lease_until=lease.until,
-            first_event_index=thread.event_index,
             started_at=now,
         )
         if plan.added is not None:

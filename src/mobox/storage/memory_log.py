@@ -47,7 +47,6 @@ class Thread:
         self.n = n
         self.rows: list[Row] = []
         self.runs: list[RunId] = []
-        self.event_index = 0
 
     def live(self) -> list[Row]:
         return [row for row in self.rows if not row.superseded]
@@ -89,7 +88,6 @@ class MemoryLog(Following):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
-        event_count: int | None = None,
     ) -> list[LogEntry]:
         recording = self._recording(run_id, epoch)
         run = after_events(recording.run, epoch, events, self._lease(), self._settings.clock())
@@ -99,8 +97,6 @@ class MemoryLog(Following):
         kept, (lines, size) = keep_raw(raw, seqs, tally, self._settings.raw_bytes)
         recording.raw += kept
         run = replace(run, raw_lines=lines, raw_bytes=size)
-        if event_count is not None:
-            self._threads[run.chat_id].event_index = run.first_event_index + event_count
         return self._commit(recording, run, events, ts)
 
     async def next_leg(

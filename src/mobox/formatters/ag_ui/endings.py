@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mobox.events import JSON, DoneReason, Error, Status
-from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata, status
+from mobox.events import JSON, DoneReason, Status
+from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata
 from mobox.formatters.ag_ui.profiles import Profile
-from mobox.formatters.outcomes import error_of
+from mobox.formatters.outcomes import failure_of
+from mobox.held_errors import HeldErrors
 
 __all__ = ["Ending"]
 
@@ -19,8 +20,7 @@ class Ending:
         self._run = run
         self._profile = profile
         self._began: int | None = None
-        self._fatal: Error | None = None
-        self.errors: list[Error] = []
+        self.errors = HeldErrors()
         self.documents: Documents = []
         """The last word of a run that is over."""
 
@@ -28,29 +28,24 @@ class Ending:
         """The run began."""
         self._began = ts
 
-    def notices(self, *, failed: bool) -> Documents:
-        """The errors that the run got over; the last of one that failed is its end."""
-        self._fatal = self.errors.pop() if failed and self.errors else None
-        return [status(Status(message=error.message, kind="notice")) for error in self.errors]
-
     def duration(self, ts: int | None) -> Documents:
         """How long the run took."""
         if ts is None or self._began is None:
             return []
         return [custom("mobox.duration", {"durationMs": ts - self._began})]
 
-    def end(self, reason: DoneReason, success: dict[str, JSON], usage: Usage) -> None:
-        """The run is over."""
-        fatal = self._fatal
-        error = error_of(reason, fatal.message if fatal is not None else None)
-        if error is not None:
-            code = (fatal.code if fatal is not None else None) or reason
+    def end(self, reason: DoneReason, success: dict[str, JSON], usage: Usage) -> list[Status]:
+        """The run is over; what is returned are the errors that it got over."""
+        fatal, notices = self.errors.told(reason)
+        if failure := failure_of(reason, fatal):
+            error, code = failure
             self.documents = [event("RUN_ERROR", message=error, code=code, usage=usage)]
         elif reason == "cancelled":
             outcome = {"type": "cancelled"} if self._profile.cancelled else None
             self.documents = [self.finished(outcome, usage, reason)]
         else:
             self.documents = [self.finished(success, usage, reason)]
+        return notices
 
     def finished(
         self, outcome: dict[str, JSON] | None, usage: Usage, reason: DoneReason = "stop"

@@ -12,13 +12,13 @@ docs/ag-ui.md has the tables, and where the real clients differ from the documen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from mobox import blocks
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
 from mobox.events import (
-    FAILURES,
     Done,
     Error,
     EventType,
@@ -52,30 +52,26 @@ from mobox.formatters.ag_ui.documents import Documents, custom, encode, event, s
 from mobox.formatters.ag_ui.endings import Ending
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.interrupts import Interrupts
-from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, profile_named
+from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES
 from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, text_about, thought_about
 from mobox.formatters.ag_ui.spans import Steps, Subagents
 from mobox.formatters.ag_ui.state import SharedState
 from mobox.formatters.ag_ui.tools import Telling, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
 from mobox.formatters.pieces import tell_pieces
-from mobox.lines import line_of
+from mobox.formatters.profiles import profile_named
+from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch
 from mobox.transcript import Transcript
 
 __all__ = ["AGUIFormatter"]
 
 Writer = Callable[["AGUIFormatter", Any], Documents]
-Stretch = tuple[str | None, type[StreamEvent] | None, bytes, list[str]]
-"""The id and the class of deltas that come one after the other, how their events begin, and where
-the message keeps them."""
-NO_STRETCH: Stretch = (None, None, b"", [])
-
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 _NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
 """What is told as a line of a thought."""
 
 
-class AGUIFormatter:
+class AGUIFormatter(InStretches):
     """Writes one run for one client."""
 
     PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
@@ -90,7 +86,7 @@ class AGUIFormatter:
         history: Sequence[AGUIMessage] = (),
     ) -> None:
         """`run_id` is the response's, the client's word for it; `history` what was said before."""
-        self._profile_name, self._profile = profile, profile_named(profile)
+        self._profile_name, self._profile = profile, profile_named(profile, PROFILES)
         self._message_id = message_id
         self._run = {"threadId": thread_id, "runId": run_id or message_id}
         self._history = history
@@ -116,27 +112,6 @@ class AGUIFormatter:
         """For whoever reads a run and has asked nothing."""
         return cls(run.id, profile, thread_id=run.chat_id)
 
-    def format(self, entry: LogEntry) -> Documents:
-        """The events that tell `entry`."""
-        return self.format_all((entry,))
-
-    def format_all(self, entries: Iterable[LogEntry]) -> Documents:
-        """`format` for the entries of one read. Nine of ten are deltas that go on with a block."""
-        documents: Documents = []
-        own, delta_class, prefix, pieces = self._stretch
-        more: list[str] = []
-        for entry in entries:
-            told = entry.event
-            if type(told) is delta_class and told.id == own:
-                more.append(told.delta)  # type: ignore[attr-defined]
-                continue
-            if more:
-                documents += _tell_more(prefix, pieces, more)
-                more = []
-            documents += self._write(entry)
-            own, delta_class, prefix, pieces = self._stretch = self._stretch_after(told)
-        return documents + _tell_more(prefix, pieces, more) if more else documents
-
     def _write(self, entry: LogEntry) -> Documents:
         told = entry.event
         block = self._blocks.find(told.id)
@@ -153,13 +128,13 @@ class AGUIFormatter:
         return turn + self.WRITERS[kind](self, told)
 
     def _stretch_after(self, told: StreamEvent) -> Stretch:
-        """What the next event is, if it is more of the same, and how it is told."""
         block = self._blocks.find(told.id)
         if block is not None and block.told_by is type(told) and not block.empty:
-            return told.id, block.told_by, block.prefix, self._transcript.pieces_of(told)
+            pieces = self._transcript.pieces_of(told)
+            return told.id, block.told_by, partial(_tell_more, block.prefix, pieces)
         if isinstance(told, ToolUseDelta) and self._tools.streams(told.id):
-            prefix = self._tools.prefix_of(told.id)
-            return told.id, ToolUseDelta, prefix, self._transcript.pieces_of(told)
+            prefix, pieces = self._tools.prefix_of(told.id), self._transcript.pieces_of(told)
+            return told.id, ToolUseDelta, partial(_tell_more, prefix, pieces)
         return NO_STRETCH
 
     def pause(self) -> Documents:
@@ -201,8 +176,8 @@ class AGUIFormatter:
         return event("MESSAGES_SNAPSHOT", messages=[*self._history, *own])
 
     def _done(self, told: Done) -> Documents:
-        failed = told.reason in FAILURES
-        notices = self._ending.notices(failed=failed)
+        success = self._interrupts.success()
+        notices = self._ending.end(told.reason, success, self._usage.by_model)
         closing = [
             *self._blocks.close_all(self._ts),
             *self._tools.suspend(),
@@ -210,12 +185,10 @@ class AGUIFormatter:
             *self._subagents.close_all(),
         ]
         duration = self._ending.duration(self._ts)
-        success = self._interrupts.success()
-        self._ending.end(told.reason, success, self._usage.by_model)
-        return [*notices, *closing, *duration, *self._ending.documents]
+        return [*map(status, notices), *closing, *duration, *self._ending.documents]
 
     def _error(self, told: Error) -> Documents:
-        self._ending.errors.append(told)
+        self._ending.errors.hold(told)
         return []
 
     # Blocks without a name: of these, only the notes of subagents are messages
@@ -231,10 +204,9 @@ class AGUIFormatter:
 
     def _note(self, told: StreamEvent) -> Documents:
         """One more line in the thought that is open for it."""
-        opened = self._unnamed.open
-        assert opened is not None  # BLOCK_OF has a row for whatever is told as a line
-        block = self._blocks.find(opened.id)
-        return block.write(line_of(told), BETWEEN_THOUGHTS) if block is not None else []
+        line = self._unnamed.line(told)
+        block = self._blocks.find(line.block_id) if line is not None else None
+        return block.write(*line[1:]) if line is not None and block is not None else []
 
     def _start_subagent(self, told: SubagentStart) -> Documents:
         return [*self._note(told), *self._subagents.start(told)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mobox.formatters.ag_ui.documents import Documents, event
-from mobox.formatters.ag_ui.profiles import DEFAULT, profile_named
+from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES
 from mobox.formatters.ag_ui.snapshot import AGUIMessage
+from mobox.formatters.profiles import profile_named
 
 __all__ = ["connect"]
 
@@ -17,7 +18,7 @@ def connect(
     """The whole response: a run in which all that was said is said again at once."""
     run = {"threadId": thread_id, "runId": run_id}
     return [
-        event("RUN_STARTED", **run, protocolVersion=profile_named(profile).version),
+        event("RUN_STARTED", **run, protocolVersion=profile_named(profile, PROFILES).version),
         event("MESSAGES_SNAPSHOT", messages=list(messages)),
         event("RUN_FINISHED", **run, outcome={"type": "success"}),
     ]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mobox.errors import UnknownProfile
-
-__all__ = ["DEFAULT", "PROFILES", "Profile", "profile_for", "profile_named"]
+__all__ = ["DEFAULT", "PROFILES", "Profile", "profile_for"]
 
 
 class Profile(NamedTuple):
@@ -39,10 +37,3 @@ PROFILES: Final[dict[str, Profile]] = {
 def profile_for(protocol_version: str | None) -> str:
     """The profile for a request: clients older than 1.0 do not tell a `protocolVersion`."""
     return "pre-1.0" if protocol_version is None else "1.0"
-
-
-def profile_named(name: str) -> Profile:
-    """The flags of a profile."""
-    if name not in PROFILES:
-        raise UnknownProfile(name, PROFILES)
-    return PROFILES[name]

@@ -18,9 +18,10 @@ from mobox.formatters.ag_ui.arguments import arguments_text
 from mobox.formatters.ag_ui.blocks import block_metadata, citation
 from mobox.formatters.ag_ui.documents import encode, known
 from mobox.formatters.ag_ui.ids import WireIds
-from mobox.formatters.ag_ui.profiles import DEFAULT, Profile, profile_named
+from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, Profile
 from mobox.formatters.ag_ui.results import result_content, result_metadata
 from mobox.formatters.ag_ui.tools import tool_metadata
+from mobox.formatters.profiles import profile_named
 from mobox.message import (
     BlockPart,
     FilePart,
@@ -41,7 +42,7 @@ AGUIMessage = dict[str, JSON]
 
 def snapshot(message: Message, profile: str = DEFAULT) -> list[AGUIMessage]:
     """The messages that one run is to a client."""
-    told = _Snapshot(message, profile_named(profile))
+    told = _Snapshot(message, profile_named(profile, PROFILES))
     return told.messages() if message.parts else _from_columns(message)
 
 

@@ -6,7 +6,8 @@ from typing import Final
 
 from mobox.events import JSON, Done, DoneReason, Error, Result, Usage
 from mobox.formatters.agent_event.numbering import Documents, Numbering
-from mobox.formatters.outcomes import error_of
+from mobox.formatters.outcomes import failure_of
+from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
 __all__ = ["Ending"]
@@ -32,13 +33,13 @@ class Ending:
 
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
-        self._errors: list[Error] = []
+        self._errors = HeldErrors()
         self._usage = UsageTotal()
         self._service_tier: str | None = None
 
     def fail(self, told: Error) -> Documents:
         """Something failed; the last that did is the end, if the run does not get over it."""
-        self._errors.append(told)
+        self._errors.hold(told)
         return []
 
     def use(self, told: Usage | Result) -> Documents:
@@ -50,10 +51,9 @@ class Ending:
 
     def end(self, done: Done) -> Documents:
         """The one terminal event of the run."""
-        fatal = self._errors[-1] if self._errors else None
-        error = error_of(done.reason, fatal.message if fatal is not None else None)
-        if error is not None:
-            code = (fatal.code if fatal is not None else None) or done.reason
+        fatal, _ = self._errors.told(done.reason)  # what it got over is left out
+        if failure := failure_of(done.reason, fatal):
+            error, code = failure
             return self._numbering.persisted("error", error=error, code=code)
         stop_reason = done.native or STOP_REASONS[done.reason]
         return self._numbering.persisted("complete", stop_reason=stop_reason, usage=self.usage)

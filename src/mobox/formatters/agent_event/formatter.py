@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS
-from mobox.errors import UnknownProfile
 from mobox.events import (
     JSON,
     Done,
@@ -40,6 +39,7 @@ from mobox.formatters.agent_event.citations import citation
 from mobox.formatters.agent_event.endings import Ending
 from mobox.formatters.agent_event.numbering import DEFAULT, PROFILES, Documents, Numbering
 from mobox.formatters.agent_event.tools import Tools
+from mobox.formatters.profiles import profile_named
 
 __all__ = ["AgentEventFormatter"]
 
@@ -56,7 +56,7 @@ _SIGNATURES = ("signature", "thoughtSignature")
 class AgentEventFormatter:
     """Writes one run of one session."""
 
-    PROFILES: ClassVar[tuple[str, ...]] = PROFILES
+    PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
     INDEXED: ClassVar = True
 
     def __init__(
@@ -70,14 +70,12 @@ class AgentEventFormatter:
         last_event_index: int = -1,
     ) -> None:
         """Events up to `last_event_index` are counted and not told: the client has them."""
-        if profile not in PROFILES:
-            raise UnknownProfile(profile, PROFILES)
         self._session = {"sessionId": session_id, "userId": user_id}
         self._numbering = Numbering(
             message_id,
             first_event_index,
             last_event_index,
-            tells_pending=profile == "document",
+            tells_pending=profile_named(profile, PROFILES),
         )
         self._has_begun = False
         self._blocks = Blocks(self._numbering)

@@ -18,8 +18,8 @@ __all__ = ["DEFAULT", "PROFILES", "Documents", "Numbering"]
 Documents = list[bytes]
 
 DEFAULT: Final = "v1"
-PROFILES: Final = (DEFAULT, "document")
-"""`document` also tells each stored event as pending, before it is told as persisted."""
+PROFILES: Final = {DEFAULT: False, "document": True}
+"""Whether each stored event is also told as pending, before it is told as persisted."""
 
 encode: Final = msgspec.json.Encoder().encode
 _CHUNK: Final = b'%b%b%b,"eventIndex":%d,"eventId":%b%d.%d","timestamp":"%b"}'

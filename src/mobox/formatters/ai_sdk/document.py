@@ -34,7 +34,7 @@ from mobox.events import (
 )
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
-from mobox.formatters.outcomes import FAILED, error_of, error_text
+from mobox.formatters.outcomes import FAILED, error_text, failure_of
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
@@ -82,8 +82,8 @@ class DocumentFormatter:
     def _done(self, event: Done) -> Chunks:
         fatal, notices = self._errors.told(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
-        error = error_of(event.reason, fatal)
-        errors = [chunk("error", error=error)] if error is not None else []
+        failure = failure_of(event.reason, fatal)
+        errors = [chunk("error", error=failure[0])] if failure is not None else []
         return [*lines, *self._close_all(), *errors, chunk("finish"), chunk("done")]
 
     def _error(self, event: Error) -> Chunks:

@@ -11,11 +11,11 @@ docs/ai-sdk.md has the tables, and where the real clients differ from the docume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES, Blocks
-from mobox.errors import UnknownProfile
 from mobox.events import (
     JSON,
     Custom,
@@ -63,8 +63,10 @@ from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
-from mobox.formatters.outcomes import error_of
+from mobox.formatters.outcomes import failure_of
 from mobox.formatters.pieces import tell_pieces
+from mobox.formatters.profiles import profile_named
+from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
@@ -72,22 +74,17 @@ __all__ = ["AISDKFormatter"]
 
 Chunks = list[bytes]
 Writer = Callable[["AISDKFormatter", Any], Chunks]
-Stretch = tuple[str | None, type[StreamEvent] | None, bytes]
-"""The id and the class of deltas that come one after the other, and how their chunks begin."""
-NO_STRETCH: Stretch = (None, None, b"")
 
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 
 
-class AISDKFormatter:
+class AISDKFormatter(InStretches):
     """Writes one assistant message."""
 
     PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
 
     def __init__(self, message_id: str, profile: str = DEFAULT) -> None:
-        if profile not in PROFILES:
-            raise UnknownProfile(profile, PROFILES)
-        self._profile = PROFILES[profile]
+        self._profile = profile_named(profile, PROFILES)
         self._message_id = message_id
         self._ts: int | None = None
         self._started: int | None = None
@@ -105,27 +102,6 @@ class AISDKFormatter:
         self._retracted: list[str] = []
         self._stretch = NO_STRETCH
 
-    def format(self, entry: LogEntry) -> Chunks:
-        """The chunks that tell `entry`."""
-        return self.format_all((entry,))
-
-    def format_all(self, entries: Iterable[LogEntry]) -> Chunks:
-        """`format` for the entries of one read. Nine of ten are deltas that go on with a part."""
-        chunks: Chunks = []
-        block, delta_class, prefix = self._stretch
-        more: list[str] = []
-        for entry in entries:
-            event = entry.event
-            if type(event) is delta_class and event.id == block:
-                more.append(event.delta)  # type: ignore[attr-defined]
-                continue
-            if more:
-                chunks += tell_pieces(prefix, more)
-                more = []
-            chunks += self._write(entry)
-            block, delta_class, prefix = self._stretch = self._stretch_after(event)
-        return chunks + tell_pieces(prefix, more) if more else chunks
-
     def _write(self, entry: LogEntry) -> Chunks:
         event = entry.event
         part = self._parts.find(event.id)
@@ -140,12 +116,11 @@ class AISDKFormatter:
         return chunks
 
     def _stretch_after(self, event: StreamEvent) -> Stretch:
-        """What the next event is, if it is more of the same, and how its chunk begins."""
         part = self._parts.find(event.id)
         if part is not None and part.told_by is type(event):  # it has begun to be told
-            return event.id, part.told_by, part.prefix
+            return event.id, part.told_by, partial(tell_pieces, part.prefix)
         if isinstance(event, ToolUseDelta):
-            return event.id, ToolUseDelta, self._tools.prefix_of(event)
+            return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
         return NO_STRETCH
 
     def pause(self) -> Chunks:
@@ -174,7 +149,7 @@ class AISDKFormatter:
         fatal, notices = self._errors.told(event.reason)
         lines = [c for notice in notices for c in self._turn_to(notice) + self._line(notice)]
         chunks = [*lines, *self._close_parts(), *self._steps.finish()]
-        error = error_of(event.reason, fatal)
+        error, _ = failure_of(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error)
         if error is not None:
             told = chunk("error", errorText=error)

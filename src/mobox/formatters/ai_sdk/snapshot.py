@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from mobox.errors import UnknownProfile
 from mobox.events import JSON, ToolResult
 from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import APPROVED, said_with
@@ -22,6 +21,7 @@ from mobox.formatters.ai_sdk.parts import vendors
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
 from mobox.formatters.ai_sdk.tools import INVALID_INPUT, tool_metadata
 from mobox.formatters.outcomes import FAILED, error_of, error_text
+from mobox.formatters.profiles import profile_named
 from mobox.message import (
     BlockPart,
     CustomPart,
@@ -49,9 +49,8 @@ UIPart = dict[str, JSON]
 
 def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
     """The message in the shape of `UIMessage`."""
-    if profile not in PROFILES:
-        raise UnknownProfile(profile, PROFILES)
-    parts = _merged(_Snapshot(message, PROFILES[profile]).parts()) or _from_columns(message)
+    whole = _Snapshot(message, profile_named(profile, PROFILES))
+    parts = _merged(whole.parts()) or _from_columns(message)
     ui: dict[str, JSON] = {"id": message.id, "role": message.role, "parts": parts}
     if message.reason is not None:
         ui["metadata"] = message_metadata(

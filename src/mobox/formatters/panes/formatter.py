@@ -55,8 +55,9 @@ from mobox.formatters.panes.attachments import file_about, link_about
 from mobox.formatters.panes.calls import ERROR, Calls
 from mobox.formatters.panes.contents import checklist, fenced, shown
 from mobox.formatters.panes.messages import Documents, Message, Messages
-from mobox.formatters.panes.policies import DEFAULT, POLICIES, Component, policy_named
+from mobox.formatters.panes.policies import DEFAULT, POLICIES, Component
 from mobox.formatters.panes.requests import Requests
+from mobox.formatters.profiles import profile_named
 from mobox.lines import line_of
 
 __all__ = ["PanesFormatter"]
@@ -73,7 +74,7 @@ class PanesFormatter:
     PROFILES: ClassVar[tuple[str, ...]] = tuple(POLICIES)
 
     def __init__(self, message_id: str, profile: str = DEFAULT) -> None:
-        self._policy = policy_named(profile)
+        self._policy = profile_named(profile, POLICIES)
         self._messages = Messages(message_id)
         self._calls = Calls(self._messages, self._policy)
         self._requests = Requests(self._messages)
@@ -159,9 +160,7 @@ class PanesFormatter:
 
     def _thinking(self, event: Thinking) -> Documents:
         if event.id in self._open:
-            message = self._open[event.id]
-            between = BETWEEN_THOUGHTS if message.content and event.content else ""
-            return self._messages.more(message, between + event.content)
+            return self._messages.more(self._open[event.id], event.content, BETWEEN_THOUGHTS)
         title = "🗺️ Planning" if event.source == "plan" else "💭 Thinking"
         opened = self._messages.new("chat", event.id, scope=event.scope, title=title)
         return self._begin(event, opened, event.content)

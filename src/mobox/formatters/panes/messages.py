@@ -44,10 +44,11 @@ class Message:
     def content(self, text: str) -> None:
         self.pieces[:] = [text]
 
-    def more(self, text: str) -> Documents:
-        """More of it."""
+    def more(self, text: str, between: str = "") -> Documents:
+        """More of it; `between` goes in front unless it is the first."""
         if not text:
             return []
+        text = between + text if between and self.content else text
         self.pieces.append(text)
         return [self.prefix + encode(text) + b"}"]
 
@@ -111,11 +112,11 @@ class Messages:
             message.content = content
         return [message.whole("pending", self.ts)]
 
-    def more(self, message: Message, text: str) -> Documents:
-        """Tell more of a message."""
+    def more(self, message: Message, text: str, between: str = "") -> Documents:
+        """Tell more of a message; `between` goes in front unless it is the first."""
         if text:
             self._pending[message.id] = message
-        return message.more(text)
+        return message.more(text, between)
 
     def done(self, message: Message, content: str | None = None) -> Documents:
         """Tell all of a message."""

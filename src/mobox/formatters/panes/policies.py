@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from mobox.errors import UnknownProfile
 from mobox.events import ToolKind
 
-__all__ = ["DEFAULT", "POLICIES", "Component", "Policy", "policy_named"]
+__all__ = ["DEFAULT", "POLICIES", "Component", "Policy"]
 
 Component = Literal["chat", "webide", "terminal"]
 
@@ -36,10 +35,3 @@ POLICIES: Final = {
     "chat": Policy(tools="chat", errors="chat", raw=False),
 }
 DEFAULT: Final = "document"
-
-
-def policy_named(name: str) -> Policy:
-    """The policy of that name."""
-    if name not in POLICIES:
-        raise UnknownProfile(name, POLICIES)
-    return POLICIES[name]

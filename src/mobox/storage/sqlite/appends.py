@@ -37,7 +37,6 @@ class Append(Struct, frozen=True, kw_only=True):
     events: Sequence[StreamEvent]
     ts: int | None
     raw: Sequence[RawLine] = ()
-    event_count: int | None = None
     rows: list[tuple[int, bytes]]
     is_plain: bool
     """A running run runs on: nothing but its log changes."""
@@ -84,21 +83,18 @@ def prepare(
     events: Sequence[StreamEvent],
     ts: int | None,
     raw: Sequence[RawLine] = (),
-    event_count: int | None = None,
 ) -> Append:
     """Encode and check here, so that what cannot be stored fails its caller and nobody else."""
     if ts is not None and not -(2**63) <= ts < 2**63:
         raise OverflowError(f"{ts} is no time that can be stored")
-    is_plain = event_count is None and status_after("running", events) == "running"
     return Append(
         run_id=run_id,
         epoch=epoch,
         events=events,
         ts=ts,
         raw=raw,
-        event_count=event_count,
         rows=encode_events(events),
-        is_plain=is_plain,
+        is_plain=status_after("running", events) == "running",
     )
 
 
@@ -248,17 +244,9 @@ def _append_as(
     insert_many(connection, "raw", _RAW_ROW, raw)
     run = replace(run, raw_lines=lines, raw_bytes=size)
     save_run(connection, n, run)
-    _tell_chat(transaction, append, chat, before, run)
-    return run, Appended(run.id, Position(run.tail_seq, run.status), entries, append.size)
-
-
-def _tell_chat(transaction: Transaction, append: Append, chat: int, before: Run, run: Run) -> None:
-    connection = transaction.connection
     if run.status != before.status:
         connection.execute("UPDATE chat SET updated_at = ? WHERE n = ?", (transaction.now, chat))
-    if append.event_count is not None:
-        index = run.first_event_index + append.event_count
-        connection.execute("UPDATE chat SET event_index = ? WHERE n = ?", (index, chat))
+    return run, Appended(run.id, Position(run.tail_seq, run.status), entries, append.size)
 
 
 def check_none_runs(transaction: Transaction, chat: int) -> None:

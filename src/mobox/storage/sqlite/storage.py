@@ -72,9 +72,8 @@ class SqliteStorage(Following):
         events: Sequence[StreamEvent],
         ts: int | None,
         raw: Sequence[RawLine] = (),
-        event_count: int | None = None,
     ) -> list[LogEntry]:
-        batch = prepare(run_id, epoch, events, ts, raw, event_count)
+        batch = prepare(run_id, epoch, events, ts, raw)
         appended: Appended = await self._writer.submit(batch)
         return appended.entries
 

@@ -37,11 +37,12 @@ __all__ = [
     "take_over",
 ]
 
+# Where a run's events begin in its chat is counted when somebody asks: that column is not read.
 _ADD_RUN = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
     first_event_index, started_at, superseded, raw_lines, raw_bytes
-) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, ?, 0, 0, 0) RETURNING n
+) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, 0, ?, 0, 0, 0) RETURNING n
 """
 _ADD_MESSAGE = """
 INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -117,9 +118,7 @@ def _supersede(transaction: Transaction, messages: list[int]) -> None:
 
 def _add_run(transaction: Transaction, chat: int, agent: str, framework: str) -> tuple[int, Run]:
     connection, now, lease = transaction.connection, transaction.now, transaction.lease
-    find = "SELECT event_index FROM chat WHERE n = ?"
-    (index,) = connection.execute(find, (chat,)).fetchone()
-    row = (new_run_id(now), chat, agent, framework, lease.owner, lease.until, index, now)
+    row = (new_run_id(now), chat, agent, framework, lease.owner, lease.until, now)
     ((n,),) = connection.execute(_ADD_RUN, row).fetchall()
     return n, run_of(connection.execute(f"{RUN} WHERE run.n = ?", (n,)).fetchone())
 
