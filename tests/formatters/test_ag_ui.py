@@ -281,7 +281,7 @@ def test_an_input_that_was_cut_off_is_completed() -> None:
     events = told(*CALL[:2], ToolUseEnd(id="c", invalid='{"q": '))
     assert "".join(e["delta"] for e in events if e["type"] == "TOOL_CALL_ARGS") == '{"q": null}'
     (end,) = [event for event in events if event["type"] == "TOOL_CALL_END"]
-    assert end["metadata"] == {"mobox": {"invalid": True}}
+    assert end["metadata"] == {"mobox": {"invalid": True, "added": "null}"}}
 
 
 CUT_OFF = {

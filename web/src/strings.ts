@@ -255,6 +255,12 @@ export const strings = {
     settings: "Settings",
     theme: "Theme",
     themes: { light: "Light", dark: "Dark", system: "System" },
+    protocol: "Protocol",
+    protocols: {
+      "ai-sdk": { name: "AI SDK", line: "Vercel's UI message stream, over HTTP" },
+      "ag-ui": { name: "AG-UI", line: "The events that CopilotKit reads, over HTTP" },
+      "socket-io": { name: "Socket.IO", line: "One connection for all, by WebSocket" },
+    },
     keepOpen: "Keep blocks open",
     help: "Keyboard shortcuts",
     shortcuts: {

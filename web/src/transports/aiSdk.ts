@@ -1,20 +1,18 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
-import { address, PROFILE } from "@/api";
-import { cutAfter, whole } from "@/chat/broken";
-
-/** The server took what was posted: it is stored, and a run goes on. */
-type OnAccepted = (runId: string | undefined) => void;
-
-/** Longer than the server is ever silent (10 s), so that a connection nobody closed is noticed. */
-const SILENCE = 30_000;
+import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
+import { cutAfter, SILENCE, whole } from "@/transports/broken";
+import type { OnAccepted, Transport } from "@/transports/transport";
 
 /**
  * The SDK's own transport, with our addresses. Only the message that is acted on is sent, since the
  * server knows the others; `trigger` and `messageId` say what is done with it, and the caller's body who
- * is to answer. A response that ends
- * without saying that the run ended, or waits, is an error here, as is one that falls silent.
+ * is to answer.
  */
-export class MoboxTransport extends DefaultChatTransport<UIMessage> {
+export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
+  override readonly resumeStreamIsReplay = true;
+  readonly stop = stopRun;
+  readonly answer = (chatId: string, answer: Answer) => sendAnswer(chatId, answer);
+
   constructor(onAccepted: OnAccepted) {
     super({
       api: address("api/chat", { profile: PROFILE }),
@@ -34,6 +32,8 @@ export class MoboxTransport extends DefaultChatTransport<UIMessage> {
       }),
     });
   }
+
+  close(): void {}
 
   protected override processResponseStream(
     stream: ReadableStream<Uint8Array<ArrayBufferLike>>,

@@ -1,0 +1,1 @@
+export { AiSdkTransport as SocketIoTransport } from "@/transports/aiSdk";
