@@ -28,6 +28,7 @@
   * RunActive             the chat has a run that is not over
   * NotWaiting            the run has asked nothing that this would answer
   * TooManyRuns           as many runs go on as are allowed
+  * TooManySessions       a socket has joined as many sessions as one may
   * ShuttingDown          the server begins nothing more
   * KeyReused             an idempotency key came again with another request
   * BadCursor             a reader asks for what is not there yet, or names no place at all
@@ -227,6 +228,13 @@ class TooManyRuns(MoboxError):
     def __init__(self, running: int) -> None:
         self.running = running
         super().__init__("too many runs are going on: try again when one has ended")
+
+
+class TooManySessions(MoboxError):
+    """A socket has joined as many sessions as one may."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"this socket has joined {most} sessions: leave some, or open another")
 
 
 class ShuttingDown(MoboxError):

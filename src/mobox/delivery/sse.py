@@ -13,6 +13,10 @@ def encode(documents: Iterable[bytes]) -> bytes:
     return b"data: %b\n\n" % body if body else b""
 
 
-def encode_numbered(documents: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """The frames of documents, each with the id that a client says when it comes back."""
-    return b"".join(b"id: %b\ndata: %b\n\n" % numbered for numbered in documents)
+def encode_numbered(documents: Iterable[tuple[bytes | None, bytes]]) -> bytes:
+    """The frames of documents, each with the id that a client says when it comes back, if any."""
+    frames = []
+    for number, document in documents:
+        place = b"" if number is None else b"id: %b\n" % number
+        frames.append(b"%bdata: %b\n\n" % (place, document))
+    return b"".join(frames)

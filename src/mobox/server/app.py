@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from mobox.catalog import Catalog
+from mobox.delivery import socketio
+from mobox.delivery.socketio import Sockets
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
@@ -23,6 +25,7 @@ from mobox.server.operations import Counted
 from mobox.server.pages import Pages
 from mobox.server.routes import served
 from mobox.server.services import Services
+from mobox.server.sessions import Sessions
 from mobox.server.settings import Settings
 from mobox.server.website import Website
 from mobox.storage import Settings as StoreSettings
@@ -49,14 +52,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         supervisor = Supervisor(
             storage, catalog, settings.data, limits=limits, default_agent=settings.agent
         )
-        async with supervisor:
+        metrics = _metrics(supervisor, heartbeats)
+        sockets = _sockets(storage, supervisor, metrics, settings)
+        async with supervisor, aclosing(sockets):
             yield Services(
                 settings=settings,
                 storage=storage,
                 supervisor=supervisor,
                 heartbeats=heartbeats,
-                metrics=_metrics(supervisor, heartbeats),
+                metrics=metrics,
                 website=Website(),
+                sockets=sockets,
             )
     finally:
         heartbeats.stop()
@@ -70,6 +76,14 @@ def _metrics(supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
         "mobox_streams", "Responses that are being streamed.", lambda: heartbeats.open_streams
     )
     return metrics
+
+
+def _sockets(
+    storage: Storage, supervisor: Supervisor, metrics: Registry, settings: Settings
+) -> Sockets:
+    sockets = Sockets(Sessions(storage, supervisor, metrics), most_bytes=settings.max_body)
+    metrics.gauge("mobox_sockets", "Sockets that are connected.", lambda: sockets.open_sockets)
+    return sockets
 
 
 def _make_folder(folder: Path) -> None:
@@ -143,6 +157,7 @@ def routes_of(services: Services) -> list[BaseRoute]:
     pages, website = Pages(), services.website
     return [
         *served(services),
+        Mount(socketio.PATH, services.sockets),
         Route("/docs", pages.docs),
         Route("/openapi.json", pages.openapi),
         Route("/static/docs.css", pages.style),

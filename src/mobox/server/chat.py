@@ -6,25 +6,22 @@ Rule 2: an answer to nothing is an error, never an empty stream.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.errors import InvalidRequest
-from mobox.events import JSON
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.eventstream import EventStream
 from mobox.server.reading import frames
-from mobox.server.runs import active_run, latest_run, run_of_chat
+from mobox.server.runs import latest_run, run_of_chat
 from mobox.server.services import Services, json_response, owner_of, read_as, read_json
-from mobox.storage.log import Run, Status
+from mobox.server.talking import AnswerBody, RunState, StopBody, Talk
+from mobox.storage.log import Run
 from mobox.storage.settings import now_ms
-from mobox.turn import Action, Answer, Decision
 
 __all__ = ["AnswerBody", "ChatRoutes", "RunState", "StopBody"]
 
@@ -33,38 +30,13 @@ JUST_ENDED: Final = 30_000
 """Milliseconds for which a run that is over is still replayed to whoever asks for the active one:
 it may have ended between the page's two questions, for the history and for the stream."""
 
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
-
-
-class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
-    """Which run to stop: a late request must not stop a newer one."""
-
-    run_id: Id | None = None
-
-
-class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """What a person said to a request of the agent."""
-
-    request_id: Id
-    decision: Decision = "answered"
-    value: JSON = None
-    reason: str | None = None
-    run_id: Id | None = None
-
-
-class RunState(Struct, rename="camel", kw_only=True):
-    """A run and how it stands."""
-
-    run_id: str | None
-    status: Status | None = None
-
 
 class ChatRoutes:
     """`/api/chat` and what is below it."""
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
-        self._supervisor = services.supervisor
+        self._talk = Talk(services.storage, services.supervisor)
         self._heartbeats = services.heartbeats
 
     async def post(self, request: Request) -> ASGIApp:
@@ -72,12 +44,8 @@ class ChatRoutes:
         owner = owner_of(request)
         asked = read_request(await read_json(request), request.headers.get("idempotency-key"))
         formatter_profile(request)
-        if asked.action is Action.CONTINUE:
-            run = await self._run(owner, asked.chat_id, asked.run_id or "")
-            continued = await self._supervisor.answer(owner, run.id, asked.answers)
-            return self._stream(request, continued.run, continued.after)
-        begun = await self._supervisor.begin(owner, asked)
-        return self._stream(request, begun.run)
+        run, after = await self._talk.say(owner, asked)
+        return self._stream(request, run, after)
 
     async def stream(self, request: Request) -> ASGIApp:
         """The message that is being written, from its beginning; 204 if there is none."""
@@ -95,39 +63,19 @@ class ChatRoutes:
         """End a run; whoever reads it sees how it ends."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         body = await read_as(request, StopBody)
-        run = await self._named_or_active(owner, chat_id, body.run_id)
-        if run is None:
-            return json_response(RunState(run_id=None))
-        stopped = await self._supervisor.stop(owner, run.id)
-        return json_response(RunState(run_id=stopped.id, status=stopped.status), 202)
+        state = await self._talk.stop(owner, chat_id, body.run_id)
+        return json_response(state, 200 if state.run_id is None else 202)
 
     async def answer(self, request: Request) -> Response:
         """Answer what the agent asked; read the stream for what it says to that."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         body = await read_as(request, AnswerBody)
-        run = await self._named_or_active(owner, chat_id, body.run_id)
-        if run is None:
-            raise InvalidRequest("requestId", "no run of this chat asks anything")
-        answer = Answer(
-            request_id=body.request_id,
-            decision=body.decision,
-            value=body.value,
-            reason=body.reason,
-        )
-        continued = await self._supervisor.answer(owner, run.id, (answer,))
-        run = continued.run
-        return json_response(RunState(run_id=run.id, status=run.status), 202)
+        return json_response(await self._talk.answer(owner, chat_id, body), 202)
 
     # Which run
 
     async def _run(self, owner: str, chat_id: str, run_id: str) -> Run:
         return await run_of_chat(self._storage, owner, chat_id, run_id)
-
-    async def _named_or_active(self, owner: str, chat_id: str, run_id: str | None) -> Run | None:
-        if run_id is not None:
-            return await self._run(owner, chat_id, run_id)
-        await self._storage.chat(owner, chat_id)
-        return await active_run(self._storage, owner, chat_id)
 
     def _is_news(self, request: Request, run: Run) -> bool:
         if run.status != "done":

@@ -29,12 +29,22 @@ from mobox.errors import (
     ShuttingDown,
     StorageError,
     TooManyRuns,
+    TooManySessions,
     UnknownAgent,
     UnknownProfile,
     UnknownProtocol,
 )
 
-__all__ = ["ANSWERS", "NO_STORAGE", "Answer", "error_response", "exception_handlers"]
+__all__ = [
+    "ANSWERS",
+    "NO_STORAGE",
+    "OUR_FAULT",
+    "Answer",
+    "Told",
+    "error_response",
+    "exception_handlers",
+    "explain",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -69,11 +79,20 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     KeyReused: Answer(422, "key_reused"),  # as draft-ietf-httpapi-idempotency-key-header says
     NotWaiting: Answer(409, "not_waiting", {"runId": "run_id"}),
     TooManyRuns: Answer(429, "too_many_runs"),
+    TooManySessions: Answer(429, "too_many_sessions"),
     ShuttingDown: Answer(503, "shutting_down"),
     StorageError: Answer(503, "storage_unavailable", instead=NO_STORAGE),
     MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
 }
 """By class; a class that is not here is told as the nearest one above it."""
+OUR_FAULT: Final = {"code": "internal_error", "message": _INTERNAL}
+
+
+class Told(NamedTuple):
+    """An exception as it is told: the status over HTTP, and what is in `error`."""
+
+    status: int
+    error: dict[str, Any]
 
 
 def error_response(status: int, code: str, message: str, **more: Any) -> Response:
@@ -83,15 +102,21 @@ def error_response(status: int, code: str, message: str, **more: Any) -> Respons
     return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
 
 
-async def _tell(request: Request, error: Exception) -> Response:
-    """What mobox raised. Unlike other exceptions it goes no further, so it is logged here."""
+def explain(error: Exception, where: str) -> Told:
+    """How an exception is told. What went wrong in here goes no further, so it is logged."""
     answer = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
     if answer.instead is not None:
-        logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return error_response(answer.status, answer.code, answer.instead)
+        logger.error("%s failed", where, exc_info=error)
+        return Told(answer.status, {"code": answer.code, "message": answer.instead})
     more = {name: getattr(error, attribute) for name, attribute in answer.told.items()}
     known = {name: value for name, value in more.items() if value is not None}
-    return error_response(answer.status, answer.code, str(error), **known)
+    return Told(answer.status, {"code": answer.code, "message": str(error), **known})
+
+
+async def _tell(request: Request, error: Exception) -> Response:
+    """What mobox raised."""
+    status, body = explain(error, f"{request.method} {request.url.path}")
+    return error_response(status, **body)
 
 
 async def _tell_status(request: Request, error: Exception) -> Response:
@@ -110,7 +135,7 @@ async def _tell_nobody(request: Request, error: Exception) -> Response:
 
 async def _hide(request: Request, error: Exception) -> Response:
     """Anything else. Starlette raises it again, and the server logs it."""
-    return error_response(500, "internal_error", _INTERNAL)
+    return error_response(500, **OUR_FAULT)
 
 
 exception_handlers: Final[dict[Any, Callable[[Request, Exception], Awaitable[Response]]]] = {

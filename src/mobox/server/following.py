@@ -11,18 +11,29 @@ Rule 3: what begins a response in the middle has no number: whoever is cut off t
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Protocol
+from contextlib import aclosing
+from typing import NamedTuple, Protocol
 
 from mobox.delivery import sse
 from mobox.errors import BadCursor
 from mobox.events import LogEntry
 from mobox.formatters import Formatter
-from mobox.server.places import Place, write_place
+from mobox.server.places import BEGINNING, Place, write_place
 from mobox.storage.log import PAGE, Log, Run, Status, status_after
 
-__all__ = ["FormatTeller", "Reading", "Teller"]
+__all__ = ["Batch", "FormatTeller", "Numbered", "Reading", "Teller"]
 
 Documents = list[bytes]
+Numbered = tuple[bytes | None, bytes]
+"""A document and its cursor; what begins a response in the middle has none (Rule 3)."""
+
+
+class Batch(NamedTuple):
+    """What is to be sent at once; there may be nothing in it."""
+
+    documents: list[Numbered]
+    waits: bool = False
+    """Whether the run waits here, and nothing more comes until somebody has answered."""
 
 
 class Teller(Protocol):
@@ -60,10 +71,20 @@ class Reading:
         self._log = log
         self._run = run
         self._make = make
-        self._left = b""
+        self._left: list[Numbered] = []
         """What was there before the first entry that is told."""
         self._is_over = self._resumes = False
         self._begin()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of the run was told."""
+        return self._status == "done"
+
+    @property
+    def place(self) -> Place:
+        """After the last document, when all batches were taken."""
+        return self._place
 
     async def go_to(self, place: Place) -> None:
         """Go to a place, before anything is sent; `BadCursor` if there is none like that."""
@@ -75,15 +96,21 @@ class Reading:
             await self._go_to_end(read)
 
     async def told(self, *, live: bool) -> AsyncGenerator[bytes, None]:
+        """The batches as Server-Sent Events."""
+        async with aclosing(self.batches(live=live)) as batches:
+            async for batch in batches:
+                if batch.documents:
+                    yield sse.encode_numbered(batch.documents)
+
+    async def batches(self, *, live: bool) -> AsyncGenerator[Batch, None]:
         """All that comes after, in batches: as far as the log has come, or as it comes."""
         if self._left:
-            yield self._left
+            yield Batch(self._left)
         while not self._is_over:
             if entries := await self._next(live):
-                if batch := await self._tell(entries):
-                    yield batch
-            elif ending := self._ending():
-                yield ending
+                yield Batch(await self._tell(entries))
+            elif self._status == "waiting" and not self._has_waited:
+                yield Batch(self._ending(), waits=True)
             elif live and self._status != "done":
                 await self._log.beyond(self._run.id, self._seq)
             else:
@@ -94,6 +121,8 @@ class Reading:
         self._status: Status = "running"
         self._seq = 0
         self._last: Documents = []  # what tells the entry where we are
+        self._has_waited = False  # and said so
+        self._place = BEGINNING
 
     async def _replay(self, through: int) -> None:
         """Tell the teller, and nobody else."""
@@ -105,6 +134,7 @@ class Reading:
         told = await self._teller.tell(entries)
         self._status = status_after(self._status, [entry.event for entry in entries])
         self._seq, self._last = entries[-1].seq, told[-1]
+        self._has_waited, self._place = False, Place(self._seq, len(self._last))
         return told
 
     async def _go_to_end(self, read: int) -> None:
@@ -119,29 +149,33 @@ class Reading:
             self._begin()  # with a teller that has not said its last words
             await self._replay(seq)
             self._resumes = True
+        self._place = Place(seq, before + len(ending))
 
     async def _next(self, live: bool) -> list[LogEntry]:
         limit = PAGE if live else min(PAGE, self._run.tail_seq - self._seq)
         return await self._log.read(self._run.id, self._seq, limit) if limit > 0 else []
 
-    async def _tell(self, entries: list[LogEntry]) -> bytes:
+    async def _tell(self, entries: list[LogEntry]) -> list[Numbered]:
         prelude = self._teller.resume() if self._resumes else []
         self._resumes = False
-        told = zip(entries, await self._advance(entries), strict=True)
-        numbered = (_numbered(entry.seq, documents) for entry, documents in told)
-        return sse.encode(prelude) + b"".join(numbered)
+        told: list[Numbered] = [(None, document) for document in prelude]
+        for entry, documents in zip(entries, await self._advance(entries), strict=True):
+            told += _numbered(entry.seq, documents)
+        return told
 
-    def _ending(self) -> bytes:
-        """What ends the response, where the run waits and whoever reads does not know yet."""
-        if self._status != "waiting" or self._resumes:
-            return b""
-        ending = self._teller.pause()
+    def _ending(self) -> list[Numbered]:
+        """What ends the response where the run waits, unless whoever reads has that."""
+        self._has_waited = True
+        if self._resumes:
+            return []
+        ending, told = self._teller.pause(), len(self._last)
         self._is_over = bool(ending)
-        return _numbered(self._seq, ending, len(self._last))
+        self._place = Place(self._seq, told + len(ending))
+        return _numbered(self._seq, ending, told)
 
 
-def _numbered(seq: int, documents: Sequence[bytes], read: int = 0) -> bytes:
+def _numbered(seq: int, documents: Sequence[bytes], read: int = 0) -> list[Numbered]:
     """The documents that follow those of an entry which were read."""
-    return sse.encode_numbered(
+    return [
         (write_place(seq, number), document) for number, document in enumerate(documents, read + 1)
-    )
+    ]

@@ -6,8 +6,9 @@ Rule 2: nothing changes because a foreign page asked, and the API does no work f
         would tell what is said here: `Origin` must be the server's own or listed, and a browser
         that tells none must say by `Sec-Fetch-Site` that it is at home. Pages can be linked to.
         Whether a listed one may read the answer, CORS says, which is the app's.
-Rule 3: a body is JSON, plain, and not too big. One that turns out to be too big is answered here,
-        and the app sees a client that left: never a part as though it were the whole.
+Rule 3: a body is JSON, or what a socket says, plain, and not too big. One that turns out to be too
+        big is answered here, and the app sees a client that left: never a part as though it were
+        the whole.
 Rule 4: an app may set any of the headers itself; what it leaves out is added.
 """
 
@@ -29,6 +30,8 @@ __all__ = ["Guard"]
 _HOST: Final = re.compile(rf"({HOST})(?::[0-9]{{1,5}})?")
 _CHANGES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 _SCHEMES: Final = {"ws": "http", "wss": "https"}
+_SOCKETS: Final = "/socket.io/"
+_API: Final = ("/api/", _SOCKETS)
 _AT_HOME: Final = {"", "none", "same-origin"}  # "" is a client that does not say
 
 _HEADERS: Final = {
@@ -127,8 +130,12 @@ def _matters(scope: Scope) -> bool:
 
 
 def _is_api(scope: Scope) -> bool:
+    return _path(scope).startswith(_API)
+
+
+def _path(scope: Scope) -> str:
     path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", "")).startswith("/api/")
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _encoding(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
@@ -142,12 +149,13 @@ def _type(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     if scope["method"] not in _CHANGES or not has_body:
         return None
     types = [text.partition(";")[0].strip().lower() for text in headers.getlist("content-type")]
-    if types == ["application/json"]:
+    wanted = "text/plain" if _path(scope).startswith(_SOCKETS) else "application/json"
+    if types == [wanted]:
         return None
     return error_response(
         415,
         "unsupported_media_type",
-        f"expected content-type application/json, got {', '.join(types) or 'none'}",
+        f"expected content-type {wanted}, got {', '.join(types) or 'none'}",
     )
 
 

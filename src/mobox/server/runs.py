@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mobox.errors import ChatNotFound, RunNotFound
 from mobox.storage import Storage
 from mobox.storage.log import Run
 
-__all__ = ["active_run", "latest_run", "run_of_chat"]
+__all__ = ["active_of", "active_run", "latest_run", "run_of_chat", "runs_so_far"]
 
 
 async def run_of_chat(storage: Storage, owner: str, chat_id: str, run_id: str) -> Run:
@@ -17,19 +19,27 @@ async def run_of_chat(storage: Storage, owner: str, chat_id: str, run_id: str) -
     return run
 
 
-async def latest_run(storage: Storage, owner: str, chat_id: str) -> Run | None:
-    """The run that goes on or waits, else the last one; a page may ask before its chat is."""
+async def runs_so_far(storage: Storage, owner: str, chat_id: str) -> list[Run]:
+    """All runs of a chat; a page may ask before its chat is."""
     try:
-        runs = await storage.runs(owner, chat_id)
+        return await storage.runs(owner, chat_id)
     except ChatNotFound:
-        return None
+        return []
+
+
+async def latest_run(storage: Storage, owner: str, chat_id: str) -> Run | None:
+    """The run that goes on or waits, else the last one."""
+    runs = await runs_so_far(storage, owner, chat_id)
     live = [run for run in runs if not run.superseded]
-    active = [run for run in live if run.status != "done"]
-    found = active or live
-    return found[-1] if found else None
+    return active_of(runs) or (live[-1] if live else None)
 
 
 async def active_run(storage: Storage, owner: str, chat_id: str) -> Run | None:
     """The run that goes on or waits, if any does."""
-    run = await latest_run(storage, owner, chat_id)
-    return run if run is not None and run.status != "done" else None
+    return active_of(await runs_so_far(storage, owner, chat_id))
+
+
+def active_of(runs: Sequence[Run]) -> Run | None:
+    """The one of a chat's runs that goes on or waits, if any does."""
+    active = [run for run in runs if not run.superseded and run.status != "done"]
+    return active[-1] if active else None

@@ -6,10 +6,11 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from mobox import json_text
+from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON
 from mobox.server.eventstream import Heartbeats
@@ -33,9 +34,10 @@ class Services(Struct, frozen=True, kw_only=True):
     heartbeats: Heartbeats
     metrics: Registry
     website: Website
+    sockets: Sockets
 
 
-def owner_of(_request: Request) -> str:
+def owner_of(_request: HTTPConnection) -> str:
     """Who asks."""
     return OWNER
 

@@ -59,6 +59,9 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             log_config=None,
             server_header=False,
             timeout_graceful_shutdown=GOODBYE + 1,
+            ws="wsproto",
+            ws_max_size=settings.max_body,
+            ws_per_message_deflate=False,
         )
         await _Server(config, services, _address(listener)).serve(sockets=[listener])
 
@@ -67,6 +70,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, services: Services, address: str) -> None:
         super().__init__(config)
         self._supervisor = services.supervisor
+        self._sockets = services.sockets
         self._address = address
         self._loop = asyncio.get_running_loop()
 
@@ -79,6 +83,8 @@ class _Server(uvicorn.Server):
             runs = "1 run" if running == 1 else f"{running} runs"
             _say(f"Ending {runs} (Ctrl+C again to end at once)")
         await self._supervisor.close()
+        await self._sockets.finish(0 if self.force_exit else GOODBYE)
+        await self._sockets.aclose()
         self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
 

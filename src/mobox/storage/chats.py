@@ -147,6 +147,12 @@ class Chats(Protocol):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         """All runs of a chat, oldest first, also the superseded ones."""
 
+    async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
+        """The run that was begun after that one, or the first, once there is one.
+
+        A chat may be waited for that is not there yet. `LogDeleted` if `run_id` is gone.
+        """
+
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
         """The last request of a chat that its client called so; `RunNotFound` if there is none."""
 

@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from mobox.errors import BadCursor, LogDeleted, RunNotFound, StorageError
+from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
-from mobox.storage.log import PAGE, Position, RunId
+from mobox.storage.beginnings import Beginnings
+from mobox.storage.log import PAGE, Position, Run, RunId
 from mobox.storage.tail import Watch
 
 __all__ = ["Following"]
@@ -20,6 +21,7 @@ class Following(ABC):
 
     def __init__(self, poll_seconds: float | None) -> None:
         self._watches: dict[RunId, Watch] = {}
+        self._beginnings = Beginnings()
         self._poll_seconds = poll_seconds
         """How often to look for what other processes wrote; `None` where there are none."""
         self._poller: asyncio.Task[None] | None = None
@@ -27,6 +29,14 @@ class Following(ABC):
     @abstractmethod
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         """How far these logs have come; those that are not there are left out."""
+
+    @abstractmethod
+    async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
+        """The last run of each of these chats; those that have none are left out."""
+
+    @abstractmethod
+    async def runs(self, owner: str, chat_id: str) -> list[Run]:
+        """See `Chats.runs`."""
 
     @abstractmethod
     async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
@@ -51,6 +61,26 @@ class Following(ABC):
             while entries := await self._next(run_id, watch, after, through_pauses):
                 after = entries[-1].seq
                 yield entries
+
+    async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
+        with self._beginnings.watching(chat_id) as watch:
+            while True:
+                changes = watch.changes
+                if run := await self._run_after(owner, chat_id, run_id):
+                    return run
+                self._start_polling()
+                await watch.beyond(changes)
+
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        try:
+            runs = await self.runs(owner, chat_id)
+        except ChatNotFound:
+            runs = []
+        ids = [run.id for run in runs]
+        if run_id is not None and run_id not in ids:
+            raise LogDeleted(run_id)
+        place = 0 if run_id is None else ids.index(run_id) + 1
+        return runs[place] if place < len(runs) else None
 
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool
@@ -137,7 +167,7 @@ class Following(ABC):
     async def _poll(self, seconds: float) -> None:
         """One question for all who wait, so that a thousand idle readers cost as much as one."""
         try:
-            while self._waited_for():
+            while self._waited_for() or self._beginnings.watched:
                 await asyncio.sleep(seconds)
                 await self._look_for_news(self._waited_for())
         finally:
@@ -148,7 +178,9 @@ class Following(ABC):
 
     async def _look_for_news(self, run_ids: Sequence[RunId]) -> None:
         try:
-            found = await self._positions(run_ids)
+            found = await self._positions(run_ids) if run_ids else {}
+            chat_ids = self._beginnings.watched
+            self._beginnings.look(await self._latest_runs(chat_ids) if chat_ids else {})
         except StorageError:
             return  # it may be back next time
         for run_id in run_ids:

@@ -62,6 +62,7 @@ class MemoryStorage(MemoryLog):
             self._recordings[run.id].asked.append(asking)
         if request.idempotency_key is not None:
             self._keys[owner, request.idempotency_key] = (fingerprint(request), run.id)
+        self._beginnings.ring(request.chat_id)
         return BegunTurn(run=run, created=True)
 
     def _begun(self, owner: str, request: Request) -> Run | None:
@@ -206,6 +207,7 @@ class MemoryStorage(MemoryLog):
             del self._recordings[run_id]
             self._deleted[run_id] = owner
             self._unpublish(run_id)
+        self._beginnings.ring(chat_id)
 
     def _thread(self, owner: str, chat_id: str) -> Thread:
         thread = self._threads.get(chat_id)

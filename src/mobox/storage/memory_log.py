@@ -206,6 +206,10 @@ class MemoryLog(Following):
         runs = [self._recordings[run_id].run for run_id in run_ids if run_id in self._recordings]
         return {run.id: Position(run.tail_seq, run.status) for run in runs}
 
+    async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
+        threads = (self._threads.get(chat_id) for chat_id in chat_ids)
+        return {thread.chat.id: thread.runs[-1] for thread in threads if thread is not None}
+
     async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
         if run_id not in self._recordings:
             raise RunNotFound(run_id)

@@ -86,6 +86,11 @@ class Asked:
         """All that were given: an agent that begins anew may come by old questions again."""
         return tuple(self._answers.values())
 
+    @property
+    def pending(self) -> tuple[InputRequest, ...]:
+        """What is waited for, as far as nobody has answered."""
+        return tuple(self._open[name] for name in self._waited_for if name in self._open)
+
     def match(self, answers: Iterable[Answer]) -> list[Reply]:
         """The answers that are to something: clients repeat old ones, and those to other calls."""
         replies: dict[str, Reply] = {}

@@ -18,6 +18,7 @@ __all__ = [
     "expired_runs",
     "find_chat",
     "iterate_log",
+    "latest_runs",
     "list_chats",
     "owned_run",
     "positions",
@@ -47,6 +48,14 @@ def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
     """See `Chats.runs`."""
     n, _ = find_chat(connection, owner, chat_id)
     return _runs(connection, "WHERE run.chat = ? ORDER BY run.n", n)
+
+
+def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:
+    """The last run of each of these chats; those that have none are left out."""
+    last = "SELECT id FROM run WHERE chat = chat.n ORDER BY n DESC LIMIT 1"
+    find = f"SELECT id, ({last}) FROM chat WHERE id IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(find, (json.dumps(chat_ids),))
+    return {chat_id: run_id for chat_id, run_id in rows if run_id is not None}
 
 
 def expired_runs(connection: Connection, now: int) -> list[Run]:

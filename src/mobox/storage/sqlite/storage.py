@@ -116,6 +116,8 @@ class SqliteStorage(Following):
                     self._publish(told.run_id, told.position, told.entries, told.size)
                 case NextLeg(answers=told):
                     self._publish(told.run_id, told.position, told.entries, told.size)
+                case BegunTurn(run=run):
+                    self._beginnings.ring(run.chat_id)
                 case Fenced():
                     self._hand_over(RunId(outcome.run_id))
                 case _:
@@ -131,6 +133,9 @@ class SqliteStorage(Following):
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         return await self._readers.ask(reads.positions, run_ids)
+
+    async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
+        return await self._readers.ask(reads.latest_runs, chat_ids)
 
     async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
         return await self._readers.ask(reads.read_log, run_id, after, limit)
@@ -188,6 +193,7 @@ class SqliteStorage(Following):
     async def delete(self, owner: str, chat_id: str) -> None:
         for run_id in await self._write(lambda t: turns.delete_chat(t, owner, chat_id)):
             self._unpublish(run_id)
+        self._beginnings.ring(chat_id)
 
     def _keep_folds(self, told: Told[T]) -> T:
         """Nobody waits for a cache: a fold that is not kept is made again."""

@@ -1,0 +1,244 @@
+"""Socket.IO: documents as events, as fast as each socket takes them.
+
+Rule 1: what waits to be sent to a socket has a bound, and whoever has more to say waits: the pace
+        of the socket reaches the log. One that takes nothing is not listened to either.
+Rule 2: a socket's requests are answered one after the other, in their order.
+Rule 3: a socket that leaves is no error: its listener is told at once, also where nobody said
+        goodbye and only the request that was to be answered is gone.
+Rule 4: the library below trusts its clients. What would break it does not get there.
+
+Who may connect is the affair of the app around it; nothing here looks at an origin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, urlencode
+
+import socketio
+from engineio.payload import Payload
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mobox.delivery.socketio_packets import Flow, Packet, Said, SocketClosed, event_text, is_legal
+
+__all__ = ["PATH", "Listener", "Said", "Socket", "SocketClosed", "Sockets"]
+
+PATH: Final = "/socket.io"
+PACKETS_OF_A_POST: Final = 100
+"""A client that polls sends what it has gathered in one request."""
+_SEPARATOR: Final = "\x1e"
+
+_logger: Final = logging.getLogger("mobox.delivery.socketio.library")
+"""Its own words about clients are as many as clients like; what breaks in it is told."""
+_logger.addFilter(lambda record: record.exc_info is not None)
+
+
+class Socket:
+    """One client, for as long as it is connected."""
+
+    def __init__(self, engine_socket: Any, scope: Scope) -> None:
+        self.scope = scope
+        """The request by which it came."""
+        self.flow = _flow_of(engine_socket)
+        self._engine_socket = engine_socket
+
+    @property
+    def is_open(self) -> bool:
+        return not self.flow.is_closed
+
+    async def emit(self, event: str, document: bytes) -> None:
+        """Say something once there is room for it; raises `SocketClosed`."""
+        await self.flow.room()
+        engine_socket = self._engine_socket
+        await engine_socket.server.send(engine_socket.sid, event_text(event, document))
+
+
+class Listener(Protocol):
+    """Who hears what clients say."""
+
+    async def heard(self, socket: Socket, event: str, said: Said) -> object:
+        """A client said something; what is returned is the answer, and JSON. Must not raise."""
+        ...
+
+    async def left(self, socket: Socket) -> None:
+        """A client is gone."""
+        ...
+
+    async def quiet(self) -> None:
+        """Wait until all was said that there is to say."""
+        ...
+
+
+class Sockets:
+    """All clients; an ASGI application to be mounted at `PATH`."""
+
+    def __init__(self, listener: Listener, *, most_bytes: int) -> None:
+        self._listener = listener
+        self._sockets: dict[str, Socket] = {}
+        self._server = socketio.AsyncServer(
+            async_mode="asgi",
+            serializer=Packet,
+            async_handlers=False,  # Rule 2
+            cors_allowed_origins=[],  # none are looked at
+            http_compression=False,
+            max_http_buffer_size=most_bytes,
+            logger=_logger,
+            engineio_logger=_logger,
+        )
+        self._engine = self._server.eio
+        # All but pings go through here, also the answers that the library sends by itself.
+        self._engine.send_packet = self._send_packet
+        self._server.on("connect", self._connected)
+        self._server.on("disconnect", self._disconnected)
+        self._server.on("*", self._heard)
+        Payload.max_decode_packets = PACKETS_OF_A_POST
+
+    @property
+    def open_sockets(self) -> int:
+        return len(self._sockets)
+
+    async def finish(self, patience: float) -> None:
+        """Let all hear the rest of what there is to say, for so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._listener.quiet()
+                for socket in list(self._sockets.values()):
+                    with suppress(SocketClosed):
+                        await socket.flow.drained()
+
+    async def aclose(self) -> None:
+        """Say goodbye to all. They may come back, to whoever serves them then."""
+        for engine_socket in list(self._engine.sockets.values()):
+            await engine_socket.close(wait=False)
+        if self._engine.service_task_handle is not None:  # it cannot be stopped twice
+            await self._server.shutdown()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        query.pop("j", None)  # JSONP, which pages of any origin could read
+        engine_socket = self._engine.sockets.get(query.get("sid"))
+        if engine_socket is not None and engine_socket.closed:
+            del self._engine.sockets[query["sid"]]
+        scope = {**scope, "query_string": urlencode(query).encode()}
+        if scope["type"] == "websocket":
+            await self._engine.handle_request(scope, _checked(receive), send)
+        else:
+            await _Exchange(self._engine, engine_socket).hold(scope, receive, send)
+
+    # What the library calls
+
+    async def _send_packet(self, engine_id: str, packet: Any) -> None:
+        engine_socket = self._engine.sockets.get(engine_id)
+        if engine_socket is not None and not engine_socket.closed:
+            await engine_socket.send(_flow_of(engine_socket).counted(packet))
+
+    async def _connected(self, name: str, environ: dict[str, Any], _auth: object = None) -> None:
+        engine_socket = self._engine.sockets[self._server.manager.eio_sid_from_sid(name, "/")]
+        self._sockets[name] = Socket(engine_socket, environ["asgi.scope"])
+
+    async def _disconnected(self, name: str, _reason: object = None) -> None:
+        socket = self._sockets.pop(name, None)
+        if socket is not None:
+            socket.flow.close()
+            await self._listener.left(socket)
+
+    async def _heard(self, event: str, name: str, said: Said) -> object:
+        socket = self._sockets[name]
+        with suppress(SocketClosed):
+            await socket.flow.room()
+            return await self._listener.heard(socket, event, said)
+        return None
+
+
+def _flow_of(engine_socket: Any) -> Flow:
+    flow: Flow = engine_socket.session.setdefault("flow", Flow())
+    return flow
+
+
+def _checked(receive: Receive) -> Receive:
+    """What a WebSocket says, as long as it is legal; then it has left."""
+
+    async def checked() -> Message:
+        message = await receive()
+        if message["type"] == "websocket.receive" and not is_legal(message.get("text") or ""):
+            return {"type": "websocket.disconnect", "code": 1008}
+        return message
+
+    return checked
+
+
+class _Exchange:
+    """One request of a client that polls."""
+
+    def __init__(self, engine: ASGIApp, engine_socket: Any) -> None:
+        self._engine: Any = engine
+        self._engine_socket = engine_socket
+
+    async def hold(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _body(receive)
+        if body is None:
+            return
+        if not _is_legal_body(body):
+            await _refuse(send)
+            return
+        answering = asyncio.create_task(self._engine.handle_request(scope, _again(body), send))
+        leaving = asyncio.create_task(_left(receive))
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                await self._part()
+                answering.cancel()
+            await answering
+        finally:
+            leaving.cancel()
+
+    async def _part(self) -> None:
+        """Nobody will take what was to be the answer."""
+        if self._engine_socket is not None:
+            reason = self._engine.reason.TRANSPORT_CLOSE
+            await self._engine_socket.close(wait=False, abort=True, reason=reason)
+
+
+def _is_legal_body(body: bytes) -> bool:
+    """Whether it is packets, and none that only a WebSocket sends."""
+    try:
+        packets = body.decode().split(_SEPARATOR) if body else []
+    except UnicodeDecodeError:
+        return False
+    return len(packets) <= PACKETS_OF_A_POST and all(
+        is_legal(packet) and packet[0] in "134" for packet in packets
+    )
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """All that a request says; `None` if it was broken off."""
+    parts: list[bytes] = []
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def _again(body: bytes) -> Receive:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _refuse(send: Send) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": b"expected packets of Engine.IO 4"})

@@ -1,0 +1,135 @@
+"""The shapes of what clients say over Socket.IO, and of what they are told.
+
+What a message may hold besides is the affair of who reads the body of `POST /api/chat`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from mobox.errors import InvalidRequest
+from mobox.events import JSON, InputRequest
+from mobox.formatters.bodies import Id, check_storable, convert
+from mobox.server.talking import AnswerBody
+from mobox.storage.log import Run
+
+__all__ = ["After", "Answering", "Join", "Joined", "Leave", "Message", "Stop", "Waiting", "body_of"]
+
+Status = Literal["idle", "running", "waiting"]
+
+_OWN_FIELDS: Final = ("sessionId", "idempotencyKey")
+
+
+class After(Struct, rename="camel"):
+    """A place in a run: after the frame that had this cursor."""
+
+    run_id: Id
+    cursor: str
+
+
+class Join(Struct, rename="camel"):
+    """Which session to tell, how, and from where on."""
+
+    session_id: Id
+    format: str | None = None
+    profile: str | None = None
+    last_event_index: int | None = None
+    after: After | None = None
+
+
+class Leave(Struct, rename="camel"):
+    """Which session not to tell any more."""
+
+    session_id: Id
+
+
+class Message(Struct, rename="camel"):
+    """Something said in a session; all else that the event has is read with the message."""
+
+    session_id: Id
+    idempotency_key: str | None = None
+
+
+class Stop(Struct, rename="camel", forbid_unknown_fields=True):
+    """Which run to stop."""
+
+    session_id: Id
+    run_id: Id | None = None
+
+
+class Answering(AnswerBody, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """What a person said to a request."""
+
+    session_id: Id
+
+
+class Joined(Struct, rename="camel", kw_only=True):
+    """How a session stands."""
+
+    session_id: str
+    run_id: str | None = None
+    status: Status = "idle"
+
+    @classmethod
+    def of(cls, session_id: str, active: Run | None) -> Joined:
+        """With its active run."""
+        if active is None or active.status == "done":
+            return cls(session_id=session_id)
+        return cls(session_id=session_id, run_id=active.id, status=active.status)
+
+
+class _Request(Struct, rename="camel", kw_only=True, omit_defaults=True):
+    request_id: str | None
+    kind: str
+    tool_call_id: str | None = None
+    prompt: str | None = None
+    schema: JSON = None
+    options: JSON = None
+
+
+class Waiting(Struct, rename="camel", kw_only=True):
+    """What a run waits for."""
+
+    session_id: str
+    run_id: str
+    requests: list[_Request]
+
+    @classmethod
+    def of(cls, session_id: str, run_id: str, asked: tuple[InputRequest, ...]) -> Waiting:
+        requests = [
+            _Request(
+                request_id=request.id,
+                kind=request.kind,
+                tool_call_id=request.tool_call_id,
+                prompt=request.prompt,
+                schema=request.schema,
+                options=request.options,
+            )
+            for request in asked
+        ]
+        return cls(session_id=session_id, run_id=run_id, requests=requests)
+
+
+def body_of(payload: JSON) -> tuple[JSON, str | None]:
+    """What was said as the body of `POST /api/chat`, and its idempotency key."""
+    check_storable(payload)
+    said = convert("", payload, Message)
+    assert isinstance(payload, dict)
+    body = {name: value for name, value in payload.items() if name not in _OWN_FIELDS}
+    body["id"] = said.session_id
+    if isinstance(text := body.get("message"), str):
+        body["message"] = _message_of(text, said)
+    elif text is None and not body.get("messages") and "trigger" not in body:
+        raise InvalidRequest("message", "expected a text or a message, got none")
+    return body, said.idempotency_key
+
+
+def _message_of(text: str, said: Message) -> JSON:
+    """A text as a message; said again under the same key it is the same."""
+    key = said.idempotency_key
+    name = hashlib.sha256(key.encode()).hexdigest()[:32] if key else secrets.token_hex(16)
+    return {"id": f"msg_{name}", "role": "user", "parts": [{"type": "text", "text": text}]}

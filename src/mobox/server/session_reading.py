@@ -1,0 +1,199 @@
+"""A session told to one reader: from a place on, one run after the other, as they come.
+
+Rule 1: the reader has a place in a log and nothing else, so between what is replayed and what
+        comes nothing is lost and nothing is said twice.
+Rule 2: where a protocol numbers the events of a whole session, all runs of it are told; else from
+        the run on in which the reader was, or the active one, without those that were superseded.
+Rule 3: where a response ends because its run waits, the next one begins when the run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from mobox.delivery.session_index import SessionIndex
+from mobox.errors import ChatNotFound
+from mobox.formatters import StoredRun, formatter_of_run
+from mobox.formatters.agent_event import AgentEventFormatter, place_of
+from mobox.server.following import FormatTeller, Numbered, Reading
+from mobox.server.places import BEGINNING, Place, read_place, write_place
+from mobox.server.runs import active_of, run_of_chat, runs_so_far
+from mobox.storage import Storage
+from mobox.storage.log import Run, RunId
+
+__all__ = ["FramedSession", "IndexedSession", "Session", "SessionReading", "Told"]
+
+
+class Session(NamedTuple):
+    """Whose session is told, and how."""
+
+    owner: str
+    id: str
+    format: str
+    profile: str | None
+
+
+class Told(NamedTuple):
+    """What was said next."""
+
+    run: Run
+    documents: list[tuple[bytes, bytes]]
+    """Each with its cursor; those that begin a response in the middle have the one before them."""
+    waits: bool
+    """Whether the run waits here for somebody."""
+
+
+class SessionReading(ABC):
+    """What is told; to be asked once, after it was opened."""
+
+    def __init__(self, storage: Storage, session: Session) -> None:
+        self._storage = storage
+        self._session = session
+        self._after: RunId | None = None
+        """The last run that was told."""
+        self._first: tuple[Run, Reading] | None = None
+        """Where to begin, if that is in a run."""
+        self._quiet = asyncio.Event()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether all was told, and more comes only when somebody does something."""
+        return self._quiet.is_set()
+
+    async def quiet(self) -> None:
+        """Wait for that."""
+        await self._quiet.wait()
+
+    async def told(self) -> AsyncGenerator[Told, None]:
+        """All that there is, and all that comes."""
+        while True:
+            run, reading = await self._next()
+            while True:
+                place = _cursor(reading.place)
+                async with aclosing(reading.batches(live=True)) as batches:
+                    async for batch in batches:
+                        self._quiet.clear()
+                        yield Told(run, _with_cursors(batch.documents, place), batch.waits)
+                        if batch.waits:
+                            self._quiet.set()
+                if reading.is_done:
+                    break
+                reading = await self._resumed(run, reading.place)
+            self._pass(run)
+
+    async def _next(self) -> tuple[Run, Reading]:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        self._quiet.set()
+        while True:
+            run = await self._storage.run_after(self._session.owner, self._session.id, self._after)
+            if self._is_told(run):
+                self._quiet.clear()
+                return run, self._reading(run)
+            self._pass(run)
+
+    async def _resumed(self, run: Run, place: Place) -> Reading:
+        reading = self._reading(run)
+        await reading.go_to(place)
+        return reading
+
+    @abstractmethod
+    def _reading(self, run: Run) -> Reading:
+        """A run, from its beginning."""
+
+    def _is_told(self, run: Run) -> bool:
+        return True
+
+    def _pass(self, run: Run) -> None:
+        """All of a run was told, or nothing of it is to be."""
+        self._after = run.id
+
+
+class IndexedSession(SessionReading):
+    """All events of a session after an index."""
+
+    def __init__(self, storage: Storage, session: Session, index: SessionIndex, last: int) -> None:
+        super().__init__(storage, session)
+        self._index = index
+        self._last = last
+        self._first_index = 0
+        self._formatter: AgentEventFormatter
+
+    async def open(self) -> Run | None:
+        """Go to the place; the run that is active. `BadCursor` if there is no such place."""
+        try:
+            indexed = await self._index.of_session(self._session.owner, self._session.id)
+        except ChatNotFound:
+            indexed = []
+        runs = [each.run for each in indexed]
+        place = place_of(self._last, [each.event_count for each in indexed])
+        self._first_index = place.first_event_index
+        self._after = runs[place.run - 1].id if place.run else None
+        return active_of(runs)
+
+    def _reading(self, run: Run) -> Reading:
+        def make() -> FormatTeller:
+            self._formatter = AgentEventFormatter(
+                run.id,
+                self._session.profile or AgentEventFormatter.PROFILES[0],
+                session_id=run.chat_id,
+                user_id=run.owner,
+                first_event_index=self._first_index,
+                last_event_index=self._last,
+            )
+            return FormatTeller(self._formatter)
+
+        return Reading(self._storage, run, make)
+
+    def _pass(self, run: Run) -> None:
+        super()._pass(run)
+        self._first_index += self._formatter.event_count
+
+
+class FramedSession(SessionReading):
+    """The frames of a session after a place in one of its runs."""
+
+    async def open(self, run_id: str | None, cursor: str) -> Run | None:
+        """Go to the place; the run that is active. `NotFound` or `BadCursor` if there is none."""
+        runs = await runs_so_far(self._storage, self._session.owner, self._session.id)
+        active = active_of(runs)
+        if run_id is not None:
+            run = await run_of_chat(self._storage, self._session.owner, self._session.id, run_id)
+            await self._begin(run, read_place(cursor, run.tail_seq))
+        elif active is not None:
+            await self._begin(active, None)
+        else:
+            self._after = _last(runs)
+        return active
+
+    async def _begin(self, run: Run, place: Place | None) -> None:
+        self._first = run, await self._resumed(run, place or BEGINNING)
+
+    def _reading(self, run: Run) -> Reading:
+        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
+
+        def make() -> FormatTeller:
+            formatter = formatter_of_run(self._session.format, stored, self._session.profile)
+            return FormatTeller(formatter)
+
+        return Reading(self._storage, run, make)
+
+    def _is_told(self, run: Run) -> bool:
+        return not run.superseded
+
+
+def _last(runs: Sequence[Run]) -> RunId | None:
+    return runs[-1].id if runs else None
+
+
+def _cursor(place: Place) -> bytes:
+    return write_place(place.seq, place.documents or 0)
+
+
+def _with_cursors(documents: list[Numbered], before: bytes) -> list[tuple[bytes, bytes]]:
+    return [(before if cursor is None else cursor, document) for cursor, document in documents]

@@ -1,0 +1,201 @@
+"""What clients say over Socket.IO, and how they are answered: docs/socketio.md is the contract.
+
+Rule 1: a session is a chat, whoever else talks in it, and in whatever protocol.
+Rule 2: what is asked is answered, by the result or by `{"error"}`; who wants no answer hears of
+        what is wrong as an event.
+Rule 3: to join again is to begin anew, from the place that is told then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, Final
+
+import msgspec
+from starlette.requests import HTTPConnection
+
+from mobox.delivery.session_index import SessionIndex
+from mobox.delivery.socketio import Said, Socket, SocketClosed
+from mobox.errors import InvalidRequest, MoboxError, TooManySessions, UnknownProfile
+from mobox.events import JSON, InputRequest
+from mobox.formatters import is_indexed, profiles_of
+from mobox.formatters.ai_sdk.requests import read_request
+from mobox.formatters.bodies import convert, expected
+from mobox.server.errors import OUR_FAULT, explain
+from mobox.server.metrics import Registry
+from mobox.server.services import owner_of
+from mobox.server.session_messages import Answering, Join, Joined, Leave, Stop, body_of
+from mobox.server.session_reading import FramedSession, IndexedSession, Session, SessionReading
+from mobox.server.subscriptions import Subscription
+from mobox.server.talking import RunState, Talk
+from mobox.storage import Storage
+from mobox.storage.log import Run, RunId
+from mobox.supervisor import Supervisor
+from mobox.supervisor.asked import asked_by
+
+__all__ = ["Sessions"]
+
+AGENT_EVENTS: Final = "agent-event"
+MOST_SESSIONS: Final = 100
+"""How many one socket may have joined at a time."""
+
+Handler = Callable[["Sessions", Socket, JSON], Awaitable[object]]
+Subscriptions = dict[str, Subscription]
+Opened = tuple[SessionReading, Run | None]
+"""What is told, and the run that is active."""
+
+logger = logging.getLogger(__name__)
+
+
+class Sessions:
+    """Answers all sockets of a server."""
+
+    def __init__(self, storage: Storage, supervisor: Supervisor, metrics: Registry) -> None:
+        self._storage = storage
+        self._talk = Talk(storage, supervisor)
+        self._index = SessionIndex(storage)
+        self._joined: dict[Socket, Subscriptions] = {}
+        self._answers = metrics.counter(
+            "mobox_socket_answers_total", "Events of sockets answered.", ("event", "outcome")
+        )
+        metrics.gauge("mobox_sessions", "Sessions that sockets have joined.", self._count)
+
+    async def heard(self, socket: Socket, event: str, said: Said) -> object:
+        """The answer to what a client said."""
+        error: dict[str, Any]
+        try:
+            answer = await self._handler(event, said)(self, socket, said.payload)
+        except SocketClosed:
+            raise
+        except MoboxError as problem:
+            error = explain(problem, event).error
+        except Exception:
+            logger.exception("%s failed", event)
+            error = OUR_FAULT
+        else:
+            self._note(event, "ok")
+            return answer
+        self._note(event, error["code"])
+        return await self._refused(socket, said, error)
+
+    async def left(self, socket: Socket) -> None:
+        """A client is gone; its sessions are not told any more."""
+        for subscription in self._joined.pop(socket, {}).values():
+            await subscription.stop()
+
+    async def quiet(self) -> None:
+        """Wait until every socket was told all that there is."""
+        while waiting := [each for each in self._all() if not each.is_quiet]:
+            await asyncio.gather(*(each.quiet() for each in waiting))
+
+    def _all(self) -> list[Subscription]:
+        return [each for joined in self._joined.values() for each in joined.values()]
+
+    def _count(self) -> int:
+        return len(self._all())
+
+    def _note(self, event: str, outcome: str) -> None:
+        self._answers.add(event=event if event in self.HANDLERS else "other", outcome=outcome)
+
+    def _handler(self, event: str, said: Said) -> Handler:
+        if said.problem is not None:
+            raise InvalidRequest("", said.problem)
+        if event not in self.HANDLERS:
+            raise InvalidRequest("event", expected(self.HANDLERS, event))
+        return self.HANDLERS[event]
+
+    async def _refused(self, socket: Socket, said: Said, error: dict[str, Any]) -> object:
+        if said.wants_answer:
+            return {"error": error}
+        named = said.payload.get("sessionId") if isinstance(said.payload, dict) else None
+        session_id = named if isinstance(named, str) else None
+        about = {"sessionId": session_id, "error": error}
+        await socket.emit("session:error", msgspec.json.encode(about))
+        return None
+
+    # Reading
+
+    async def _join(self, socket: Socket, payload: JSON) -> Joined:
+        asked = convert("", payload, Join)
+        joined = self._joined.get(socket, {})
+        if len(joined) >= MOST_SESSIONS and asked.session_id not in joined:
+            raise TooManySessions(MOST_SESSIONS)
+        session = _session(owner_of(HTTPConnection(socket.scope)), asked)
+        indexed = is_indexed(session.format)
+        open_it = self._open_indexed if indexed else self._open_framed
+        reading, active = await open_it(session, asked)
+        subscription = Subscription(socket, session, reading, self._asked, indexed)
+        await self._replace(socket, session.id, subscription)
+        state = Joined.of(session.id, active)
+        await socket.emit("session:joined", msgspec.json.encode(state))
+        subscription.start()  # it says nothing before this has been answered: nobody waits here
+        return state
+
+    async def _replace(self, socket: Socket, session_id: str, new: Subscription) -> None:
+        if not socket.is_open:
+            raise SocketClosed
+        joined = self._joined.setdefault(socket, {})
+        old = joined.get(session_id)
+        joined[session_id] = new
+        if old is not None:
+            await old.stop()
+
+    async def _open_indexed(self, session: Session, asked: Join) -> Opened:
+        if asked.after is not None:
+            raise InvalidRequest("after", f"{session.format} goes on by lastEventIndex")
+        last = -1 if asked.last_event_index is None else asked.last_event_index
+        reading = IndexedSession(self._storage, session, self._index, last)
+        return reading, await reading.open()
+
+    async def _open_framed(self, session: Session, asked: Join) -> Opened:
+        if asked.last_event_index is not None:
+            raise InvalidRequest("lastEventIndex", f"{session.format} goes on by after")
+        reading, after = FramedSession(self._storage, session), asked.after
+        run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
+        return reading, await reading.open(run_id, cursor)
+
+    async def _asked(self, run_id: RunId) -> tuple[InputRequest, ...]:
+        return (await asked_by(self._storage, run_id)).pending
+
+    async def _leave(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
+        session_id = convert("", payload, Leave).session_id
+        subscription = self._joined.get(socket, {}).pop(session_id, None)
+        if subscription is not None:
+            await subscription.stop()
+        return {"sessionId": session_id}
+
+    # Talking
+
+    async def _say(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
+        body, key = body_of(payload)
+        owner = owner_of(HTTPConnection(socket.scope))
+        return {"runId": (await self._talk.say(owner, read_request(body, key))).run.id}
+
+    async def _stop(self, socket: Socket, payload: JSON) -> RunState:
+        asked = convert("", payload, Stop)
+        owner = owner_of(HTTPConnection(socket.scope))
+        return await self._talk.stop(owner, asked.session_id, asked.run_id)
+
+    async def _answer(self, socket: Socket, payload: JSON) -> RunState:
+        asked = convert("", payload, Answering)
+        owner = owner_of(HTTPConnection(socket.scope))
+        return await self._talk.answer(owner, asked.session_id, asked)
+
+    HANDLERS: ClassVar[dict[str, Handler]] = {
+        "session:join": _join,
+        "session:leave": _leave,
+        "chat:message": _say,
+        "chat:stop": _stop,
+        "chat:answer": _answer,
+    }
+
+
+def _session(owner: str, asked: Join) -> Session:
+    """What is asked for; raises `UnknownProtocol` or `UnknownProfile`."""
+    name = asked.format or AGENT_EVENTS
+    if asked.profile is not None and asked.profile not in (known := profiles_of(name)):
+        raise UnknownProfile(asked.profile, known)
+    profiles_of(name)
+    return Session(owner, asked.session_id, name, asked.profile)

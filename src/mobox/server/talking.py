@@ -1,0 +1,85 @@
+"""What a person does in a chat, whichever way it is said: speak, answer, stop."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from mobox.errors import InvalidRequest
+from mobox.events import JSON
+from mobox.server.runs import active_run, run_of_chat
+from mobox.storage import Storage
+from mobox.storage.log import Run, Status
+from mobox.supervisor import Continued, Supervisor
+from mobox.turn import Action, Answer, Decision, Request
+
+__all__ = ["AnswerBody", "Id", "RunState", "StopBody", "Talk"]
+
+Id = Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """Which run to stop: a late request must not stop a newer one."""
+
+    run_id: Id | None = None
+
+
+class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """What a person said to a request of the agent."""
+
+    request_id: Id
+    decision: Decision = "answered"
+    value: JSON = None
+    reason: str | None = None
+    run_id: Id | None = None
+
+
+class RunState(Struct, rename="camel", kw_only=True):
+    """A run and how it stands."""
+
+    run_id: str | None
+    status: Status | None = None
+
+
+class Talk:
+    """What the routes of a chat and its sockets do alike."""
+
+    def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
+        self._storage = storage
+        self._supervisor = supervisor
+
+    async def say(self, owner: str, asked: Request) -> Continued:
+        """Begin a run, or let one go on; the run, and after which entry the answer begins."""
+        if asked.action is not Action.CONTINUE:
+            return Continued((await self._supervisor.begin(owner, asked)).run, 0)
+        run = await run_of_chat(self._storage, owner, asked.chat_id, asked.run_id or "")
+        return await self._supervisor.answer(owner, run.id, asked.answers)
+
+    async def stop(self, owner: str, chat_id: str, run_id: str | None) -> RunState:
+        """End a run; whoever reads it sees how it ends. Without its id it is the active one."""
+        run = await self._named_or_active(owner, chat_id, run_id)
+        if run is None:
+            return RunState(run_id=None)
+        stopped = await self._supervisor.stop(owner, run.id)
+        return RunState(run_id=stopped.id, status=stopped.status)
+
+    async def answer(self, owner: str, chat_id: str, body: AnswerBody) -> RunState:
+        """Answer what the agent asked."""
+        run = await self._named_or_active(owner, chat_id, body.run_id)
+        if run is None:
+            raise InvalidRequest("requestId", "no run of this chat asks anything")
+        answer = Answer(
+            request_id=body.request_id,
+            decision=body.decision,
+            value=body.value,
+            reason=body.reason,
+        )
+        run = (await self._supervisor.answer(owner, run.id, (answer,))).run
+        return RunState(run_id=run.id, status=run.status)
+
+    async def _named_or_active(self, owner: str, chat_id: str, run_id: str | None) -> Run | None:
+        if run_id is not None:
+            return await run_of_chat(self._storage, owner, chat_id, run_id)
+        await self._storage.chat(owner, chat_id)
+        return await active_run(self._storage, owner, chat_id)
