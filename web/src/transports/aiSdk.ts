@@ -1,13 +1,10 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
+import { bodyOf } from "@/transports/body";
 import { cutAfter, SILENCE, whole } from "@/transports/broken";
 import type { OnAccepted, Transport } from "@/transports/transport";
 
-/**
- * The SDK's own transport, with our addresses. Only the message that is acted on is sent, since the
- * server knows the others; `trigger` and `messageId` say what is done with it, and the caller's body who
- * is to answer.
- */
+/** The SDK's own transport, with our addresses. */
 export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
   override readonly resumeStreamIsReplay = true;
   readonly stop = stopRun;
@@ -17,15 +14,9 @@ export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements T
     super({
       api: address("api/chat", { profile: PROFILE }),
       fetch: (input, init) => accepted(fetch(input, init), init?.method, onAccepted),
-      prepareSendMessagesRequest: ({ id, messages, trigger, messageId, headers, body }) => ({
+      prepareSendMessagesRequest: ({ id, headers, ...sending }) => ({
         headers,
-        body: {
-          ...body,
-          id,
-          trigger,
-          ...(messageId !== undefined && { messageId }),
-          message: messages.find((each) => isContinued(each, messageId)) ?? messages.at(-1),
-        },
+        body: { ...bodyOf(sending), id },
       }),
       prepareReconnectToStreamRequest: ({ id }) => ({
         api: address(`api/chat/${encodeURIComponent(id)}/stream`, { profile: PROFILE }),
@@ -41,9 +32,6 @@ export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements T
     return whole(super.processResponseStream(cutAfter(SILENCE, stream)));
   }
 }
-
-const isContinued = (message: UIMessage, messageId: string | undefined) =>
-  message.id === messageId && message.role === "assistant";
 
 async function accepted(
   asked: Promise<Response>,

@@ -5,6 +5,7 @@ import { Answering, taken } from "@/transports/agUi/answering";
 import { asMessage } from "@/transports/agUi/messages";
 import type { Question, Resume } from "@/transports/agUi/readingAgent";
 import { Translation } from "@/transports/agUi/translation";
+import { continuedBy, keyOf } from "@/transports/body";
 import { whole } from "@/transports/broken";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
@@ -25,10 +26,8 @@ export class AgUiTransport implements Transport {
   constructor(private readonly onAccepted: OnAccepted) {}
 
   async sendMessages(sending: Sending): Promise<Chunks> {
-    const { messages, messageId } = sending;
-    const message = messages.find(({ id }) => id === messageId) ?? messages.at(-1);
-    const isContinued = message?.role === "assistant" && sending.trigger === "submit-message";
-    const asked = isContinued ? await this.#resumed(sending, message) : said(sending);
+    const continued = continuedBy(sending);
+    const asked = continued ? await this.#resumed(sending, continued) : said(sending);
     const chunks = await this.#ask(sending.chatId, asked, sending.abortSignal);
     this.onAccepted(this.#translation?.run);
     return chunks as Chunks;
@@ -96,13 +95,13 @@ export class AgUiTransport implements Transport {
 }
 
 /** Only the last message is sent, since the server knows the others. */
-function said({ messages, headers, body }: Sending): Asked {
-  const brought = Object.fromEntries(new Headers(headers));
+function said(sending: Sending): Asked {
+  const key = keyOf(sending);
   return {
-    headers: brought,
-    messages: messages.slice(-1).map(asMessage),
-    runId: brought["idempotency-key"] ?? newId(),
-    forwardedProps: { ...body },
+    headers: key === undefined ? {} : { "idempotency-key": key },
+    messages: sending.messages.slice(-1).map(asMessage),
+    runId: key ?? newId(),
+    forwardedProps: { ...sending.body },
   };
 }
 

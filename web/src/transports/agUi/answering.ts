@@ -12,6 +12,7 @@ export class Answering {
   readonly #ended: Promise<void>;
   readonly #abort = new AbortController();
   #onEvent = (_event: Event) => {};
+  #isBodyOver = false;
   /** The client is told of the response when somebody reads it. */
   #letRead = () => {};
 
@@ -28,7 +29,7 @@ export class Answering {
       const taking = await taken(await fetch(url, init));
       begin(taking);
       await isRead;
-      return new Response(taking.body && cutAfter(SILENCE, taking.body), taking);
+      return new Response(taking.body && this.#quietly(cutAfter(SILENCE, taking.body)), taking);
     };
     const asked = { ...question, fetch: request, abort: this.#abort };
     this.#ended = ask(asked, (event) => this.#onEvent(event));
@@ -44,7 +45,8 @@ export class Answering {
         };
         this.#ended.then(
           () => isLeft || out.close(),
-          (error: unknown) => out.error(error),
+          // The client cannot read half an event; who knows a broken response by its end can.
+          (error: unknown) => (this.#isBodyOver ? isLeft || out.close() : out.error(error)),
         );
         this.#letRead();
       },
@@ -52,6 +54,20 @@ export class Answering {
         isLeft = true;
         this.leave();
       },
+    });
+  }
+
+  /** The bytes, which end where they break off: the client throws it at nobody when it leaves. */
+  #quietly(bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const reader = bytes.getReader();
+    return new ReadableStream({
+      pull: async (out) => {
+        const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+        this.#isBodyOver = done;
+        if (value === undefined) out.close();
+        else out.enqueue(value as Uint8Array<ArrayBuffer>);
+      },
+      cancel: (reason) => reader.cancel(reason).catch(() => {}),
     });
   }
 
