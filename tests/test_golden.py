@@ -134,7 +134,7 @@ OF_PAGE = {
     *("langchain/protocol_hitl", "openai-agents/approval_2_rejected"),
     "openai-agents/mcp_approval_auto",
 }
-"""Those that the page reads otherwise than a client of version 6: answers, and what is taken back."""
+"""Those that a page of version 7 reads otherwise: with answers, or what is taken back."""
 ONLY_OF = {"panes": IN_FULL, "agent-event-v1": IN_FULL, "ai-sdk-v7": OF_PAGE}
 
 
