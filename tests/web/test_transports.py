@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -189,9 +190,16 @@ def test_one_run_in_three_protocols_at_once(server: LiveServer, speak: Speak, ga
     for tab in tabs:
         tab.finish()
     assert_shows_what_is_stored(begun, server)
-    told = [shown(tab.messages) for tab in tabs]
+    told = [(shown(tab.messages), heads(tab)) for tab in tabs]
     assert told[1] == told[0]
     assert told[2] == told[0]
+
+
+def heads(tab: Tab) -> list[str]:
+    """What can be folded says what it is, how it stands and how long it took."""
+    found = tab.answers.last.locator("button[aria-expanded]:not([aria-haspopup])").all_inner_texts()
+    assert any(re.search(r"\d s|\ds", head) for head in found), found
+    return found
 
 
 @by_others

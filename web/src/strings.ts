@@ -257,9 +257,9 @@ export const strings = {
     themes: { light: "Light", dark: "Dark", system: "System" },
     protocol: "Protocol",
     protocols: {
-      "ai-sdk": { name: "AI SDK", line: "Vercel's UI message stream, over HTTP" },
-      "ag-ui": { name: "AG-UI", line: "The events that CopilotKit reads, over HTTP" },
-      "socket-io": { name: "Socket.IO", line: "One connection for all, by WebSocket" },
+      "ai-sdk": { name: "AI SDK", line: "UI message stream over HTTP" },
+      "ag-ui": { name: "AG-UI", line: "CopilotKit's events over HTTP" },
+      "socket-io": { name: "Socket.IO", line: "One WebSocket for everything" },
     },
     keepOpen: "Keep blocks open",
     help: "Keyboard shortcuts",
