@@ -37,5 +37,10 @@ export default defineConfig({
       "/socket.io": { target: "http://127.0.0.1:8000", ws: true },
     },
   },
-  test: { environment: "jsdom", setupFiles: ["src/testing/setup.ts"], restoreMocks: true },
+  test: {
+    environment: "jsdom",
+    setupFiles: ["src/testing/setup.ts"],
+    restoreMocks: true,
+    testTimeout: 30_000, // only what hangs takes longer, however busy the machine is
+  },
 });

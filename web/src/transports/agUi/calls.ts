@@ -95,11 +95,13 @@ export class Calls {
     const call = this.#calls.get(this.names.own(told.toolCallId));
     if (!call) return [];
     call.waits = false;
-    const chunk = resultChunk(call, told, true) as UIMessageChunk;
-    const partial = { ...chunk, output: told.output, preliminary: true } as UIMessageChunk;
-    const isAvailable = chunk.type === "tool-output-available";
-    call.answer = { chunk: isAvailable ? partial : chunk, message: "" };
-    return [isAvailable ? partial : chunk];
+    const { common, denied } = call;
+    const { output } = told;
+    const chunk: UIMessageChunk = denied
+      ? { type: "tool-output-denied", toolCallId: common.toolCallId }
+      : { type: "tool-output-available", ...common, output, preliminary: true };
+    call.answer = { chunk, message: "" };
+    return [chunk];
   }
 
   /** The calls that are not among these. */
