@@ -146,6 +146,13 @@ def test_broken_input_is_reported_and_carried_on() -> None:
     assert done.stdout == mobox(*TO_AI_SDK, HELLO).stdout
 
 
+def test_what_somebody_else_wrote_is_an_error_though_nothing_of_it_is_lost() -> None:
+    done = mobox("convert", "--from", "gemini", "--to", "canonical", HELLO)
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"mobox: nothing in it was understood as gemini; see --list\n")
+    assert done.stdout.count(b'"type":"raw"') == len(HELLO.read_bytes().splitlines())
+
+
 def test_a_reader_who_has_had_enough_ends_the_command_quietly() -> None:
     stream = HELLO.read_bytes() * 500
     with started(*TO_AI_SDK) as process:

@@ -1,6 +1,6 @@
-import { act, configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { App } from "@/App";
 import type { ListedChat } from "@/api";
 import { agents } from "@/state/agents";
@@ -17,10 +17,6 @@ import {
   says,
   user,
 } from "@/testing/server";
-
-// The whole page: on a busy machine it takes its time.
-configure({ asyncUtilTimeout: 5_000 });
-vi.setConfig({ testTimeout: 30_000 });
 
 const DEMO = { id: "demo", name: "Demo", description: "Shows things." };
 const WRITER = { id: "writer", name: "Writer", description: "Writes." };

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 READ = 64 * 1024
+_NOTHING = {EventType.START, EventType.RAW, EventType.DONE}
+"""What the log of a stream has that was not understood."""
 
 
 def add(commands: Commands) -> None:
@@ -46,18 +48,23 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert; broken input is reported and carried on as RAW, never fatal."""
+    """Convert; broken input is reported and carried on as RAW, unless all of it is."""
     if arguments.list:
         print(listing())
         return 0
     if not arguments.framework or not arguments.protocol:
         arguments.usage_error("--from and --to are needed; --list shows what there is")
-    source = _open(arguments)
-    with source:
-        for frames in convert(source, arguments):
+    heard: set[EventType] = set()
+    with _open(arguments) as source:
+        for frames in convert(source, arguments, heard):
             sys.stdout.buffer.write(frames)
             sys.stdout.buffer.flush()
-    return 0
+    if EventType.RAW not in heard or not heard <= _NOTHING:
+        return 0
+    if sys.stderr:
+        name = arguments.framework
+        print(f"mobox: nothing in it was understood as {name}; see --list", file=sys.stderr)
+    return 1
 
 
 def listing() -> str:
@@ -86,13 +93,13 @@ def _broken(name: str, error: PluginError) -> str:
     return f"  {name} BROKEN: {on_one_line(error.reason)}"
 
 
-def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
-    """The frames for each read of `source`, as soon as it is read."""
+def convert(
+    source: BinaryIO, arguments: argparse.Namespace, heard: set[EventType]
+) -> Iterator[bytes]:
+    """The frames for each read of `source`, as soon as it is read; `heard` is what came of it."""
     recorder = Recorder(arguments.framework)
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
     tell = in_batches(formatter)
-
-    heard: set[EventType] = set()
 
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
@@ -105,12 +112,6 @@ def convert(source: BinaryIO, arguments: argparse.Namespace) -> Iterator[bytes]:
     yield frames(last)
     if not last or not isinstance(last[-1].event, Done):  # the run waits, the response ends
         yield sse.encode(formatter.pause())
-    if heard <= _NOTHING and EventType.RAW in heard and sys.stderr:
-        name = arguments.framework
-        print(f"mobox: nothing in it was understood as {name}; see --list", file=sys.stderr)
-
-
-_NOTHING = {EventType.START, EventType.RAW, EventType.DONE}
 
 
 def report(entries: list[LogEntry]) -> None:

@@ -1,4 +1,4 @@
-import { act, cleanup, configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, cleanup, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Chat } from "@/chat/Chat";
@@ -18,10 +18,6 @@ import {
   says,
   user,
 } from "@/testing/server";
-
-// The whole chat: on a busy machine it takes its time.
-configure({ asyncUtilTimeout: 5_000 });
-vi.setConfig({ testTimeout: 30_000 });
 
 const DEMO = { id: "demo", name: "Demo", description: "Shows things." };
 const WRITER = { id: "writer", name: "Writer", description: "Writes." };

@@ -1,5 +1,7 @@
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach } from "vitest";
+
+configure({ asyncUtilTimeout: 20_000 });
 
 afterEach(() => {
   cleanup();
