@@ -7,9 +7,11 @@ import httpx
 import pytest
 
 from server.ag_ui_clients import NEWEST, OLDER, AGUIFrontend, AGUIPages
+from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, write_agent
+from server.socket_clients import SocketClients
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +42,13 @@ def agui_pages(node: str) -> Iterator[AGUIPages]:
         yield clients
 
 
+@pytest.fixture(scope="session")
+def sockets(node: str) -> Iterator[SocketClients]:
+    """The real client of Socket.IO."""
+    with SocketClients(node) as clients:
+        yield clients
+
+
 @pytest.fixture(params=[NEWEST, OLDER])
 def agui(
     request: pytest.FixtureRequest,
@@ -56,6 +65,12 @@ def http() -> Iterator[httpx.Client]:
     """What is neither a page nor a server."""
     with httpx.Client(timeout=LIMIT, trust_env=False) as client:
         yield client
+
+
+@pytest.fixture
+def backstage(http: httpx.Client, server: LiveServer) -> Backstage:
+    """The server that many tests use."""
+    return Backstage(http, server)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """An agent that does what its prompt says, step by step; and gates, at which it waits for a test.
 
-A step is a list: `["emit", type, data]`, `["gate", port]`, `["approve", call, then, otherwise]`,
-`["ask", request, prompt]`, `["page", call, tool, input]`, `["told"]`, `["history"]`,
-`["exit", code]`.
+A step is a list: `["emit", type, data]`, `["flood", pieces, size]`, `["gate", port]`,
+`["approve", call, then, otherwise]`, `["ask", request, prompt]`, `["page", call, tool, input]`,
+`["told"]`, `["history"]`, `["exit", code]`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ RUN_AGENT = """
         emit(kind, data)
         return script[1:]
 
+    def flood(script, pieces, size):
+        for _ in range(pieces):
+            emit("text_delta", {"id": "flood", "delta": "x" * size})
+        return script[1:]
+
     def ask_first(script, call, then, otherwise):
         allowed = approve(call, "May I?", id="may_" + call, resume=script)
         return (then if allowed else otherwise) + script[1:]
@@ -59,7 +64,7 @@ RUN_AGENT = """
     def leave(script, code):
         sys.exit(code)
 
-    STEPS = {"emit": say, "gate": gate, "approve": ask_first, "ask": question,
+    STEPS = {"emit": say, "flood": flood, "gate": gate, "approve": ask_first, "ask": question,
              "page": page, "told": told, "history": history, "exit": leave}
 
     try:

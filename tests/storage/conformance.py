@@ -146,6 +146,7 @@ BY_OWNER: dict[str, Use] = {
     "rename": lambda store, owner, chat, run: store.rename(owner, chat, "Mine now"),
     "request_stop": lambda store, owner, chat, run: store.request_stop(owner, run),
     "run": lambda store, owner, chat, run: store.run(owner, run),
+    "run_after": lambda store, owner, chat, run: store.run_after(owner, chat, RunId(run)),
     "runs": lambda store, owner, chat, run: store.runs(owner, chat),
     "usage": lambda store, owner, chat, run: store.usage(owner, chat),
 }
@@ -505,6 +506,41 @@ class StorageConformance:
     async def test_waiting_for_more_of_a_run_that_ended_returns(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         assert (await store.beyond(run.id, 5)).status == "done"
+
+    # Waiting for runs to begin
+
+    @scenario
+    async def test_a_run_that_was_begun_after_another_is_found(self, store: Storage) -> None:
+        first, second = await turn(store, "One", "1"), await turn(store, "Two", "2", "u2")
+        assert (await store.run_after("ann", "chat", None)).id == first.id
+        assert (await store.run_after("ann", "chat", first.id)).id == second.id
+
+    @scenario
+    async def test_no_beginning_is_missed_not_even_of_the_chat(self, store: Storage) -> None:
+        """Waiters come while turns are begun; no poll would wake those that were forgotten."""
+
+        async def see_all() -> list[RunId]:
+            seen: list[RunId] = []
+            while len(seen) < 30:
+                run = await store.run_after("ann", "chat", seen[-1] if seen else None)
+                seen.append(run.id)
+            return seen
+
+        waiters = [asyncio.create_task(see_all())]
+        begun = []
+        for number in range(30):
+            begun.append((await turn(store, "Say", "Well", f"u{number}")).id)
+            waiters.append(asyncio.create_task(see_all()))
+        assert await asyncio.gather(*waiters) == [begun] * len(waiters)
+
+    @scenario
+    async def test_who_waits_for_a_run_learns_that_the_chat_is_gone(self, store: Storage) -> None:
+        run = await turn(store, "One", "1")
+        waiter = asyncio.create_task(store.run_after("ann", "chat", run.id))
+        await asyncio.sleep(0)
+        await store.delete("ann", "chat")
+        with pytest.raises(LogDeleted):
+            await waiter
 
     # Waiting for answers
 

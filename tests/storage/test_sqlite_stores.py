@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mobox.errors import BadCursor, Fenced, RunNotFound, StorageError
+from mobox.errors import BadCursor, Fenced, LogDeleted, RunNotFound, StorageError
 from mobox.events import Done, Raw, Status
 from mobox.message import Message
 from mobox.storage import Settings, SqliteStorage
@@ -89,6 +89,28 @@ def test_two_stores_write_to_one_file(path: Path) -> None:
         assert all(seqs(log) == list(range(1, 41)) for log in logs)
         ids = [entry.id for log in logs for entry in log]
         assert len(set(ids)) == len(ids)
+
+    two_stores(path, scenario)
+
+
+def test_who_waits_for_a_run_sees_that_another_store_begins_it(path: Path) -> None:
+    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
+        first = asyncio.create_task(two.run_after("ann", "chat", None))
+        await asyncio.sleep(0)
+        run = await turn(one, "One", "1")
+        assert (await first).id == run.id
+        second = asyncio.create_task(two.run_after("ann", "chat", run.id))
+        other = asyncio.create_task(two.run_after("ann", "other", None))
+        await asyncio.sleep(0)
+        later = await turn(one, "Two", "2", "u2")
+        assert (await second).id == later.id
+        last = asyncio.create_task(two.run_after("ann", "chat", later.id))
+        await asyncio.sleep(0)
+        await one.delete("ann", "chat")
+        with pytest.raises(LogDeleted):
+            await last
+        assert not other.done()
+        other.cancel()
 
     two_stores(path, scenario)
 

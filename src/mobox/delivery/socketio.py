@@ -100,6 +100,11 @@ class Sockets:
     def open_sockets(self) -> int:
         return len(self._sockets)
 
+    @property
+    def held(self) -> int:
+        """How many characters wait to be taken, of all sockets together."""
+        return sum(socket.flow.held for socket in self._sockets.values())
+
     async def finish(self, patience: float) -> None:
         """Let all hear the rest of what there is to say, for so many seconds."""
         with suppress(TimeoutError):

@@ -30,7 +30,7 @@ MOST_HELD: Final = 256 * 1024
 """Characters that wait to be sent to one socket; from there on whoever has more waits too."""
 
 _LEGAL: Final = re.compile(r"1|2probe|3|5|4[0-6].*", re.DOTALL)
-_PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{0,15})(.*)", re.DOTALL | re.ASCII)
+_PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{1,15}(?![\d-]))?(.*)", re.DOTALL | re.ASCII)
 _RESERVED: Final = {"connect", "connect_error", "disconnect", BAD}
 
 
@@ -118,7 +118,7 @@ class Flow:
     """What of one socket's packets was not taken yet."""
 
     def __init__(self) -> None:
-        self._held = 0
+        self.held = 0
         self._changed = asyncio.Event()
         self.is_closed = False
 
@@ -133,12 +133,12 @@ class Flow:
     def counted(self, packet: Any) -> _CountedPacket:
         """A packet of Engine.IO, held from now on."""
         counted = _CountedPacket(self, packet)
-        self._held += counted.size
+        self.held += counted.size
         return counted
 
     def release(self, size: int) -> None:
         """The transport has taken so much."""
-        self._held -= size
+        self.held -= size
         self._changed.set()
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class Flow:
         self._changed.set()
 
     async def _at_most(self, most: int) -> None:
-        while self._held > most and not self.is_closed:
+        while self.held > most and not self.is_closed:
             self._changed.clear()
             await self._changed.wait()
         if self.is_closed:

@@ -83,6 +83,9 @@ def _sockets(
 ) -> Sockets:
     sockets = Sockets(Sessions(storage, supervisor, metrics), most_bytes=settings.max_body)
     metrics.gauge("mobox_sockets", "Sockets that are connected.", lambda: sockets.open_sockets)
+    metrics.gauge(
+        "mobox_sockets_held", "Characters that sockets are yet to take.", lambda: sockets.held
+    )
     return sockets
 
 

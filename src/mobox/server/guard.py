@@ -172,13 +172,14 @@ _CHECKS: Final = (_host, _origin, _encoding, _type, _length)
 class _Exchange:
     """A request whose body is counted, and the answer to it."""
 
-    __slots__ = ("_is_answered", "_left", "_receive", "_scope", "_send", "is_refused")
+    __slots__ = ("_is_answered", "_is_api", "_left", "_receive", "_scope", "_send", "is_refused")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, max_body: int) -> None:
         self._scope = scope
         self._receive = receive
         self._send = send
         self._left = max_body
+        self._is_api = _is_api(scope)  # by now: what is mounted in the app changes its scope
         self._is_answered = False
         self.is_refused = False
 
@@ -209,7 +210,7 @@ class _Exchange:
         wanted = dict(_HEADERS)
         if told.get(b"content-type", b"").startswith(b"text/html"):
             wanted |= _PAGE_HEADERS
-        if _is_api(self._scope):
+        if self._is_api:
             wanted |= _API_HEADERS
         return headers + [(name, value) for name, value in wanted.items() if name not in told]
 

@@ -51,7 +51,7 @@ class Message(Struct, rename="camel"):
     """Something said in a session; all else that the event has is read with the message."""
 
     session_id: Id
-    idempotency_key: str | None = None
+    idempotency_key: Id | None = None
 
 
 class Stop(Struct, rename="camel", forbid_unknown_fields=True):

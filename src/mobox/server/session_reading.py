@@ -72,10 +72,14 @@ class SessionReading(ABC):
         """All that there is, and all that comes."""
         while True:
             run, reading = await self._next()
+            waits = False
             while True:
                 place = _cursor(reading.place)
                 async with aclosing(reading.batches(live=True)) as batches:
                     async for batch in batches:
+                        if batch.waits and waits and not batch.documents:
+                            continue  # a new response has nothing to say yet
+                        waits = batch.waits
                         self._quiet.clear()
                         yield Told(run, _with_cursors(batch.documents, place), batch.waits)
                         if batch.waits:

@@ -8,7 +8,7 @@ Rule 3: all of it belongs to the event loop's thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from mobox.storage.log import RunId
@@ -23,6 +23,7 @@ class ChatWatch:
         self.changes = 0
         self.readers = 0
         self._latest: RunId | None = None
+        self._was_looked_at = False
         self._waiters: set[asyncio.Future[None]] = set()
 
     def ring(self) -> None:
@@ -34,8 +35,8 @@ class ChatWatch:
 
     def look(self, latest: RunId | None) -> None:
         """Take the store's word for which run is the chat's last."""
-        if latest != self._latest:
-            self._latest = latest
+        if not self._was_looked_at or latest != self._latest:
+            self._was_looked_at, self._latest = True, latest
             self.ring()
 
     async def beyond(self, changes: int) -> None:
@@ -77,7 +78,8 @@ class Beginnings:
         if watch := self._watches.get(chat_id):
             watch.ring()
 
-    def look(self, latest: Mapping[str, RunId]) -> None:
-        """Take the store's word for the last runs of the watched chats, whoever began them."""
-        for chat_id, watch in self._watches.items():
-            watch.look(latest.get(chat_id))
+    def look(self, chat_ids: Iterable[str], latest: Mapping[str, RunId]) -> None:
+        """Take the store's word for the last runs of these chats, whoever began them."""
+        for chat_id in chat_ids:
+            if watch := self._watches.get(chat_id):
+                watch.look(latest.get(chat_id))

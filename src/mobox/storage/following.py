@@ -35,6 +35,10 @@ class Following(ABC):
         """The last run of each of these chats; those that have none are left out."""
 
     @abstractmethod
+    async def run(self, owner: str, run_id: str) -> Run:
+        """See `Chats.run`."""
+
+    @abstractmethod
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         """See `Chats.runs`."""
 
@@ -78,7 +82,8 @@ class Following(ABC):
             runs = []
         ids = [run.id for run in runs]
         if run_id is not None and run_id not in ids:
-            raise LogDeleted(run_id)
+            await self.run(owner, run_id)  # which says whether it was deleted
+            raise RunNotFound(run_id)
         place = 0 if run_id is None else ids.index(run_id) + 1
         return runs[place] if place < len(runs) else None
 
@@ -180,7 +185,7 @@ class Following(ABC):
         try:
             found = await self._positions(run_ids) if run_ids else {}
             chat_ids = self._beginnings.watched
-            self._beginnings.look(await self._latest_runs(chat_ids) if chat_ids else {})
+            self._beginnings.look(chat_ids, await self._latest_runs(chat_ids) if chat_ids else {})
         except StorageError:
             return  # it may be back next time
         for run_id in run_ids:

@@ -1,0 +1,161 @@
+"""What no client should say over a socket breaks nothing, and is no error of ours."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ai_sdk_client import CLIENTS
+from mobox.delivery.socketio_packets import BAD, Packet, Said
+from server.live_server import LIMIT, LiveServer, live_server
+from server.scripted_agent import prompt, text
+from server.socket_clients import RawPoll, SocketClients
+
+PAGE = Path(__file__).parents[2] / "docs" / "socketio.md"
+
+NO_EVENTS = [
+    "42",
+    "42{}",
+    "42[]",
+    "42[1]",
+    "42[",
+    "42nonsense",
+    '42[["a"]]',
+    '42["connect"]',
+    '42["disconnect","why"]',
+    '42[""]',
+    '43["an answer to nothing"]',
+    '44{"message":"refused"}',
+    '451-["chat:message",{"_placeholder":true,"num":0}]',
+    "461-[]",
+    "42" + "[" * 100_000,
+    "42" + "9" * 5_000,
+]
+"""Packets of Engine.IO that are no events."""
+
+NO_PACKETS = ["", "x", "7", "4", "4x", "0", "2", "6", "bAAAA", "4[[", "2" + "[" * 100_000, "٤٢"]
+
+JOIN = '42["session:join",{"sessionId":"c"}]'
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Any:
+    """A server that has said nothing of anything in the end."""
+    with live_server(tmp_path_factory.mktemp("strict") / "data", "--agents", agents) as server:
+        yield server
+        assert server.warnings == ""
+
+
+@pytest.mark.parametrize("packet", NO_EVENTS, ids=lambda packet: packet[:20])
+def test_a_packet_that_is_no_event_is_told_to_be_none(
+    sockets: SocketClients, strict: LiveServer, packet: str
+) -> None:
+    socket = sockets.open(strict)
+    socket.send_raw(packet)
+    [told] = socket.read("session:error")
+    assert (told["sessionId"], told["error"]["code"]) == (None, "invalid_request")
+    assert socket.join("c")["status"] == "idle", "and the socket goes on"
+    socket.close()
+
+
+@pytest.mark.parametrize("packet", NO_PACKETS, ids=lambda packet: packet[:20])
+def test_a_socket_that_does_not_speak_the_protocol_is_hung_up(
+    sockets: SocketClients, strict: LiveServer, packet: str
+) -> None:
+    socket = sockets.open(strict, reconnection=False)
+    socket.send_raw(packet)
+    assert "transport" in socket.gone()
+
+
+@pytest.mark.parametrize("packet", NO_EVENTS, ids=lambda packet: packet[:20])
+def test_the_same_is_true_of_one_that_polls(
+    http: httpx.Client, strict: LiveServer, packet: str
+) -> None:
+    poll = RawPoll(http, strict)
+    assert poll.send(packet).status_code == 200
+    told = poll.take().text
+    assert told.startswith('42["session:error",')
+    assert json.loads(told[2:])[1]["error"]["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("body", [*NO_PACKETS[1:], b"\xff", "\x1e".join(["3"] * 101)],
+                         ids=lambda body: str(body[:20]))  # fmt: skip
+def test_a_body_that_is_no_packets_is_refused_and_the_socket_goes_on(
+    http: httpx.Client, strict: LiveServer, body: str | bytes
+) -> None:
+    poll = RawPoll(http, strict)
+    assert poll.send(body).status_code == 400
+    assert poll.send(JOIN).status_code == 200
+    assert '"session:joined"' in poll.take().text
+
+
+def test_many_packets_may_come_at_once(http: httpx.Client, strict: LiveServer) -> None:
+    poll = RawPoll(http, strict)
+    joins = [f'42{n}["session:join",{{"sessionId":"c{n}"}}]' for n in range(50)]
+    assert poll.send("\x1e".join(joins)).status_code == 200
+    packets = poll.take().text.split("\x1e")
+    assert [packet[:2] for packet in packets] == ["42", "43"] * 50, "each is answered, in order"
+
+
+def test_a_client_that_waits_for_an_answer_gets_it_also_to_nonsense() -> None:
+    packet = Packet(encoded_packet='27["connect"]')
+    assert (packet.id, packet.data[0]) == (7, BAD)
+    assert packet.data[1].wants_answer
+    named = Packet(encoded_packet='2/admin,7["a",{"b":1},2]')
+    assert (named.namespace, named.id, named.data) == ("/admin", 7, ["a", Said({"b": 1}, True)])
+    assert Packet(encoded_packet=b"binary").data[0] == BAD
+
+
+def test_bodies_are_text_and_nothing_else(http: httpx.Client, strict: LiveServer) -> None:
+    poll = RawPoll(http, strict)
+    assert poll.send(JOIN, "application/json").status_code == 415
+    assert poll.send(JOIN, "application/x-www-form-urlencoded").status_code == 415
+
+
+def test_no_script_of_another_page_reads_along(http: httpx.Client, strict: LiveServer) -> None:
+    assert RawPoll(http, strict, j="0").opening.startswith('0{"sid"'), "not a call of a function"
+    headers = {"sec-fetch-site": "cross-site"}
+    url = f"{strict.url}/socket.io/?EIO=4&transport=polling"
+    assert http.get(url, headers=headers).status_code == 403
+
+
+def test_a_socket_that_nobody_has_is_refused(http: httpx.Client, strict: LiveServer) -> None:
+    url = f"{strict.url}/socket.io/?EIO=4&transport=polling&sid=nobody"
+    assert http.get(url).status_code == 400
+    assert http.post(url, content="3", headers={"content-type": "text/plain"}).status_code == 400
+    gone = RawPoll(http, strict)
+    assert gone.send("1").status_code == 200  # goodbye
+    assert gone.send("3").status_code == 400
+
+
+def test_the_example_of_the_page_works(node: str, strict: LiveServer, chat_id: str) -> None:
+    found = re.search(r"```js\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert found
+    words = json.dumps(prompt(text("Hello to you")))
+    example = found[1].replace("http://127.0.0.1:8000", strict.url).replace('"Hello"', words)
+    begins, says, rest = example.replace('"c1"', json.dumps(chat_id)).partition("const { runId")
+    heard = """
+    const told = [];
+    const isOver = new Promise((over) => {
+      socket.on("agent:event", (event) => told.push(event) && event.type === "complete" && over());
+    });
+    """
+    ending = """
+    await isOver;
+    const { content, messageId } = told.find((event) => event.type === "message");
+    const isCounted = last === told.at(-1).eventIndex;
+    console.log(JSON.stringify({ content, error, isCounted, isIt: messageId === runId }));
+    socket.close();"""
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", begins + heard + says + rest + ending],
+        cwd=CLIENTS, capture_output=True, text=True, timeout=LIMIT,
+    )  # fmt: skip
+    assert done.stderr == ""
+    shown = {"content": "Hello to you", "isCounted": True, "isIt": True}
+    assert json.loads(done.stdout) == shown
