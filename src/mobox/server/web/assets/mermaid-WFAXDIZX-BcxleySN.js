@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./index-CzD8Mnc7.js";
