@@ -30,7 +30,13 @@ export default defineConfig({
     chunkSizeWarningLimit: 1600,
   },
   // The tests read the recordings of the server's tests.
-  server: { fs: { allow: [here("..")] }, proxy: { "/api": "http://127.0.0.1:8000" } },
+  server: {
+    fs: { allow: [here("..")] },
+    proxy: {
+      "/api": "http://127.0.0.1:8000",
+      "/socket.io": { target: "http://127.0.0.1:8000", ws: true },
+    },
+  },
   test: {
     environment: "jsdom",
     setupFiles: ["src/testing/setup.ts"],

@@ -281,7 +281,7 @@ def test_an_input_that_was_cut_off_is_completed() -> None:
     events = told(*CALL[:2], ToolUseEnd(id="c", invalid='{"q": '))
     assert "".join(e["delta"] for e in events if e["type"] == "TOOL_CALL_ARGS") == '{"q": null}'
     (end,) = [event for event in events if event["type"] == "TOOL_CALL_END"]
-    assert end["metadata"] == {"mobox": {"invalid": True}}
+    assert end["metadata"] == {"mobox": {"invalid": True, "added": "null}"}}
 
 
 CUT_OFF = {
@@ -422,7 +422,8 @@ def test_what_nothing_cites_is_an_activity_of_all_sources() -> None:
 
 def test_a_plan_is_an_activity_of_the_agent_whose_it_is() -> None:
     items = (TodoItem(content="look", status="in_progress", active_form="Looking"),)
-    mine, theirs = told(TodoCreate(items=items), TodoCreate(items=items, scope=("c",)))
+    events = told(TodoCreate(items=items), TodoCreate(items=items, scope=("c",)))
+    mine, theirs = [event for event in events if event["type"] == "ACTIVITY_SNAPSHOT"]
     assert mine == {
         "type": "ACTIVITY_SNAPSHOT",
         "messageId": "r:@todos",
@@ -453,9 +454,11 @@ def test_a_file_is_an_activity(said: File, url: str | None) -> None:
 @pytest.mark.parametrize(
     ("said", "event"),
     [
-        (Status(message="Looking"), ("mobox.status", {"message": "Looking", "kind": "activity"})),
+        (
+            Status(message="0.5", kind="progress"),
+            ("mobox.status", {"message": "0.5", "kind": "progress"}),
+        ),
         (Custom(name="chart", value=None), ("chart", None)),
-        (Error(message="busy"), ("mobox.status", {"message": "busy", "kind": "notice"})),
         (
             Usage(input=3, output=4, cache_read=1),
             (
@@ -480,9 +483,103 @@ def test_a_file_is_an_activity(said: File, url: str | None) -> None:
 )
 def test_what_has_no_event_is_custom(said: StreamEvent, event: tuple[str, Any]) -> None:
     name, value = event
-    done = [Text(content="x")] if isinstance(said, Error) else []
-    told_as = [e for e in told(said, *done) if e["type"] == "CUSTOM"]
+    told_as = [e for e in told(said) if e["type"] == "CUSTOM"]
     assert told_as == [{"type": "CUSTOM", "name": name, "value": value}]
+
+
+def customs(*said: StreamEvent, times: bool = False) -> list[tuple[str, Any]]:
+    events = [event for event in told(*said, times=times) if event["type"] == "CUSTOM"]
+    return [(event["name"], event["value"]) for event in events]
+
+
+def test_what_an_agent_is_busy_with_is_told_line_by_line() -> None:
+    plan = TodoCreate(items=(TodoItem(content="look", status="pending"),))
+    assert customs(Status(message="Looking"), plan, Text(id="a", content="x")) == [
+        ("mobox.status", {"message": "Looking", "kind": "activity"}),
+        ("mobox.processing", {"id": "processing_1", "line": "Looking"}),
+        ("mobox.processing", {"id": "processing_1", "line": "Planned 1 step: look"}),
+        ("mobox.processing", {"id": "processing_1"}),
+    ]
+
+
+def test_how_long_an_agent_was_busy_is_told_when_it_is_no_more() -> None:
+    *_, (name, ended), _duration = customs(Status(message="Looking"), times=True)
+    assert name == "mobox.processing"
+    assert ended == {"id": "processing_1", "durationMs": 100}
+
+
+def test_an_error_that_a_run_got_over_is_such_a_line() -> None:
+    assert customs(Error(message="busy"), Text(content="x")) == [
+        ("mobox.status", {"message": "busy", "kind": "notice"}),
+        ("mobox.processing", {"id": "processing_1", "line": "busy"}),
+        ("mobox.processing", {"id": "processing_1"}),
+    ]
+
+
+def test_what_an_application_tells_again_names_what_it_replaces() -> None:
+    (event,) = told(Custom(id="c1", name="chart", value=[1]))
+    assert event["metadata"] == {"mobox": {"id": "c1"}}
+
+
+def test_an_answer_tells_what_it_was_asked() -> None:
+    call = [ToolUseStart(id="c", name="rm"), ToolUseEnd(id="c", input={})]
+    asked = InputRequest(id="q", kind="approval", tool_call_id="c", prompt="Sure?", options=["y"])
+    about = {"id": "r:q", "kind": "approval", "prompt": "Sure?", "toolCallId": "r:c"}
+    answer = {"decision": "denied", "value": "no"}
+    assert customs(*call, asked, InputResponse(id="q", decision="denied", value="no")) == [
+        ("mobox.input_request", {**about, "options": ["y"]}),
+        ("mobox.input_response", {**about, "options": ["y"], **answer}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "form"),
+    [
+        ("text", None),
+        ({"a": 1}, {"json": True}),
+        (7, {"json": True}),
+        ([], {"json": True}),
+        ([{"type": "text", "text": "one\ntwo"}, {"type": "text", "text": ""}], {"lines": [2, 1]}),
+        ([{"type": "text", "text": "one", "more": 1}], None),
+        ([{"type": "image", "data": "aGk=", "mimeType": "image/png"}], None),
+    ],
+)
+def test_what_a_result_was_before_it_was_text_is_metadata(output: Any, form: Any) -> None:
+    *_, result = told(*CALL, ToolResult(id="c", output=output))
+    assert result.get("metadata") == (form and {"mobox": form})
+
+
+def test_what_kind_of_step_it_is_and_how_it_ended_is_metadata() -> None:
+    start = StepStart(id="s", kind="task", name="Look", number=2)
+    begun, ended = told(start, StepEnd(id="s", status="error"))
+    about = {"id": "s", "kind": "task", "name": "Look", "number": 2}
+    assert begun["metadata"] == {"mobox": about}
+    assert ended["metadata"] == {"mobox": {**about, "status": "error"}}
+
+
+def test_a_step_that_only_its_response_ends_has_no_status() -> None:
+    asking = (InputRequest(id="q", kind="question"), Paused(request_ids=("q",)))
+    events = events_of(response_to(numbered(log_of([StepStart(id="s", kind="task"), *asking]))))
+    (ended,) = [event for event in events if event["type"] == "STEP_FINISHED"]
+    assert ended["metadata"] == {"mobox": {"id": "s", "kind": "task"}}
+
+
+def test_where_a_subagent_works_and_whether_in_the_background_is_metadata() -> None:
+    outer, inner = (
+        SubagentStart(id="c", agent="a"),
+        SubagentStart(id="d", agent="b", scope=("c",), background=True),
+    )
+    started = [e for e in told(outer, inner) if e["type"] == "SUBAGENT_STARTED"]
+    assert "metadata" not in started[0]
+    assert started[1]["metadata"] == {"mobox": {"scope": ["c"], "background": True}}
+
+
+def test_a_response_that_ends_where_the_run_waits_says_so() -> None:
+    asked = InputRequest(id="q", kind="tool", tool_call_id="c")
+    assert last(*CALL, asked, Paused(request_ids=("q",)))["metadata"] == {
+        "mobox": {"waiting": True}
+    }
+    assert "metadata" not in last(*CALL, Done(reason="stop"))
 
 
 def test_raw_lines_are_told_to_nobody() -> None:
@@ -659,6 +756,7 @@ def test_a_run_that_failed_says_why(reason: str) -> None:
         "type": "RUN_ERROR",
         "message": "last",
         "code": "E1",
+        "metadata": {"mobox": {"reason": reason}},
     }
     assert ended(reason)["code"] == reason
     assert ended(reason)["message"].startswith(("The run failed.", "The server stopped"))

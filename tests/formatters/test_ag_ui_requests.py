@@ -196,6 +196,11 @@ MEANT: dict[str, tuple[Json, Said, tuple[Json, ...]]] = {
         SAID,
         continued("run1", decided("cancelled")),
     ),
+    "an answer that says itself what it is": (
+        body(*ASKED, resume=[{**resume(True), "metadata": {"mobox": {"decision": "answered"}}}]),
+        SAID,
+        continued("run1", decided("answered", True)),
+    ),
     "an answer before anything was said": (
         body(user("u1"), resume=[resume("blue", "ask1")]),
         SAID,

@@ -33,10 +33,12 @@ def recorded(name: str) -> list[StreamEvent]:
     return [entry.event for entry in log]
 
 
-async def connected(client: httpx.AsyncClient, thread_id: str, profile: str) -> list[bytes]:
+async def connected(
+    client: httpx.AsyncClient, thread_id: str, profile: str, **query: str
+) -> list[bytes]:
     version = {"protocolVersion": "1.0"} if profile == "1.0" else {}
     body = {"threadId": thread_id, "runId": str(uuid4()), "messages": [], **version}
-    told = await client.post("/api/agui/chat/connect", json=body)
+    told = await client.post("/api/agui/chat/connect", json=body, params=query)
     assert told.headers["content-type"].startswith("text/event-stream")
     return [frame[6:].encode() for frame in told.text.split("\n\n") if frame.startswith("data: ")]
 
@@ -63,6 +65,29 @@ def shown(reading: AGUIReading) -> str:
     said = [mine, reading.state, reading.outcome, reading.run_error]
     told = json.dumps(said, sort_keys=True)
     return told.replace(mine[0]["id"].partition(":")[0], "run")
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_a_replay_is_all_that_was_told_while_it_happened(
+    ag_ui: AGUIClients, name: str, tmp_path: Path
+) -> None:
+    told: dict[str, list[bytes]] = {}
+
+    @on_uvloop
+    async def read() -> None:
+        async with app_client(tmp_path, database_url="memory:") as (services, client):
+            thread_id = str(uuid4())
+            run = await begin(services, thread_id, "Hello")
+            await say(services, run, *recorded(name))
+            told["joined"] = await connected(client, thread_id, "1.0")
+            told["replayed"] = await connected(client, thread_id, "1.0", replay="1")
+
+    read()
+    joined, replayed = told["joined"], told["replayed"]
+    types = [json.loads(event)["type"] for event in replayed]
+    assert {"RUN_STARTED", "TEXT_MESSAGE_CONTENT", "CUSTOM"} <= set(types)
+    assert len(types) > len(joined)
+    assert shown(ag_ui.read("1.0", replayed)) == shown(ag_ui.read("1.0", joined))
 
 
 @pytest.mark.parametrize("profile", CLIENTS)

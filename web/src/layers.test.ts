@@ -5,6 +5,7 @@ const LAYERS = [
   ["main"],
   ["App"],
   ["shell", "chat"],
+  ["transports"],
   ["parts"],
   ["content"],
   ["state", "ui"],

@@ -255,6 +255,12 @@ export const strings = {
     settings: "Settings",
     theme: "Theme",
     themes: { light: "Light", dark: "Dark", system: "System" },
+    protocol: "Protocol",
+    protocols: {
+      "ai-sdk": { name: "AI SDK", line: "UI message stream over HTTP" },
+      "ag-ui": { name: "AG-UI", line: "CopilotKit's events over HTTP" },
+      "socket-io": { name: "Socket.IO", line: "One WebSocket for everything" },
+    },
     keepOpen: "Keep blocks open",
     help: "Keyboard shortcuts",
     shortcuts: {

@@ -67,12 +67,17 @@ class AGUIRoutes:
     chat = run
 
     async def connect(self, request: HttpRequest) -> ASGIApp:
-        """All that was said in a thread, then what is being said."""
+        """All that was said in a thread, then what is being said.
+
+        With `replay=1`, the last run from its first event instead: whoever knows the thread, but
+        not what was told of that run while it happened, has that too then.
+        """
         owner, asked = owner_of(request), read_input(await read_json(request))
         run = await latest_run(self._storage, owner, asked.thread_id)
         if run is None:
             return EventStream(_nothing(), self._heartbeats)
-        return await self._stream(owner, asked, Continued(run, run.tail_seq))
+        after = 0 if request.query_params.get("replay") == "1" else run.tail_seq
+        return await self._stream(owner, asked, Continued(run, after))
 
     async def stop(self, request: HttpRequest) -> Response:
         """End a run; whoever reads it sees how it ends."""

@@ -31,6 +31,11 @@ _CONNECT: Final = (
     "All that was said in the thread, then what is being said, as it comes. Only `threadId` and "
     "`runId` count. A thread that does not exist yet is an empty stream."
 )
+_REPLAY: Final = Parameter(
+    name="replay",
+    place="query",
+    description="`1`: the last run from its first event instead, as it was told while it went on.",
+)
 _STOP: Final = "Leaving the response does not. Without `runId` it is the active run."
 
 
@@ -54,6 +59,7 @@ def _connect(path: str, tag: str) -> Route:
         path=path,
         summary="Read a thread",
         description=_CONNECT,
+        parameters=(_REPLAY,),
         body=RunInput,
         example={"threadId": "chat-1", "runId": "r2", "messages": []},
         responses={200: _STREAM},

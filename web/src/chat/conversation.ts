@@ -1,10 +1,11 @@
 import { Chat } from "@ai-sdk/react";
 import type { ChatRequestOptions, UIMessage } from "ai";
-import { type Answer, type ChatView, getChat, getMessages, sendAnswer, stopRun } from "@/api";
+import { type Answer, type ChatView, getChat, getMessages } from "@/api";
 import {
   atFirst,
   type ConversationState,
   type Hooks,
+  said,
   type Turn,
   type Unsent,
 } from "@/chat/conversationState";
@@ -12,13 +13,13 @@ import { asksByTool, isAnswered, merge, withOlder } from "@/chat/history";
 import { Newest } from "@/chat/newest";
 import { Patience } from "@/chat/patience";
 import { pause } from "@/chat/pause";
-import { MoboxTransport } from "@/chat/transport";
 import { type Failure, failureOf, tellFailure } from "@/failure";
 import { newId } from "@/ids";
 import { endingOf } from "@/parts/wire";
 import { drafts } from "@/state/drafts";
 import { Store } from "@/state/store";
 import { announce, hear, type News, tell } from "@/state/tabs";
+import { SwitchedTransport } from "@/transports/switched";
 
 /** How many messages are loaded at a time. */
 export const PAGE = 30;
@@ -28,11 +29,6 @@ const STOPPING = 5_000;
 const CATCHING_UP = 2_000;
 /** Between two looks at a run whose response ended though it goes on. */
 const BETWEEN = 300;
-
-const said = (text: string) => ({
-  role: "user" as const,
-  parts: [{ type: "text" as const, text }],
-});
 
 /**
  * One chat of the page. The SDK's `Chat` holds its messages and reads its streams; this holds what the
@@ -54,6 +50,7 @@ export class Conversation {
   readonly chat: Chat<UIMessage>;
   readonly state: Store<ConversationState>;
   #hooks: Hooks;
+  #transport = new SwitchedTransport((runId) => this.#accepted(runId));
   #newest = new Newest();
   #patience = new Patience();
   #runId: string | undefined;
@@ -68,11 +65,7 @@ export class Conversation {
   ) {
     this.#hooks = hooks;
     this.state = new Store(atFirst(id, isNew));
-    this.chat = new Chat<UIMessage>({
-      id,
-      generateId: newId,
-      transport: new MoboxTransport((runId) => this.#accepted(runId)),
-    });
+    this.chat = new Chat<UIMessage>({ id, generateId: newId, transport: this.#transport });
   }
 
   /** Begins to listen, and loads; the function that comes back ends it. */
@@ -89,8 +82,13 @@ export class Conversation {
       deaf();
       // What the server may not have goes on to it, and is the draft until it is there.
       if (this.#unsent) drafts.takeBack(this.state.get().draft);
-      else void this.chat.stop();
+      else this.#readNoMore();
     };
+  }
+
+  #readNoMore(): void {
+    void this.chat.stop();
+    this.#transport.close();
   }
 
   // What a person does
@@ -146,7 +144,7 @@ export class Conversation {
   async #stopRun(): Promise<void> {
     const isCurrent = this.#newest.current();
     try {
-      await stopRun(this.id, this.#runId);
+      await this.#transport.stop(this.id, this.#runId);
     } catch (error) {
       return this.#notStopped(error);
     }
@@ -168,7 +166,7 @@ export class Conversation {
     unsent.takeBack();
     this.state.set({ connection: "ok" });
     this.#live("idle");
-    const stopped = await stopRun(this.id).catch(() => undefined);
+    const stopped = await this.#transport.stop(this.id).catch(() => undefined);
     const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
     if (!stopped?.runId || isBusy || this.#newest.signal.aborted) return;
     this.#accepted(stopped.runId, unsent);
@@ -256,7 +254,7 @@ export class Conversation {
     this.#unsent = undefined;
     if (isLeft) {
       // Whoever shows the chat now, or lists it, reads on.
-      void this.chat.stop();
+      this.#readNoMore();
       announce({ about: "turn", chat: this.id });
       return;
     }
@@ -270,7 +268,7 @@ export class Conversation {
   /** Fails where the answer did not arrive: then the question still stands. */
   async #answer(answer: Answer): Promise<void> {
     try {
-      await sendAnswer(this.id, answer);
+      await this.#transport.answer(this.id, answer, this.#runId);
     } catch (error) {
       if (failureOf(error).kind !== "lost") void this.#sync(true);
       throw error;

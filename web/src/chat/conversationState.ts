@@ -56,3 +56,9 @@ export const atFirst = (id: string, isNew: boolean): ConversationState => ({
   replaying: false,
   draft: isNew ? NEW_CHAT : id,
 });
+
+/** A message of the person's, but for its name. */
+export const said = (text: string) => ({
+  role: "user" as const,
+  parts: [{ type: "text" as const, text }],
+});

@@ -1,5 +1,6 @@
 import { Keyboard, Settings } from "lucide-react";
 import { keepOpen } from "@/state/folds";
+import { PROTOCOLS, protocol } from "@/state/protocol";
 import { THEMES, theme } from "@/state/theme";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -8,6 +9,7 @@ import { Menu, MenuChoice, MenuItem, MenuLine, MenuSwitch } from "@/ui/Menu";
 /** What a person prefers; the browser remembers it. */
 export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
+  const [spoken, setProtocol] = protocol.use();
   const [open, setOpen] = keepOpen.use();
   return (
     <Menu
@@ -26,6 +28,13 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
         value={chosen}
         onChoose={setTheme}
         options={THEMES.map((value) => ({ value, name: strings.shell.themes[value] }))}
+      />
+      <MenuLine />
+      <MenuChoice
+        label={strings.shell.protocol}
+        value={spoken}
+        onChoose={setProtocol}
+        options={PROTOCOLS.map((value) => ({ value, ...strings.shell.protocols[value] }))}
       />
       <MenuLine />
       <MenuSwitch name={strings.shell.keepOpen} checked={open} onChange={setOpen} />

@@ -95,9 +95,10 @@ class Blocks:
     def close(
         self, own: str | None, ts: int | None, provider: dict[str, JSON] | None = None
     ) -> Documents:
-        """End a block, with how long a thought took and what a text cites."""
+        """End a block, with how long it took, unless it is an answer, and what a text cites."""
         block = self._open.pop(own)
-        if block.is_text or block.gone or ts is None or block.started is None:
+        is_answer = block.is_text and block.owner is None
+        if is_answer or block.gone or ts is None or block.started is None:
             return block.end(block_metadata(block.mobox, block.citations), provider)
         block.mobox = {**block.mobox, "durationMs": ts - block.started}
         told = {"messageId": block.wire, "durationMs": ts - block.started}

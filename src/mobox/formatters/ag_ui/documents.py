@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from mobox.events import JSON, Status
+from mobox.events import JSON, Custom, Status
 
 __all__ = [
     "Documents",
+    "application",
     "custom",
     "delta_prefix",
     "encode",
@@ -29,9 +30,15 @@ def event(kind: str, **fields: JSON) -> bytes:
     return encode({"type": kind, **known(fields)})
 
 
-def custom(name: str, value: JSON) -> bytes:
+def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> bytes:
     """What AG-UI has no event for, and a page may want to show while it happens."""
-    return encode({"type": "CUSTOM", "name": name, "value": value})
+    told = {"type": "CUSTOM", "name": name, "value": value}
+    return encode(told if metadata is None else {**told, "metadata": metadata})
+
+
+def application(told: Custom) -> bytes:
+    """What an application tells in its own words; one with an id replaces what had it before."""
+    return custom(told.name, told.value, mobox_metadata({"id": told.id}))
 
 
 def status(told: Status) -> bytes:

@@ -39,7 +39,9 @@ class Ending:
         fatal, notices = self.errors.told(reason)
         if failure := failure_of(reason, fatal):
             error, code = failure
-            self.documents = [event("RUN_ERROR", message=error, code=code, usage=usage)]
+            why = mobox_metadata({"reason": reason})
+            failed = event("RUN_ERROR", message=error, code=code, usage=usage, metadata=why)
+            self.documents = [failed]
         elif reason == "cancelled":
             outcome = {"type": "cancelled"} if self._profile.cancelled else None
             self.documents = [self.finished(outcome, usage, reason)]
@@ -47,9 +49,12 @@ class Ending:
             self.documents = [self.finished(success, usage, reason)]
         return notices
 
-    def finished(
-        self, outcome: dict[str, JSON] | None, usage: Usage, reason: DoneReason = "stop"
-    ) -> bytes:
-        """The end of a response; why a run ended, where not by its own word, is metadata."""
+    def waiting(self, outcome: dict[str, JSON], usage: Usage) -> bytes:
+        """The end of a response where the run only waits, and does not end."""
+        about = mobox_metadata({"waiting": True})
+        return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=about)
+
+    def finished(self, outcome: dict[str, JSON] | None, usage: Usage, reason: DoneReason) -> bytes:
+        """The end of a run; why it ended, where not by its own word, is metadata."""
         why = mobox_metadata({"reason": reason if reason != "stop" else None})
         return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=why)

@@ -28,6 +28,7 @@ from mobox.events import (
     Retract,
     Source,
     Start,
+    Status,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -48,10 +49,11 @@ from mobox.events import (
 from mobox.formatters import StoredRun
 from mobox.formatters.ag_ui.activities import Activities
 from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
-from mobox.formatters.ag_ui.documents import Documents, custom, encode, event, status
+from mobox.formatters.ag_ui.documents import Documents, application, custom, encode, event, status
 from mobox.formatters.ag_ui.endings import Ending
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.interrupts import Interrupts
+from mobox.formatters.ag_ui.processing import Processing
 from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES
 from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, text_about, thought_about
 from mobox.formatters.ag_ui.spans import Steps, Subagents
@@ -95,6 +97,7 @@ class AGUIFormatter(InStretches):
         self._transcript = Transcript()
         self._ids = WireIds(message_id)
         self._unnamed = blocks.Blocks()
+        self._processing = Processing()
         self._blocks = Blocks()
         self._tools = Tools(self._ids, self._profile)
         self._steps = Steps(self._ids)
@@ -143,8 +146,8 @@ class AGUIFormatter(InStretches):
         if self._ending.documents:
             return self._ending.documents
         closing = (each.suspend() for each in self._open)
-        finished = self._ending.finished(self._interrupts.outcome(), self._usage.by_model)
-        return [*(document for documents in closing for document in documents), finished]
+        waiting = self._ending.waiting(self._interrupts.outcome(), self._usage.by_model)
+        return [*(document for documents in closing for document in documents), waiting]
 
     def resume(self) -> Documents:
         """Begin a response in the middle, after entries formatted unsent: all that was said."""
@@ -178,14 +181,16 @@ class AGUIFormatter(InStretches):
     def _done(self, told: Done) -> Documents:
         success = self._interrupts.success()
         notices = self._ending.end(told.reason, success, self._usage.by_model)
+        lines = [line for told in notices for line in self._turn_to(told) + self._status(told)]
         closing = [
+            *self._processing.end(self._ts),
             *self._blocks.close_all(self._ts),
             *self._tools.suspend(),
             *self._steps.close_all(),
             *self._subagents.close_all(),
         ]
         duration = self._ending.duration(self._ts)
-        return [*map(status, notices), *closing, *duration, *self._ending.documents]
+        return [*lines, *closing, *duration, *self._ending.documents]
 
     def _error(self, told: Error) -> Documents:
         self._ending.errors.hold(told)
@@ -195,7 +200,7 @@ class AGUIFormatter(InStretches):
 
     def _turn_to(self, told: StreamEvent) -> Documents:
         move = self._unnamed.turn_to(told)
-        documents: Documents = []
+        documents = self._processing.turn(move, self._ts)
         if move.closed is not None and move.closed.id in self._blocks:
             documents += self._blocks.close(move.closed.id, self._ts)
         if move.opened is not None and told.type in _NOTES:
@@ -214,8 +219,12 @@ class AGUIFormatter(InStretches):
     def _end_subagent(self, told: SubagentEnd) -> Documents:
         return [*self._note(told), *self._subagents.end(told)]
 
+    def _status(self, told: Status) -> Documents:
+        return [status(told), *self._processing.tell(self._unnamed.line(told))]
+
     def _todos(self, told: TodoCreate | TodoUpdate | TodoDone) -> Documents:
-        return [self._activities.todos(told.items, told.scope).told()]
+        line = self._processing.tell(self._unnamed.line(told))
+        return [*line, self._activities.todos(told.items, told.scope).told()]
 
     # Blocks with a name
 
@@ -318,7 +327,7 @@ class AGUIFormatter(InStretches):
         EventType.DONE: _done,
         EventType.PAUSED: lambda run, told: [],
         EventType.ERROR: _error,
-        EventType.STATUS: lambda run, told: [status(told)],
+        EventType.STATUS: _status,
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
         EventType.TEXT_END: _end_block,
@@ -344,7 +353,7 @@ class AGUIFormatter(InStretches):
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: lambda run, told: [custom(told.name, told.value)],
+        EventType.CUSTOM: lambda run, told: [application(told)],
         EventType.RAW: _start,
     }
     """What each event becomes; RAW is told to nobody, as it may hold anything."""

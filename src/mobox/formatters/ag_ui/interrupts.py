@@ -38,13 +38,26 @@ class Interrupts:
 
     def ask(self, asked: InputRequest) -> Documents:
         self._open[asked.id] = asked
-        about = {"id": self._ids.of(asked.id), "kind": asked.kind, "prompt": asked.prompt}
-        return [custom("mobox.input_request", known(about))]
+        return [custom("mobox.input_request", self._request(asked))]
 
     def answer(self, answered: InputResponse) -> Documents:
-        self._open.pop(answered.id, None)
-        about = {"id": self._ids.of(answered.id), "decision": answered.decision}
-        return [custom("mobox.input_response", about)]
+        asked = self._open.pop(answered.id, None)
+        about = self._request(asked) if asked is not None else {"id": self._ids.of(answered.id)}
+        answer = known({"decision": answered.decision, "value": answered.value})
+        return [custom("mobox.input_response", about | answer)]
+
+    def _request(self, asked: InputRequest) -> dict[str, JSON]:
+        """All that a page needs to ask it now; the answer has it again, for who joined since."""
+        call = asked.tool_call_id
+        about = {
+            "id": self._ids.of(asked.id),
+            "kind": asked.kind,
+            "prompt": asked.prompt,
+            "toolCallId": self._ids.of(call) if call is not None else None,
+            "schema": asked.schema,
+            "options": asked.options,
+        }
+        return known(about)
 
     def outcome(self) -> dict[str, JSON]:
         """How a response ends where the run waits.

@@ -29,7 +29,6 @@ __all__ = [
     "Resume",
     "RunInput",
     "TypedPart",
-    "decision_of",
     "in_camel_case",
 ]
 
@@ -43,10 +42,28 @@ class Message(Struct, rename="camel"):
     metadata: JSON = None
 
 
+class Decided(Struct, frozen=True):
+    """What a page that knows our words says of its answer: a payload may be anything."""
+
+    decision: Decision | None = None
+
+
+class ResumeMetadata(Struct, frozen=True):
+    mobox: Decided = Decided()
+
+
 class Resume(Struct, rename="camel"):
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
     payload: JSON = None
+    metadata: ResumeMetadata = ResumeMetadata()
+
+    @property
+    def decision(self) -> Decision:
+        """What was decided; without our word for it, as the payload reads."""
+        if self.status == "cancelled":
+            return "cancelled"
+        return self.metadata.mobox.decision or _decision_of(self.payload)
 
 
 class RunInput(Struct, rename="camel"):
@@ -166,7 +183,7 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
 # What a person said to an interrupt
 
 
-def decision_of(payload: JSON) -> Decision:
+def _decision_of(payload: JSON) -> Decision:
     """Whether a payload allows something: `true`, or `{"approved": true}`; else it is an answer."""
     said = payload.get("approved") if isinstance(payload, dict) else payload
     if isinstance(said, bool):

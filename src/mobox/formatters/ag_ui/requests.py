@@ -26,7 +26,6 @@ from mobox.formatters.ag_ui.request_wire import (
     Resume,
     RunInput,
     TypedPart,
-    decision_of,
     in_camel_case,
 )
 from mobox.formatters.bodies import Id, check_key, check_storable, convert, expected
@@ -169,11 +168,8 @@ class _Reply(NamedTuple):
 def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
     for entry in entries:
         run_id, name = own_id(entry.interrupt_id)
-        if entry.status == "cancelled":
-            yield _Reply(Answer(decision="cancelled", request_id=name), run_id)
-        else:
-            decision, value = decision_of(entry.payload), entry.payload
-            yield _Reply(Answer(decision=decision, request_id=name, value=value), run_id)
+        value = entry.payload if entry.status == "resolved" else None
+        yield _Reply(Answer(decision=entry.decision, request_id=name, value=value), run_id)
 
 
 def _results(messages: Sequence[Message]) -> Iterator[_Reply]:

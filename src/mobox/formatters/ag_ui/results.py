@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from mobox.events import JSON, ToolResult
-from mobox.formatters.ag_ui.documents import encode
+from mobox.formatters.ag_ui.documents import encode, mobox_metadata
 from mobox.formatters.ag_ui.profiles import Profile
 from mobox.formatters.outcomes import FAILED, error_text
 
@@ -32,8 +32,26 @@ def result_content(result: ToolResult, profile: Profile) -> JSON:
 
 
 def result_metadata(result: ToolResult) -> dict[str, JSON] | None:
-    """How it ended, where not well: a tool message has no field for that which events can set."""
-    return {"mobox": {"status": result.status}} if result.status != "ok" else None
+    """How it ended, where not well: a tool message has no field for that which events can set.
+
+    And what the content was before it was made text, so that a page can show the one or the other:
+    `json` where it is the JSON of a value, `lines` where it is texts, with the lines of each.
+    """
+    status = result.status if result.status != "ok" else None
+    told = {} if result.status in FAILED else _form(result.output)
+    return mobox_metadata({"status": status, **told})
+
+
+def _form(output: JSON) -> dict[str, JSON]:
+    if isinstance(output, str):
+        return {}
+    parts = [_part(block) for block in output] if isinstance(output, list) else []
+    if not parts or None in parts:
+        return {"json": True}
+    texts = [block["text"] for block in output if block["type"] == "text"]
+    if len(texts) != len(parts) or parts != output:
+        return {}
+    return {"lines": [text.count("\n") + 1 for text in texts]}
 
 
 def _part(block: JSON) -> dict[str, JSON] | None:

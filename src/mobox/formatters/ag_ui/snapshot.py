@@ -138,7 +138,7 @@ class _Snapshot:
     def _block(
         self, part: BlockPart, role: str, about: dict[str, JSON], encrypted: str | None = None
     ) -> None:
-        took = part.duration_ms if role == "reasoning" else None
+        took = part.duration_ms if role == "reasoning" or part.scope else None
         citations = self._cited[part.id] = []
         message = {
             "id": self._ids.next_message(part.id),
@@ -159,7 +159,7 @@ class _Snapshot:
             "type": "function",
             "function": {"name": part.name, "arguments": arguments},
             "encryptedValue": encode(part.provider).decode() if part.provider else None,
-            "metadata": tool_metadata(part.kind, part.server, part.display, invalid=part.invalid),
+            "metadata": tool_metadata(part.kind, part.server, part.display, invalid),
         }
         message = {
             "id": self._ids.next_message(part.id),

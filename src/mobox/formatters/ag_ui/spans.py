@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mobox.events import Outcome, StepEnd, StepStart, SubagentEnd, SubagentStart
-from mobox.formatters.ag_ui.documents import Documents, custom, event, known
+from mobox.events import JSON, Outcome, StepEnd, StepStart, SubagentEnd, SubagentStart
+from mobox.formatters.ag_ui.documents import Documents, custom, event, known, mobox_metadata
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.profiles import Profile
 
@@ -15,9 +15,14 @@ __all__ = ["Steps", "Subagents"]
 class _Step(NamedTuple):
     name: str
     owner: str | None
+    start: StepStart
 
-    def told(self, kind: str) -> bytes:
-        return event(kind, stepName=self.name, subagentRunId=self.owner)
+    def told(self, kind: str, end: StepEnd | None = None) -> bytes:
+        """It begins or ends; `end` only where it did, and not the response."""
+        start = self.start
+        about = {"id": start.id, "kind": start.kind, "name": start.name, "number": start.number}
+        metadata = mobox_metadata({**about, "status": end.status if end is not None else None})
+        return event(kind, stepName=self.name, subagentRunId=self.owner, metadata=metadata)
 
 
 class Steps:
@@ -30,12 +35,12 @@ class Steps:
     def start(self, told: StepStart) -> Documents:
         before = self.end(StepEnd(id=told.id))  # its end may be RAW to us
         owner = self._ids.owner(told.scope)
-        self._open[told.id] = step = _Step(self._free_name(told, owner), owner)
+        self._open[told.id] = step = _Step(self._free_name(told, owner), owner, told)
         return [*before, step.told("STEP_STARTED")]
 
     def end(self, told: StepEnd) -> Documents:
         step = self._open.pop(told.id, None)
-        return [step.told("STEP_FINISHED")] if step is not None else []
+        return [step.told("STEP_FINISHED", told)] if step is not None else []
 
     def suspend(self) -> Documents:
         """The ends of those that are open, the last first, where the response ends."""
@@ -113,6 +118,7 @@ class Subagents:
             description=told.task,
             parentSubagentRunId=self._ids.owner(told.scope) if has_parent else None,
             parentToolCallId=self._ids.of(told.id),
+            metadata=_about(told),
         )
 
     def _ended(self, start: SubagentStart, told: SubagentEnd) -> bytes:
@@ -123,8 +129,13 @@ class Subagents:
         if told.status in _WORDS:
             words = told.summary or _WORDS[told.status]
             return event("SUBAGENT_ERROR", subagentRunId=name, message=words, code=told.status)
-        success = {"type": "success"}
-        return event("SUBAGENT_FINISHED", subagentRunId=name, result=told.summary, outcome=success)
+        return event(
+            "SUBAGENT_FINISHED",
+            subagentRunId=name,
+            result=told.summary,
+            outcome={"type": "success"},
+            metadata=mobox_metadata({"status": told.status if told.status != "ok" else None}),
+        )
 
     def _suspended(self, own: str | None) -> bytes:
         outcome = {"type": "suspended"}
@@ -138,4 +149,11 @@ class Subagents:
             "status": end.status if end is not None else "running",
             "summary": end.summary if end is not None else None,
         }
-        return custom("mobox.subagent", known(about))
+        return custom("mobox.subagent", known(about), _about(start))
+
+
+def _about(start: SubagentStart) -> dict[str, JSON] | None:
+    """Who sent it, outermost first, and whether it works on by itself."""
+    return mobox_metadata(
+        {"scope": list(start.scope) or None, "background": start.background or None}
+    )

@@ -62,25 +62,29 @@ class _Call:
             metadata=self._metadata(),
         )
 
-    def end(self, *, invalid: bool = False) -> bytes:
-        metadata = self._metadata(invalid=True) if invalid else None
+    def end(self, invalid: str | None = None) -> bytes:
+        metadata = self._metadata(invalid) if invalid is not None else None
         return event("TOOL_CALL_END", toolCallId=self.wire, metadata=metadata)
 
-    def _metadata(self, *, invalid: bool = False) -> dict[str, JSON] | None:
+    def _metadata(self, invalid: str | None = None) -> dict[str, JSON] | None:
         start = self.start
-        return tool_metadata(start.kind, start.server, start.display, invalid=invalid)
+        return tool_metadata(start.kind, start.server, start.display, invalid)
 
 
 def tool_metadata(
-    kind: str, server: bool, display: str | None, *, invalid: bool
+    kind: str, server: bool, display: str | None, invalid: str | None
 ) -> dict[str, JSON] | None:
-    """What we say of a call beyond what the client knows; nothing of a plain function."""
+    """What we say of a call beyond what the client knows; nothing of a plain function.
+
+    `invalid` is an input that is no JSON: with what was added to it, so that it is.
+    """
     return mobox_metadata(
         {
             "kind": kind if kind != "function" else None,
             "server": server or None,
             "display": display,
-            "invalid": invalid or None,
+            "invalid": True if invalid is not None else None,
+            "added": (completion(invalid) or None) if invalid is not None else None,
         }
     )
 
@@ -142,7 +146,7 @@ class Tools:
         whole = arguments_text(told.input, told.invalid)
         rest = completion(streamed) if streamed else whole
         more = [call.prefix + encode(rest) + b"}"] if rest else []
-        end = call.end(invalid=told.invalid is not None)
+        end = call.end(told.invalid)
         return Telling([*more, end], corrects=not is_same(streamed + rest, whole))
 
     def result(self, told: ToolResult) -> Telling:

@@ -1,8 +1,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Broken, cutAfter } from "@/chat/broken";
-import { MoboxTransport } from "@/chat/transport";
 import { agent, type Chunk, ENDS, Network, Stream, says, user } from "@/testing/server";
+import { AiSdkTransport } from "@/transports/aiSdk";
+import { Broken, cutAfter } from "@/transports/broken";
 
 let network: Network;
 beforeEach(() => {
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const transport = (onAccepted = (_: string | undefined) => {}) => new MoboxTransport(onAccepted);
+const transport = (onAccepted = (_: string | undefined) => {}) => new AiSdkTransport(onAccepted);
 
 async function post(messages: UIMessage[], more: object = {}) {
   network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());

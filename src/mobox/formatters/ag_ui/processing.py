@@ -1,0 +1,42 @@
+"""What an agent is busy with, line by line: told while it happens, and no message of the chat."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.blocks import Block, Line, Move, OpenBlock
+from mobox.formatters.ag_ui.documents import Documents, custom, known
+
+__all__ = ["Processing"]
+
+_NAME: Final = "mobox.processing"
+
+
+class Processing:
+    """The block of such lines that is open: a page shows them as one, and how long it took."""
+
+    def __init__(self) -> None:
+        self._open: OpenBlock | None = None
+        self._started: int | None = None
+
+    def turn(self, move: Move, ts: int | None) -> Documents:
+        """What was open may end, and another begin, which its first line tells."""
+        ending = self.end(ts) if move.closed == self._open else []
+        if move.opened is not None and move.opened.block is Block.PROCESSING:
+            self._open, self._started = move.opened, ts
+        return ending
+
+    def tell(self, line: Line | None) -> Documents:
+        """One more line; a pulse is none."""
+        if line is None:
+            return []
+        return [custom(_NAME, {"id": line.block_id, "line": line.text})]
+
+    def end(self, ts: int | None) -> Documents:
+        """Nothing more comes for the block that is open, if one is."""
+        block, started = self._open, self._started
+        self._open = self._started = None
+        if block is None:
+            return []
+        took = ts - started if ts is not None and started is not None else None
+        return [custom(_NAME, known({"id": block.id, "durationMs": took}))]

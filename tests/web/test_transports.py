@@ -1,0 +1,281 @@
+"""Three protocols, one page: whichever it speaks, it does the same and shows the same."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from server.live_server import LiveServer, live_server
+from server.scripted_agent import Gate, a_day_of_work, emit, pieces, prompt, text
+from web.speaking import PROTOCOLS, Speaking
+from web.talking import Tab, assert_shows_what_is_stored, read_chat
+from web.told import shown
+from web.watching import Watched
+
+FIRST = pieces("text", "first", ["This", "comes", "before", "the", "agent", "is", "held", "up"])
+LAST = pieces("text", "last", ["and", "this", "comes", "after", "it", "was", "let", "go"])
+CUT_OFF = (
+    r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
+    r"|WebSocket connection to .* failed"
+)
+"""What a browser itself says of a server that is not there."""
+
+Speak = Callable[[str], Speaking]
+
+by_each = pytest.mark.parametrize("protocol", PROTOCOLS)
+by_others = pytest.mark.parametrize("protocol", PROTOCOLS[1:])
+"""What test_conversation.py has of the first one."""
+
+
+@pytest.fixture
+def speak(server: LiveServer, watched: Watched) -> Iterator[Speak]:
+    """Makes contexts that speak a protocol; that they did is seen to in the end."""
+    made: list[Speaking] = []
+
+    def make(protocol: str) -> Speaking:
+        made.append(Speaking(watched(server.url)[0], protocol))
+        return made[-1]
+
+    yield make
+    for speaking in made:
+        speaking.assert_spoken()
+
+
+def held(gate: Gate) -> str:
+    """An agent that says something, waits at the gate, and says some more."""
+    return prompt(*FIRST, gate.step, *LAST)
+
+
+@by_each
+def test_a_run(server: LiveServer, speak: Speak, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    tab.say(prompt(*a_day_of_work()))
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_others
+def test_another_run(server: LiveServer, speak: Speak, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    for number, words in enumerate(("The first answer is this.", "The second is that."), 1):
+        tab.say(prompt(text(words)))
+        tab.finish(number)
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_each
+def test_a_stop(server: LiveServer, speak: Speak, gate: Gate, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    tab.say(held(gate))
+    tab.sees("before the agent is held up")
+    gate.wait()
+    tab.stop.click()
+    tab.finish()
+    expect(tab.answers).not_to_contain_text("let go")
+    assert_shows_what_is_stored(tab, server)
+    assert read_chat(server, tab.chat)["messages"][-1]["metadata"]["reason"] == "cancelled"
+
+
+@by_each
+def test_a_refresh_in_the_middle(
+    server: LiveServer, speak: Speak, gate: Gate, protocol: str
+) -> None:
+    script = a_day_of_work()
+    places = [len(script) // 3, 2 * len(script) // 3]
+    for place in reversed(places):
+        script.insert(place, gate.step)
+    tab = speak(protocol).tab()
+    tab.say(prompt(*script))
+    for _ in places:
+        gate.wait()
+        tab.page.reload()
+        expect(tab.answers.last).to_have_attribute("aria-busy", "true")
+        gate.open()
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_each
+def test_an_error_and_another_try(server: LiveServer, speak: Speak, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    tab.say(prompt(*FIRST, ["gate", port], *LAST))  # where nobody is, it fails
+    expect(tab.page.get_by_role("alert")).to_be_visible()
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+    with Gate(port) as gate:
+        tab.retry.click()
+        gate.open()
+        tab.sees("let go")
+    tab.finish()
+    expect(tab.page.get_by_role("alert")).to_have_count(0)
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_others
+def test_an_error_that_an_agent_tells(server: LiveServer, speak: Speak, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    tab.say(prompt(*FIRST, emit("error", message="No more milk.")))
+    expect(tab.page.get_by_role("alert")).to_contain_text("No more milk.")
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_others
+@pytest.mark.parametrize(("decision", "said"), [("Approve", "was done"), ("Deny", "was not done")])
+@pytest.mark.parametrize("when", ["at once", "after a refresh"])
+def test_an_approval(
+    server: LiveServer, speak: Speak, protocol: str, decision: str, said: str, when: str
+) -> None:
+    tab = speak(protocol).tab()
+    call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
+    done = emit("tool_result", tool_use_id="call", content="gone")
+    approve = ["approve", "call", [done, text("It was done.")], [text("It was not done.")]]
+    tab.say(prompt(*FIRST, call, approve))
+    answer = tab.page.get_by_role("button", name=decision, exact=True)
+    expect(answer).to_be_visible()
+    if when == "after a refresh":
+        tab.page.reload()
+        expect(answer).to_be_visible()
+    answer.click()
+    if decision == "Deny":  # and why not: that is asked before it is sent
+        answer.click()
+    tab.sees(f"It {said}.")
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_others
+def test_a_question(server: LiveServer, speak: Speak, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    tab.say(prompt(*FIRST, ["ask", "colour", "Which colour?"]))
+    expect(tab.page.get_by_text("Which colour?", exact=True)).to_be_visible()
+    tab.page.get_by_role("button", name="blue").click()
+    tab.sees("answered: blue")
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_each
+def test_an_edit(server: LiveServer, speak: Speak, protocol: str) -> None:
+    tab = speak(protocol).tab()
+    tab.say(prompt(text("This will not stay.")))
+    tab.finish()
+    tab.page.get_by_role("button", name="Edit").first.click()
+    field = tab.page.get_by_role("textbox", name="Edit your message")
+    field.fill(prompt(text("This is said instead.")))
+    field.press("Enter")
+    tab.sees("This is said instead.")
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+def test_one_run_in_three_protocols_at_once(server: LiveServer, speak: Speak, gate: Gate) -> None:
+    script = a_day_of_work()
+    script.insert(len(script) // 2, gate.step)
+    first, *others = [speak(protocol) for protocol in PROTOCOLS]
+    begun = first.tab()
+    begun.say(prompt(*script))
+    gate.wait()
+    tabs = [begun, *(other.tab(begun.chat) for other in others)]
+    for tab in tabs:
+        expect(tab.answers.last).to_have_attribute("aria-busy", "true")
+    gate.open()
+    for tab in tabs:
+        tab.finish()
+    assert_shows_what_is_stored(begun, server)
+    told = [(shown(tab.messages), heads(tab)) for tab in tabs]
+    assert told[1] == told[0]
+    assert told[2] == told[0]
+
+
+def heads(tab: Tab) -> list[str]:
+    """What can be folded says what it is, how it stands and how long it took."""
+    found = tab.answers.last.locator("button[aria-expanded]:not([aria-haspopup])").all_inner_texts()
+    assert any(re.search(r"\d s|\ds", head) for head in found), found
+    return found
+
+
+@by_others
+def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, protocol: str) -> None:
+    context, watch = watched(server.url)
+    watch.expect(CUT_OFF)
+    tab = Speaking(context, protocol).tab()
+    tab.say(held(gate))
+    tab.sees("before the agent is held up")
+    context.set_offline(True)
+    expect(tab.page.get_by_role("status").filter(has_text="offline")).to_be_visible()
+    gate.open()
+    context.set_offline(False)
+    tab.sees("let go")
+    tab.finish()
+    expect(tab.page.get_by_text("You are offline")).to_have_count(0)
+    assert_shows_what_is_stored(tab, server)
+
+
+@by_others
+def test_a_server_that_is_killed_and_started_again(
+    agents: Path, watched: Watched, gate: Gate, tmp_path: Path, protocol: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    flags = ("--agents", agents, "--port", port, "--lease", "1")
+    with live_server(tmp_path / "data", *flags) as server:
+        context, watch = watched(server.url)
+        watch.expect(CUT_OFF)
+        tab = Speaking(context, protocol).tab()
+        tab.say(held(gate))
+        tab.sees("before the agent is held up")
+        gate.wait()
+        server.kill()
+        expect(tab.page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
+    with live_server(tmp_path / "data", *flags) as server:
+        tab.finish()
+        expect(tab.page.get_by_text("Reconnecting")).to_have_count(0)
+        assert_shows_what_is_stored(tab, server)
+        tab.say(prompt(text("It goes on as if nothing had been.")))
+        tab.finish(2)
+        assert_shows_what_is_stored(tab, server)
+
+
+def test_a_protocol_is_chosen_in_the_settings(server: LiveServer, watched: Watched) -> None:
+    context, _ = watched(server.url)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    tab = Tab(context)
+    tab.page.get_by_role("button", name="Settings").click()
+    choice = tab.page.get_by_role("menuitemradio", name="AG-UI")
+    expect(tab.page.get_by_role("menuitemradio", name="AI SDK")).to_be_checked()
+    choice.click()
+    tab.say(prompt(text("Said in the other way.")))
+    tab.finish()
+    assert any("/api/agui/chat" in url for url in asked)
+    assert_shows_what_is_stored(tab, server)
+    tab.page.get_by_role("button", name="Settings").click()
+    expect(choice).to_be_checked()
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [("ai-sdk", "ag-ui"), ("ag-ui", "socket-io"), ("socket-io", "ag-ui"), ("ag-ui", "ai-sdk")],
+)
+def test_what_is_asked_in_one_protocol_is_answered_in_another(
+    server: LiveServer, watched: Watched, first: str, then: str
+) -> None:
+    tab = Speaking(watched(server.url)[0], first).tab()
+    call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
+    done = emit("tool_result", tool_use_id="call", content="gone")
+    tab.say(prompt(*FIRST, call, ["approve", "call", [done, text("It was done.")], []]))
+    answer = tab.page.get_by_role("button", name="Approve", exact=True)
+    expect(answer).to_be_visible()
+    tab.page.evaluate("(name) => (localStorage['mobox:protocol'] = JSON.stringify(name))", then)
+    answer.click()
+    tab.sees("It was done.")
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)

@@ -1,0 +1,58 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server, type Socket } from "socket.io";
+import { onTestFinished } from "vitest";
+import type { Chunk } from "@/testing/server";
+
+type Answer = (answer: unknown) => void;
+type Handler = (said: Record<string, unknown>, socket: Socket) => unknown;
+
+/** What the server says as the frames of a run; `[DONE]` ends a response. */
+export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
+  sessionId: "c1",
+  runId,
+  cursor: "1.0",
+  data,
+});
+
+/** The other end of a real connection, which answers as it is told, on a port of this machine. */
+export class Sockets {
+  readonly said: [event: string, said: Record<string, unknown>][] = [];
+  readonly server: Server;
+  readonly #handlers = new Map<string, Handler>();
+
+  private constructor(
+    readonly port: number,
+    server: Server,
+  ) {
+    this.server = server;
+    server.on("connection", (socket) => {
+      socket.onAny((event: string, said: Record<string, unknown>, answer: Answer) => {
+        this.said.push([event, said]);
+        answer(this.#handlers.get(event)?.(said, socket));
+      });
+    });
+  }
+
+  /** The page is served from there, below a path. */
+  static async open(): Promise<Sockets> {
+    const http = createServer();
+    const server = new Server(http, { path: "/below/socket.io/" });
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    const { port } = http.address() as AddressInfo;
+    const base = document.createElement("base");
+    base.href = `http://127.0.0.1:${port}/below/`;
+    document.head.append(base);
+    onTestFinished(async () => {
+      base.remove();
+      await server.close();
+    });
+    return new Sockets(port, server);
+  }
+
+  /** What is answered; what the handler says to the socket comes after it. */
+  on(event: string, handler: Handler): this {
+    this.#handlers.set(event, handler);
+    return this;
+  }
+}

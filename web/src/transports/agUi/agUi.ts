@@ -1,0 +1,124 @@
+import { isToolUIPart, type UIMessage } from "ai";
+import { type Answer, address } from "@/api";
+import { newId } from "@/ids";
+import { Answering, taken } from "@/transports/agUi/answering";
+import { asMessage } from "@/transports/agUi/messages";
+import type { Question, Resume } from "@/transports/agUi/readingAgent";
+import { Translation } from "@/transports/agUi/translation";
+import { continuedBy, keyOf } from "@/transports/body";
+import { whole } from "@/transports/broken";
+import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
+
+type Asked = Pick<Question, "runId"> & Partial<Question>;
+
+/** The name of the run that answers a request. */
+const RUN = "x-mobox-run";
+
+/**
+ * AG-UI, by its own client. A thread is a chat; a request has a name, so that one that comes again is
+ * answered again; and what a person decides resumes the run that was interrupted to ask.
+ */
+export class AgUiTransport implements Transport {
+  readonly resumeStreamIsReplay = true;
+  /** Of the run that was read last: what goes on with it counts on what was told. */
+  #translation: Translation | undefined;
+
+  constructor(private readonly onAccepted: OnAccepted) {}
+
+  async sendMessages(sending: Sending): Promise<Chunks> {
+    const continued = continuedBy(sending);
+    const asked = continued ? await this.#resumed(sending, continued) : said(sending);
+    const chunks = await this.#ask(sending.chatId, asked, sending.abortSignal);
+    this.onAccepted(this.#translation?.run);
+    return chunks as Chunks;
+  }
+
+  async reconnectToStream({
+    chatId,
+    abortSignal,
+  }: Pick<Sending, "chatId"> & Partial<Sending>): Promise<Chunks | null> {
+    this.#translation = undefined;
+    const url = address("api/agui/chat/connect", { replay: 1 });
+    return this.#ask(chatId, { runId: newId(), url }, abortSignal);
+  }
+
+  async stop(chatId: string, runId?: string): Promise<{ runId: string | null }> {
+    const response = await fetch(address("api/agui/chat/stop"), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ threadId: chatId, ...(runId && { runId }) }),
+    });
+    return (await taken(response)).json();
+  }
+
+  /** What the agent says to it is for who reconnects. */
+  async answer(chatId: string, answer: Answer, runId?: string): Promise<void> {
+    const leaving = new AbortController();
+    await this.#ask(chatId, { runId: newId(), resume: [entry(answer, runId)] }, leaving.signal);
+    leaving.abort();
+  }
+
+  close(): void {}
+
+  /** The request with what was decided: the same decisions are the same request. */
+  async #resumed({ chatId, abortSignal }: Sending, message: UIMessage): Promise<Asked> {
+    if (this.#translation?.run !== message.id) await this.#learn(chatId, abortSignal);
+    const answers = message.parts.flatMap(decided);
+    const runId = [message.id, ...answers.map(({ requestId }) => requestId)].join("/");
+    return { runId, resume: answers.map((answer) => entry(answer, message.id)) };
+  }
+
+  /** Hears all that was told of the run that waits, where it was told in another protocol. */
+  async #learn(chatId: string, abortSignal: AbortSignal | undefined): Promise<void> {
+    const told = await this.reconnectToStream({ chatId, abortSignal });
+    const reader = told?.getReader();
+    while (reader && !(await reader.read()).done);
+  }
+
+  /** The chunks that answer; none where the server has nothing to tell. */
+  async #ask(threadId: string, asked: Asked, signal?: AbortSignal): Promise<Chunks | null> {
+    const question = { url: address("api/agui/chat"), threadId, ...asked };
+    const answer = new Answering(question, signal);
+    const run = (await answer.begun).headers.get(RUN);
+    if (run === null) {
+      answer.leave();
+      return null;
+    }
+    const translation = this.#of(run);
+    this.#translation = translation;
+    return whole(answer.read((event) => translation.read(event)));
+  }
+
+  #of(run: string): Translation {
+    return this.#translation?.run === run ? this.#translation : new Translation(run);
+  }
+}
+
+/** Only the last message is sent, since the server knows the others. */
+function said(sending: Sending): Asked {
+  const key = keyOf(sending);
+  return {
+    headers: key === undefined ? {} : { "idempotency-key": key },
+    messages: sending.messages.slice(-1).map(asMessage),
+    runId: key ?? newId(),
+    forwardedProps: { ...sending.body },
+  };
+}
+
+/** What a person decided of a call. */
+function decided(part: UIMessage["parts"][number]): Answer[] {
+  if (!isToolUIPart(part) || part.state !== "approval-responded") return [];
+  const { id, approved, reason } = part.approval;
+  return [{ requestId: id, decision: approved ? "approved" : "denied", reason }];
+}
+
+/** An answer by the name that its request has on the wire, with our word for what was decided. */
+function entry({ requestId, decision, value, reason }: Answer, run?: string): Resume[number] {
+  const payload = value ?? reason;
+  return {
+    interruptId: run === undefined ? requestId : `${run}:${requestId}`,
+    status: decision === "cancelled" ? "cancelled" : "resolved",
+    ...(payload !== undefined && { payload }),
+    metadata: { mobox: { decision } },
+  };
+}

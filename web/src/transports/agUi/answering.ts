@@ -1,0 +1,83 @@
+import type { UIMessageChunk } from "ai";
+import { Refused } from "@/api";
+import type { Event } from "@/transports/agUi/names";
+import { ask, type Question } from "@/transports/agUi/readingAgent";
+import { cutAfter, SILENCE } from "@/transports/broken";
+import type { Chunks } from "@/transports/transport";
+
+/** A question on its way: its response as soon as it begins, then what the events in it come to. */
+export class Answering {
+  /** The response, as it begins; a refusal is thrown. */
+  readonly begun: Promise<Response>;
+  readonly #ended: Promise<void>;
+  readonly #abort = new AbortController();
+  #onEvent = (_event: Event) => {};
+  #isBodyOver = false;
+  /** The client is told of the response when somebody reads it. */
+  #letRead = () => {};
+
+  constructor(question: Omit<Question, "fetch" | "abort">, signal: AbortSignal | undefined) {
+    signal?.addEventListener("abort", () => this.leave());
+    const isRead = new Promise<void>((resolve) => {
+      this.#letRead = resolve;
+    });
+    let begin = (_response: Response) => {};
+    const response = new Promise<Response>((resolve) => {
+      begin = resolve;
+    });
+    const request = async (url: string, init: RequestInit) => {
+      const taking = await taken(await fetch(url, init));
+      begin(taking);
+      await isRead;
+      return new Response(taking.body && this.#quietly(cutAfter(SILENCE, taking.body)), taking);
+    };
+    const asked = { ...question, fetch: request, abort: this.#abort };
+    this.#ended = ask(asked, (event) => this.#onEvent(event));
+    this.begun = Promise.race([response, this.#ended.then(() => response)]);
+  }
+
+  read(chunksOf: (event: Event) => UIMessageChunk[]): Chunks {
+    let isLeft = false;
+    return new ReadableStream({
+      start: (out) => {
+        this.#onEvent = (event) => {
+          for (const chunk of isLeft ? [] : chunksOf(event)) out.enqueue(chunk);
+        };
+        this.#ended.then(
+          () => isLeft || out.close(),
+          // The client cannot read half an event; who knows a broken response by its end can.
+          (error: unknown) => (this.#isBodyOver ? isLeft || out.close() : out.error(error)),
+        );
+        this.#letRead();
+      },
+      cancel: () => {
+        isLeft = true;
+        this.leave();
+      },
+    });
+  }
+
+  /** The bytes, which end where they break off: the client throws it at nobody when it leaves. */
+  #quietly(bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const reader = bytes.getReader();
+    return new ReadableStream({
+      pull: async (out) => {
+        const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+        this.#isBodyOver = done;
+        if (value === undefined) out.close();
+        else out.enqueue(value as Uint8Array<ArrayBuffer>);
+      },
+      cancel: (reason) => reader.cancel(reason).catch(() => {}),
+    });
+  }
+
+  leave(): void {
+    this.#abort.abort();
+    this.#letRead();
+  }
+}
+
+export async function taken(response: Response): Promise<Response> {
+  if (!response.ok) throw Refused.from(response.status, await response.text());
+  return response;
+}

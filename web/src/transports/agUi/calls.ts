@@ -1,0 +1,199 @@
+import type { UIMessageChunk } from "ai";
+import { type Fields, fieldsOf, isFields, listOf, numberOf, textOf } from "@/parts/wire";
+import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
+
+/** As the server words it in the other protocol. */
+const INVALID_INPUT = "The input of this call is not valid JSON.";
+const FAILED: ReadonlySet<unknown> = new Set(["error", "denied", "interrupted"]);
+
+interface Call {
+  common: { toolCallId: string; dynamic: true; providerExecuted?: true };
+  name: string;
+  metadata: { providerMetadata?: never };
+  /** Its input, as far as it was told. */
+  text: string;
+  streams: boolean;
+  invalid: boolean;
+  /** Its input is there, its result is not. */
+  waits: boolean;
+  denied: boolean;
+  /** The last that was told of its result, and the message that told it. */
+  answer?: { chunk?: UIMessageChunk; message: string };
+}
+
+/** The tool calls of a run. */
+export class Calls {
+  #calls = new Map<string, Call>();
+
+  constructor(
+    private readonly names: Names,
+    private readonly scopes: Scopes,
+  ) {}
+
+  get isAnyStreaming(): boolean {
+    return [...this.#calls.values()].some(({ streams }) => streams);
+  }
+
+  waits(id: string | undefined): boolean {
+    return this.#calls.get(id ?? "")?.waits ?? false;
+  }
+
+  /** The client was told that this call is denied: nothing else can come of it then. */
+  deny(id: string): void {
+    const call = this.#calls.get(id);
+    if (call) call.denied = true;
+  }
+
+  start(event: Event): UIMessageChunk[] {
+    const toolCallId = this.names.own(event.toolCallId);
+    if (this.#calls.has(toolCallId)) return []; // told again where a response begins amid its input
+    const { kind, display, server } = moboxIn(event);
+    const mobox = { ...known({ kind, display }), ...this.scopes.of(event) };
+    const isSaid = Object.keys(mobox).length > 0;
+    const call: Call = {
+      common: { toolCallId, dynamic: true, ...(server === true && { providerExecuted: true }) },
+      name: textOf(event.toolCallName) ?? "",
+      metadata: isSaid ? { providerMetadata: { mobox } as never } : {},
+      text: "",
+      streams: true,
+      invalid: false,
+      waits: false,
+      denied: false,
+    };
+    this.#calls.set(toolCallId, call);
+    return [{ type: "tool-input-start", ...call.common, toolName: call.name, ...call.metadata }];
+  }
+
+  more(event: Event): UIMessageChunk[] {
+    const call = this.#calls.get(this.names.own(event.toolCallId));
+    if (!call) return [];
+    const inputTextDelta = textOf(event.delta) ?? "";
+    call.text += inputTextDelta;
+    return [{ type: "tool-input-delta", toolCallId: call.common.toolCallId, inputTextDelta }];
+  }
+
+  /** The input is there; or only the response ends, amid of it, and then it is no JSON. */
+  end(event: Event): UIMessageChunk[] {
+    const call = this.#calls.get(this.names.own(event.toolCallId));
+    if (!call) return [];
+    const { invalid, added } = moboxIn(event);
+    return invalid === true ? this.#broken(call, textOf(added) ?? "") : this.#input(call);
+  }
+
+  result(event: Fields): UIMessageChunk[] {
+    const call = this.#calls.get(this.names.own(event.toolCallId));
+    if (!call) return [];
+    const before = call.answer !== undefined;
+    call.waits = false;
+    const chunk = resultChunk(call, event, before);
+    call.answer = { ...(chunk && { chunk }), message: nameOf(event) };
+    return chunk ? [chunk] : [];
+  }
+
+  /** A part of a result. */
+  output(told: Fields): UIMessageChunk[] {
+    const call = this.#calls.get(this.names.own(told.toolCallId));
+    if (!call) return [];
+    call.waits = false;
+    const { common, denied } = call;
+    const { output } = told;
+    const chunk: UIMessageChunk = denied
+      ? { type: "tool-output-denied", toolCallId: common.toolCallId }
+      : { type: "tool-output-available", ...common, output, preliminary: true };
+    call.answer = { chunk, message: "" };
+    return [chunk];
+  }
+
+  /** The calls that are not among these. */
+  missing(told: Map<string, Fields>): string[] {
+    return [...this.#calls.keys()].filter((id) => !told.has(this.names.wire(id)));
+  }
+
+  /** What a snapshot says otherwise than it was told. */
+  corrected(told: Map<string, Fields>, results: Map<string, Fields>): UIMessageChunk[] {
+    return [...this.#calls].flatMap(([id, call]) => {
+      const there = told.get(this.names.wire(id));
+      const result = results.get(this.names.wire(id));
+      return [...this.#inputAnew(call, there), ...this.#resultAnew(call, result)];
+    });
+  }
+
+  #inputAnew(call: Call, told: Fields | undefined): UIMessageChunk[] {
+    const text = textOf(fieldsOf(told?.function).arguments);
+    if (text === undefined || call.streams || call.invalid || isSame(text, call.text)) return [];
+    call.text = text;
+    // To the client it is a call without a result then.
+    const { answer } = call;
+    return [...this.#input(call, answer === undefined), ...(answer?.chunk ? [answer.chunk] : [])];
+  }
+
+  #resultAnew(call: Call, told: Fields | undefined): UIMessageChunk[] {
+    if (told === undefined || call.answer?.message === nameOf(told)) return [];
+    return this.result(told);
+  }
+
+  #input(call: Call, waits = true): UIMessageChunk[] {
+    const input = parsed(call.text);
+    if (input === undefined) return [];
+    call.streams = false;
+    call.waits = waits;
+    const { common, name: toolName, metadata } = call;
+    return [{ type: "tool-input-available", ...common, toolName, input, ...metadata }];
+  }
+
+  #broken(call: Call, added: string): UIMessageChunk[] {
+    call.streams = false;
+    call.invalid = true;
+    const input = call.text.slice(0, call.text.length - added.length);
+    const { common, name: toolName, metadata } = call;
+    const errorText = INVALID_INPUT;
+    return [{ type: "tool-input-error", ...common, toolName, input, errorText, ...metadata }];
+  }
+}
+
+function resultChunk(call: Call, told: Fields, before: boolean): UIMessageChunk | undefined {
+  const { common } = call;
+  const { status } = moboxIn(told);
+  if (call.denied) return { type: "tool-output-denied", toolCallId: common.toolCallId };
+  if (status === "interrupted" && call.invalid) {
+    // The client has ended this call at its broken input, unless it has heard more of it.
+    return before ? { type: "tool-output-error", ...common, errorText: INVALID_INPUT } : undefined;
+  }
+  if (FAILED.has(status))
+    return { type: "tool-output-error", ...common, errorText: textOf(told.content) ?? "" };
+  return { type: "tool-output-available", ...common, output: outputOf(told) };
+}
+
+/** The value of which the content is the text. */
+function outputOf(told: Fields): unknown {
+  const { json, lines } = moboxIn(told);
+  const text = textOf(told.content);
+  if (text === undefined) return told.content;
+  if (json === true) return parsed(text);
+  if (lines === undefined) return text;
+  const rows = text.split("\n");
+  const take = (count: unknown) => rows.splice(0, numberOf(count) ?? 1).join("\n");
+  return listOf(lines).map((count) => ({ type: "text", text: take(count) }));
+}
+
+const nameOf = ({ content, metadata }: Fields) => JSON.stringify([content, metadata]);
+
+const known = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSame = (one: string, other: string) =>
+  one === other || ordered(parsed(one)) === ordered(parsed(other));
+
+/** A value as text in which the order of members says nothing. */
+const ordered = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_, each: unknown) =>
+    isFields(each) ? Object.fromEntries(Object.entries(each).sort()) : each,
+  );

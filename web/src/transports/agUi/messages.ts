@@ -1,0 +1,28 @@
+import type { FileUIPart, UIMessage } from "ai";
+import type { Said } from "@/transports/agUi/readingAgent";
+
+type Message = NonNullable<Said>[number];
+
+const MEDIA = new Set(["image", "audio", "video"]);
+
+/** What a person says, as AG-UI has it: words, or words and files. */
+export function asMessage({ id, parts }: UIMessage): Message {
+  const [first, ...more] = parts;
+  const isOneText = first?.type === "text" && more.length === 0;
+  const content = isOneText ? first.text : parts.flatMap(asPart);
+  return { id, role: "user", content } as Message;
+}
+
+function asPart(part: UIMessage["parts"][number]): object[] {
+  if (part.type === "text") return [{ type: "text", text: part.text }];
+  return part.type === "file" ? [asFile(part)] : [];
+}
+
+function asFile({ mediaType, url }: FileUIPart) {
+  const [kind = ""] = mediaType.split("/");
+  const head = `data:${mediaType};base64,`;
+  const source = url.startsWith(head)
+    ? { type: "data", value: url.slice(head.length), mimeType: mediaType }
+    : { type: "url", value: url, mimeType: mediaType };
+  return { type: MEDIA.has(kind) ? kind : "document", source };
+}

@@ -1,0 +1,90 @@
+import type { UIMessageChunk } from "ai";
+import { type Fields, textOf } from "@/parts/wire";
+import type { Calls } from "@/transports/agUi/calls";
+import type { Names } from "@/transports/agUi/names";
+
+/** What a decision says of a call; others say nothing: a request that is taken back denies nothing. */
+const APPROVED: Record<string, boolean> = { approved: true, denied: false };
+
+interface Asked {
+  about: Fields;
+  /** It asks whether a call that waits may run. */
+  isApproval: boolean;
+}
+
+/** What a person is asked. An approval is asked for where the response ends. */
+export class Requests {
+  #asked = new Map<string, Asked>();
+
+  constructor(
+    private readonly names: Names,
+    private readonly calls: Calls,
+  ) {}
+
+  ask(told: Fields): UIMessageChunk[] {
+    const asked = this.#read(told);
+    this.#asked.set(this.names.own(told.id), asked);
+    return asked.isApproval ? [] : [this.#data(told)];
+  }
+
+  answer(told: Fields): UIMessageChunk[] {
+    const id = this.names.own(told.id);
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    if (!asked || (asked.isApproval && !this.#waits(asked))) return [];
+    const { decision, value } = told;
+    if (!asked.isApproval) {
+      const answered = { decision, ...(value !== undefined && { value }) };
+      return [this.#data(asked.about, answered)];
+    }
+    return this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], textOf(value));
+  }
+
+  /** The response ends here: asks for what is not answered. */
+  open(): UIMessageChunk[] {
+    const held = [...this.#asked.values()].filter(
+      (asked) => asked.isApproval && this.#waits(asked),
+    );
+    return held.map(({ about }) => this.#approval(about));
+  }
+
+  #decided(
+    { about }: Asked,
+    approvalId: string,
+    approved: boolean | undefined,
+    reason: string | undefined,
+  ): UIMessageChunk[] {
+    if (approved === undefined) return [];
+    if (!approved) this.calls.deny(this.names.own(about.toolCallId));
+    const why = reason === undefined ? {} : { reason };
+    return [
+      this.#approval(about),
+      { type: "tool-approval-response", approvalId, approved, ...why },
+    ];
+  }
+
+  #read(about: Fields): Asked {
+    const call = about.toolCallId === undefined ? undefined : this.names.own(about.toolCallId);
+    return { about, isApproval: about.kind === "approval" && this.calls.waits(call) };
+  }
+
+  #waits({ about }: Asked): boolean {
+    return this.calls.waits(this.names.own(about.toolCallId));
+  }
+
+  #approval({ id, toolCallId, prompt }: Fields): UIMessageChunk {
+    const reason = textOf(prompt);
+    return {
+      type: "tool-approval-request",
+      approvalId: this.names.own(id),
+      toolCallId: this.names.own(toolCallId),
+      ...(reason !== undefined && { reason }),
+    };
+  }
+
+  #data({ id, toolCallId, ...about }: Fields, answered?: Fields): UIMessageChunk {
+    const call = toolCallId === undefined ? {} : { toolCallId: this.names.own(toolCallId) };
+    const data = { ...about, ...call, ...(answered && { answered }) };
+    return { type: "data-input", id: this.names.own(id), data };
+  }
+}

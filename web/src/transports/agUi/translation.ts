@@ -1,0 +1,206 @@
+/**
+ * The events of one run in AG-UI as the chunks that the server would send in the AI SDK's protocol.
+ *
+ * Rule 1: a type of event is a row of READERS, a name of CUSTOM a row of CUSTOMS, an activity one of
+ *         ACTIVITIES. What is not there shows nothing, or is an application's own data.
+ * Rule 2: one run, one translation, over all the responses that tell of it: what was told before a pause
+ *         is known after it.
+ * Rule 3: a snapshot of the messages is read for what it says otherwise than was told: what was taken
+ *         back, and what was corrected.
+ */
+import type { UIMessageChunk } from "ai";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/parts/wire";
+import { Blocks } from "@/transports/agUi/blocks";
+import { Calls } from "@/transports/agUi/calls";
+import { type Event, moboxIn, Names, Scopes } from "@/transports/agUi/names";
+import { Requests } from "@/transports/agUi/requests";
+import { Spans } from "@/transports/agUi/spans";
+
+type Reader = (run: Translation, event: Event) => UIMessageChunk[];
+type Teller = (run: Translation, told: Fields, event: Event) => UIMessageChunk[];
+
+export class Translation {
+  readonly names: Names;
+  readonly scopes: Scopes;
+  readonly blocks: Blocks;
+  readonly calls: Calls;
+  readonly requests: Requests;
+  readonly spans: Spans;
+  readonly #retracted = new Set<string>();
+  #usage: Fields | undefined;
+  #durationMs: number | undefined;
+
+  constructor(readonly run: string) {
+    this.names = new Names(run);
+    this.scopes = new Scopes(this.names);
+    this.blocks = new Blocks(this.names, this.scopes);
+    this.calls = new Calls(this.names, this.scopes);
+    this.requests = new Requests(this.names, this.calls);
+    this.spans = new Spans(this.names, this.scopes);
+  }
+
+  read(event: Event): UIMessageChunk[] {
+    const chunks = READERS[event.type]?.(this, event) ?? [];
+    this.spans.saw(chunks);
+    return chunks;
+  }
+
+  /** A turn of the root agent; never while something goes on across turns. */
+  turn(): UIMessageChunk[] {
+    const isAmid = this.blocks.isAnyOpen || this.calls.isAnyStreaming;
+    return isAmid ? [] : this.spans.turn();
+  }
+
+  use({ cacheWriteInputTokens, ...told }: Fields): UIMessageChunk[] {
+    const written =
+      cacheWriteInputTokens === undefined ? {} : { cacheWriteTokens: cacheWriteInputTokens };
+    this.#usage = { ...told, ...written };
+    return [{ type: "data-usage", id: "usage", data: this.#usage }];
+  }
+
+  /** How long the run took; of thoughts, their ends say it. */
+  took({ messageId, durationMs }: Fields): UIMessageChunk[] {
+    if (messageId === undefined) this.#durationMs = numberOf(durationMs);
+    return [];
+  }
+
+  snapshot({ messages }: Event): UIMessageChunk[] {
+    const ours = listOf(messages).map(fieldsOf);
+    const byId = new Map(ours.map((message) => [textOf(message.id) ?? "", message]));
+    const calls = ours.flatMap(({ toolCalls }) => listOf(toolCalls).map(fieldsOf));
+    const byCall = new Map(calls.map((call) => [textOf(call.id) ?? "", call]));
+    const results = ours.filter(({ role }) => role === "tool");
+    const ofCall = new Map(results.map((result) => [textOf(result.toolCallId) ?? "", result]));
+    const gone = [...this.blocks.missing(byId), ...this.calls.missing(byCall)];
+    return [...this.#retract(gone), ...this.calls.corrected(byCall, ofCall)];
+  }
+
+  #retract(ids: string[]): UIMessageChunk[] {
+    const before = this.#retracted.size;
+    for (const id of ids) this.#retracted.add(id);
+    if (this.#retracted.size === before) return [];
+    return [{ type: "data-retract", id: "retract", data: { ids: [...this.#retracted] } }];
+  }
+
+  // How a response ends
+
+  wait(): UIMessageChunk[] {
+    return [
+      ...this.requests.open(),
+      ...this.#close(),
+      { type: "finish", finishReason: "tool-calls" },
+    ];
+  }
+
+  finish(event: Event): UIMessageChunk[] {
+    const reason = textOf(moboxIn(event).reason) ?? "stop";
+    const messageMetadata = this.#metadata(reason);
+    if (reason === "cancelled")
+      return [
+        ...this.#close(),
+        { type: "message-metadata", messageMetadata },
+        { type: "abort", reason },
+      ];
+    const finishReason = reason === "interrupted" ? "interrupted" : "stop";
+    return [...this.#close(), { type: "finish", finishReason, messageMetadata }];
+  }
+
+  fail(event: Event): UIMessageChunk[] {
+    const errorText = textOf(event.message) ?? "";
+    const reason = textOf(moboxIn(event).reason) ?? "error";
+    const messageMetadata = { ...this.#metadata(reason), error: errorText };
+    return [
+      ...this.#close(),
+      { type: "message-metadata", messageMetadata },
+      { type: "error", errorText },
+      { type: "finish", finishReason: "error" },
+    ];
+  }
+
+  #close(): UIMessageChunk[] {
+    return [...this.blocks.closeAll(), ...this.spans.finishTurn()];
+  }
+
+  #metadata(reason: string): Fields {
+    return {
+      reason,
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#durationMs !== undefined && { durationMs: this.#durationMs }),
+    };
+  }
+}
+
+const READERS: Record<string, Reader> = {
+  RUN_STARTED: (run) => [{ type: "start", messageId: run.run }],
+  TEXT_MESSAGE_START: (run, event) => run.blocks.start(event, "text"),
+  TEXT_MESSAGE_CONTENT: (run, event) => run.blocks.more(event),
+  TEXT_MESSAGE_END: (run, event) => run.blocks.end(event),
+  REASONING_MESSAGE_START: (run, event) => run.blocks.start(event, "reasoning"),
+  REASONING_MESSAGE_CONTENT: (run, event) => run.blocks.more(event),
+  REASONING_MESSAGE_END: (run, event) => run.blocks.end(event),
+  TOOL_CALL_START: (run, event) => run.calls.start(event),
+  TOOL_CALL_ARGS: (run, event) => run.calls.more(event),
+  TOOL_CALL_END: (run, event) => run.calls.end(event),
+  TOOL_CALL_RESULT: (run, event) => run.calls.result(event),
+  STEP_STARTED: (run, event) => (run.spans.isTurn(event) ? run.turn() : run.spans.startStep(event)),
+  STEP_FINISHED: (run, event) => run.spans.endStep(event),
+  SUBAGENT_STARTED: (run, event) => run.spans.startAgent(event),
+  SUBAGENT_FINISHED: (run, event) => run.spans.endAgent(event),
+  SUBAGENT_ERROR: (run, event) => run.spans.failAgent(event),
+  ACTIVITY_SNAPSHOT: (run, event) =>
+    ACTIVITIES[textOf(event.activityType) ?? ""]?.(run, fieldsOf(event.content), event) ?? [],
+  CUSTOM: (run, event) => {
+    const teller = CUSTOMS[textOf(event.name) ?? ""];
+    return teller ? teller(run, fieldsOf(event.value), event) : [application(event)];
+  },
+  MESSAGES_SNAPSHOT: (run, event) => run.snapshot(event),
+  RUN_FINISHED: (run, event) => (moboxIn(event).waiting ? run.wait() : run.finish(event)),
+  RUN_ERROR: (run, event) => run.fail(event),
+};
+
+const ACTIVITIES: Record<string, Teller> = {
+  "mobox.todos": (run, { items }, event) => {
+    const { scope } = run.scopes.of(event);
+    const id = ["todos", ...(scope?.slice(-1) ?? [])].join("/");
+    return [{ type: "data-todos", id, data: { items, ...(scope && { scope }) } }];
+  },
+  "mobox.sources": (run, content) => run.blocks.found(content),
+  "mobox.file": (run, { url, mediaType, ...about }, event) => {
+    const more = { ...about, ...run.scopes.of(event) };
+    if (typeof url !== "string") return [{ type: "data-file", data: { mediaType, ...more } }];
+    const providerMetadata = { mobox: more } as never;
+    return [{ type: "file", url, mediaType: textOf(mediaType) ?? "", providerMetadata }];
+  },
+};
+
+const CUSTOMS: Record<string, Teller> = {
+  "mobox.processing": (run, told) => run.blocks.processing(told),
+  "mobox.tool_output": (run, told) => run.calls.output(told),
+  "mobox.input_request": (run, told) => run.requests.ask(told),
+  "mobox.input_response": (run, told) => [...run.requests.answer(told), ...run.turn()],
+  "mobox.subagent": (run, told, event) => run.spans.toldAgent(told, event),
+  "mobox.usage": (run, told) => run.use(told),
+  "mobox.duration": (run, told) => run.took(told),
+  "mobox.state": () => [],
+  "mobox.status": () => [], // its line is one of those on what the agent is busy with
+};
+
+/** Names of data that is ours, which an application's own must not look like. */
+const OURS = new Set([
+  "usage",
+  "todos",
+  "status",
+  "retract",
+  "input",
+  "subagent",
+  "step",
+  "file",
+  "state",
+]);
+
+function application(event: Event): UIMessageChunk {
+  const safe = (textOf(event.name) ?? "").replace(/[^A-Za-z0-9_-]+/g, "-") || "custom";
+  const id = textOf(moboxIn(event).id);
+  const type = `data-${OURS.has(safe) ? `custom-${safe}` : safe}` as const;
+  return { type, data: event.value, ...(id !== undefined && { id }) };
+}

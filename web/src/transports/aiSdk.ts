@@ -1,0 +1,46 @@
+import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
+import { bodyOf } from "@/transports/body";
+import { cutAfter, SILENCE, whole } from "@/transports/broken";
+import type { OnAccepted, Transport } from "@/transports/transport";
+
+/** The SDK's own transport, with our addresses. */
+export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
+  override readonly resumeStreamIsReplay = true;
+  readonly stop = stopRun;
+  readonly answer = (chatId: string, answer: Answer) => sendAnswer(chatId, answer);
+
+  constructor(onAccepted: OnAccepted) {
+    super({
+      api: address("api/chat", { profile: PROFILE }),
+      fetch: (input, init) => accepted(fetch(input, init), init?.method, onAccepted),
+      prepareSendMessagesRequest: ({ id, headers, ...sending }) => ({
+        headers,
+        body: { ...bodyOf(sending), id },
+      }),
+      prepareReconnectToStreamRequest: ({ id }) => ({
+        api: address(`api/chat/${encodeURIComponent(id)}/stream`, { profile: PROFILE }),
+      }),
+    });
+  }
+
+  close(): void {}
+
+  protected override processResponseStream(
+    stream: ReadableStream<Uint8Array<ArrayBufferLike>>,
+  ): ReadableStream<UIMessageChunk> {
+    return whole(super.processResponseStream(cutAfter(SILENCE, stream)));
+  }
+}
+
+async function accepted(
+  asked: Promise<Response>,
+  method: string | undefined,
+  onAccepted: OnAccepted,
+): Promise<Response> {
+  const response = await asked;
+  if (response.ok && method === "POST") {
+    onAccepted(response.headers.get("x-mobox-run") ?? undefined);
+  }
+  return response;
+}

@@ -1,0 +1,178 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+import type { Socket } from "socket.io";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { failureOf } from "@/failure";
+import { agent, type Chunk, ENDS, says, user } from "@/testing/server";
+import { frame, Sockets } from "@/testing/sockets";
+import { SocketIoTransport } from "@/transports/socketIo/socketIo";
+import type { Chunks } from "@/transports/transport";
+
+let sockets: Sockets;
+let transport: SocketIoTransport;
+let accepted: (string | undefined)[];
+beforeEach(async () => {
+  sockets = await Sockets.open();
+  accepted = [];
+  transport = new SocketIoTransport((run) => accepted.push(run));
+});
+afterEach(() => transport.close());
+
+const IDLE = { sessionId: "c1", runId: null, status: "idle" };
+const HI = [...says("Hi"), ...ENDS];
+
+/** After the answer that is on its way: frames never come before it. */
+const tell = (socket: Socket, ...data: (Chunk | "[DONE]")[]) =>
+  queueMicrotask(() => {
+    for (const each of data) socket.emit("agent:frame", frame(each));
+  });
+
+const sending = (messages: UIMessage[], more: object = {}) => ({
+  chatId: "c1",
+  messages,
+  trigger: "submit-message" as const,
+  messageId: undefined,
+  abortSignal: undefined,
+  ...more,
+});
+
+async function read(stream: Chunks | null): Promise<UIMessageChunk[]> {
+  const chunks: UIMessageChunk[] = [];
+  for await (const chunk of stream ?? []) chunks.push(chunk);
+  return chunks;
+}
+
+const failing = async (asked: Promise<unknown>) =>
+  failureOf(await asked.catch((error: unknown) => error));
+
+describe("what is sent", () => {
+  const before = [user("m1", "one"), agent("run_0", "first"), user("m2", "two")];
+
+  it("is the last message alone, in a session that was joined before", async () => {
+    sockets.on("session:join", () => IDLE);
+    sockets.on("chat:message", (_, socket) => {
+      tell(socket, ...HI, "[DONE]");
+      return { runId: "run_1" };
+    });
+    const headers = { "idempotency-key": "key" };
+    const sent = sending(before, { headers, body: { agent: "writer" } });
+    expect(await read(await transport.sendMessages(sent))).toEqual(HI);
+    expect(accepted).toEqual(["run_1"]);
+    expect(sockets.said).toEqual([
+      ["session:join", { sessionId: "c1", format: "ai-sdk", profile: "v7" }],
+      [
+        "chat:message",
+        {
+          sessionId: "c1",
+          trigger: "submit-message",
+          message: before[2],
+          agent: "writer",
+          idempotencyKey: "key",
+        },
+      ],
+    ]);
+  });
+
+  it("is answered by its own run, whoever else speaks", async () => {
+    sockets.on("session:join", () => IDLE);
+    sockets.on("chat:message", (_, socket) => {
+      socket.emit("agent:frame", frame({ type: "start", messageId: "run_0" }, "run_0"));
+      socket.emit("agent:frame", frame("[DONE]", "run_0"));
+      for (const each of HI) socket.emit("agent:frame", frame(each));
+      tell(socket, "[DONE]");
+      return { runId: "run_1" };
+    });
+    expect(await read(await transport.sendMessages(sending(before)))).toEqual(HI);
+  });
+
+  it("may be refused, in the server's words", async () => {
+    sockets.on("session:join", () => IDLE);
+    const error = { code: "run_active", message: "busy" };
+    sockets.on("chat:message", () => ({ error }));
+    expect(await failing(transport.sendMessages(sending(before)))).toEqual({ kind: "busy" });
+    expect(accepted).toEqual([]);
+  });
+
+  it("may not arrive", async () => {
+    await sockets.server.close();
+    expect(await failing(transport.sendMessages(sending(before)))).toEqual({ kind: "lost" });
+  });
+
+  it("is a stop or an answer, by the same connection", async () => {
+    sockets.on("chat:stop", () => ({ runId: "run_1", status: "running" }));
+    sockets.on("chat:answer", () => ({ runId: "run_1", status: "running" }));
+    expect(await transport.stop("c1", "run_1")).toMatchObject({ runId: "run_1" });
+    await transport.answer("c1", { requestId: "q", decision: "answered", value: [1] });
+    expect(sockets.said).toEqual([
+      ["chat:stop", { sessionId: "c1", runId: "run_1" }],
+      ["chat:answer", { sessionId: "c1", requestId: "q", decision: "answered", value: [1] }],
+    ]);
+    expect(sockets.server.engine.clientsCount).toBe(1);
+  });
+});
+
+describe("a decision", () => {
+  const message = agent("run_1", "May I?");
+
+  it("goes on with the run after what was told of it until it waited", async () => {
+    sockets.on("session:join", (_, socket) => {
+      tell(socket, ...says("May I?"), { type: "finish" }, "[DONE]");
+      return { ...IDLE, runId: "run_1", status: "waiting" };
+    });
+    sockets.on("chat:message", (_, socket) => {
+      tell(socket, { type: "start", messageId: "run_1" }, ...ENDS, "[DONE]");
+      return { runId: "run_1" };
+    });
+    const stream = await transport.sendMessages(sending([user("m1", "go"), message]));
+    expect(await read(stream)).toEqual([{ type: "start", messageId: "run_1" }, ...ENDS]);
+  });
+
+  it("of a run that does not wait any more is made by nobody", async () => {
+    sockets.on("session:join", () => ({ ...IDLE, runId: "run_1", status: "running" }));
+    const sent = transport.sendMessages(sending([user("m1", "go"), message]));
+    expect(await failing(sent)).toEqual({ kind: "busy" });
+    expect(sockets.said.map(([event]) => event)).toEqual(["session:join"]);
+  });
+});
+
+describe("a response", () => {
+  const active = { ...IDLE, runId: "run_1", status: "running" };
+  const connected = async (handler: (socket: Socket) => void) => {
+    sockets.on("session:join", (_, socket) => {
+      queueMicrotask(() => handler(socket));
+      return active;
+    });
+    return read(await transport.reconnectToStream({ chatId: "c1" }));
+  };
+
+  it("is told from its beginning to who reconnects", async () => {
+    const chunks = await connected((socket) => tell(socket, ...HI, "[DONE]"));
+    expect(chunks).toEqual(HI);
+  });
+
+  it("is none where nothing goes on", async () => {
+    sockets.on("session:join", () => IDLE);
+    expect(await transport.reconnectToStream({ chatId: "c1" })).toBeNull();
+  });
+
+  it("that breaks off with its connection is broken, and can be read again", async () => {
+    const broken = connected((socket) => {
+      tell(socket, ...says("Hi"));
+      queueMicrotask(() => socket.disconnect(true));
+    });
+    expect(await failing(broken)).toEqual({ kind: "lost" });
+    expect(await connected((socket) => tell(socket, ...HI, "[DONE]"))).toEqual(HI);
+  });
+
+  it("that the server breaks off is told in its words", async () => {
+    const error = { code: "not_found", message: "there is no such chat" };
+    const broken = connected((socket) => socket.emit("session:error", { sessionId: "c1", error }));
+    expect(await failing(broken)).toEqual({ kind: "gone" });
+  });
+
+  it("that is left is not told any more, and the next one is", async () => {
+    sockets.on("session:join", () => active);
+    const left = await transport.reconnectToStream({ chatId: "c1" });
+    await left?.cancel();
+    expect(await connected((socket) => tell(socket, ...HI, "[DONE]"))).toEqual(HI);
+  });
+});
