@@ -140,9 +140,12 @@ class Sockets:
         if engine_socket is not None and not engine_socket.closed:
             await engine_socket.send(_flow_of(engine_socket).counted(packet))
 
-    async def _connected(self, name: str, environ: dict[str, Any], _auth: object = None) -> None:
-        engine_socket = self._engine.sockets[self._server.manager.eio_sid_from_sid(name, "/")]
-        self._sockets[name] = Socket(engine_socket, environ["asgi.scope"])
+    async def _connected(self, name: str, environ: dict[str, Any], _auth: object = None) -> bool:
+        engine_id = self._server.manager.eio_sid_from_sid(name, "/")
+        engine_socket = self._engine.sockets.get(engine_id)
+        if engine_socket is not None:  # else it has left in the meantime
+            self._sockets[name] = Socket(engine_socket, environ["asgi.scope"])
+        return engine_socket is not None
 
     async def _disconnected(self, name: str, _reason: object = None) -> None:
         socket = self._sockets.pop(name, None)

@@ -56,9 +56,13 @@ class Subscription:
             self._task = asyncio.create_task(self._tell_all())
 
     async def stop(self) -> None:
-        """Tell nothing more."""
+        """Tell nothing more.
+
+        A socket may turn out to be gone when something is said to it: then it is this task that
+        stops, which ends by itself as there is nobody to talk to.
+        """
         self._is_over = True
-        if self._task is not None:
+        if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
             await asyncio.wait([self._task])
 
