@@ -5,6 +5,8 @@ const LAYERS = [
   ["main"],
   ["App"],
   ["shell", "chat"],
+  ["panel"],
+  ["inspector"],
   ["parts"],
   ["content"],
   ["state", "ui"],

@@ -221,6 +221,25 @@ export const strings = {
     },
   },
 
+  // panel/: what a run did, beside what it said
+  panel: {
+    name: "Side panel",
+    close: "Close the side panel",
+    resize: "Width of the side panel",
+    panes: "What to show of the run",
+    names: { code: "Code", terminal: "Terminal", inspector: "Inspector" },
+    show: "Show in panel",
+    earlier: "An earlier answer",
+    newest: "Show the newest",
+    loading: "Loading…",
+    noRun: "Nothing was asked yet",
+    noRunLine: {
+      code: "The code that the agent writes and runs will be here.",
+      terminal: "The commands that the agent runs, and what they print, will be here.",
+      inspector: "What the agent says, what is made of it and what is sent will be here.",
+    },
+  },
+
   // shell/: what is around it
   shell: {
     chats: "Chats",
@@ -264,6 +283,7 @@ export const strings = {
       editLast: "Edit the last message (in the empty field)",
       search: "Search chats",
       newChat: "New chat",
+      panel: "Open or close the side panel",
       help: "This list",
     },
     offline: "You are offline. The agent goes on; the page catches up when you are back.",

@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { RefreshCw } from "lucide-react";
 import { CopyButton } from "@/content/CopyButton";
+import { ShowInPanel } from "@/panel/ShowInPanel";
 import { plainText } from "@/parts/exportText";
 import { Usage } from "@/parts/Usage";
 import { strings } from "@/strings";
@@ -25,6 +26,7 @@ export function Actions({ message, onRegenerate }: ActionsProps) {
           <RefreshCw aria-hidden />
         </IconButton>
       )}
+      <ShowInPanel runId={message.id} />
       <div className="ml-auto pl-2 text-mono text-ink-2 tabular-nums">
         <Usage message={message} />
       </div>
