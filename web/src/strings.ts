@@ -240,6 +240,37 @@ export const strings = {
     },
   },
 
+  // panes/: the code and the terminal of a run
+  panes: {
+    error: "Error:",
+    gone: "This run is not here",
+    goneLine: "Its chat may have been deleted since it was opened.",
+    noCode: {
+      live: { title: "No code yet", line: "What the agent writes and runs will be here." },
+      over: { title: "No code", line: "The agent wrote and ran none in this answer." },
+    },
+    noOutput: {
+      live: {
+        title: "Nothing was run yet",
+        line: "The commands that the agent runs, and what they print, will be here.",
+      },
+      over: { title: "Nothing was run", line: "The agent ran no tool in this answer." },
+    },
+    files: "Code of this answer",
+    step: (step: number) => `Step ${step}`,
+    lines: (count: number) => (count === 1 ? "1 line" : `${count} lines`),
+    copyOf: "copied from the answer",
+    writing: "being written",
+    follow: "Follow the newest",
+    returned: "Returned",
+    terminal: "Terminal",
+    terminalHint: "What it shows can be read as text",
+    asText: "Show as text",
+    output: "What the tools printed",
+    copyCode: "Copy the code",
+    copyOutput: "Copy all output",
+  },
+
   // shell/: what is around it
   shell: {
     chats: "Chats",

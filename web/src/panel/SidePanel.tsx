@@ -1,7 +1,6 @@
 import { Code2, ScanSearch, SquareTerminal, X } from "lucide-react";
 import { Tabs } from "radix-ui";
 import { lazy, memo, type ReactNode, Suspense } from "react";
-import { Empty } from "@/panel/Empty";
 import { Resizer, usePanelWidth } from "@/panel/Resizer";
 import { closePanel, PANEL } from "@/panel/toggle";
 import type { ShownRun } from "@/panel/useShownRun";
@@ -9,8 +8,10 @@ import { PANES, type Pane, panel } from "@/state/panel";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { Sheet } from "@/ui/Dialog";
+import { Empty } from "@/ui/Empty";
 import { ROOMY, useMedia } from "@/ui/useMedia";
 
+const Panes = lazy(() => import("@/panes/Panes"));
 const Inspector = lazy(() => import("@/inspector/Inspector"));
 
 const ICONS: Record<Pane, ReactNode> = {
@@ -79,7 +80,11 @@ function Panel({ chatId, runId, isNewest }: SidePanelProps) {
           />
         ) : (
           <Suspense fallback={<Loading />}>
-            {pane === "inspector" && <Inspector key={runId} chatId={chatId} runId={runId} />}
+            {pane === "inspector" ? (
+              <Inspector key={runId} chatId={chatId} runId={runId} />
+            ) : (
+              <Panes key={runId} runId={runId} pane={pane} />
+            )}
           </Suspense>
         )}
       </Tabs.Content>

@@ -1,4 +1,4 @@
-import { stored } from "@/state/stored";
+import { isBoolean, stored } from "@/state/stored";
 
 /** What the panel beside a chat can show of a run, in the order of its tabs. */
 export const PANES = ["code", "terminal", "inspector"] as const;
@@ -42,3 +42,6 @@ const isWidth = (value: unknown): value is number =>
 /** In pixels, as the person likes it; there may be less room than that. */
 export const USUAL_WIDTH = 460;
 export const panelWidth = stored("mobox:panel-width", USUAL_WIDTH, isWidth);
+
+/** The terminal is shown as lines of text, for who cannot see it or wants to search in it. */
+export const terminalAsText = stored("mobox:terminal-as-text", false, isBoolean);
