@@ -56,7 +56,7 @@ export function Chat(props: ChatProps) {
   };
   return (
     <>
-      <main className="flex h-full min-w-0 flex-1 flex-col">
+      <main className="@container flex h-full min-w-0 flex-1 flex-col">
         <Header
           title={title}
           isStored={phase === "ready" && !isEmpty}

@@ -47,7 +47,7 @@ export function CodePane({ messages, live }: CodePaneProps) {
       <Suspense fallback={<div className="flex-1" />}>
         <CodeView
           key={file.id}
-          code={file.code}
+          code={file.code.replace(/\n$/, "")}
           language={file.language}
           label={strings.content.codeIn(file.language)}
         />

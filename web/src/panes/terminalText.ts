@@ -46,8 +46,17 @@ function call({ content, toolName }: PaneMessage): Written {
   if (content.startsWith("$ ")) {
     return { head: `${PROMPT}$${PLAIN} ${STRONG}`, body: content.slice(2) };
   }
-  return { head: `${CALL}›${PLAIN} ${STRONG}${plain(toolName)}${PLAIN} `, body: content };
+  return { head: `${named(toolName)} `, body: content };
 }
+
+/** What a call gave that is not shown here itself, since it is code, has the tool's name above it. */
+function written(message: PaneMessage, calls: Set<string | undefined>): Written {
+  const { head, body } = WRITERS.find(([fits]) => fits(message))?.[1](message) ?? NOTHING;
+  const isAlone = body && message.event === "tool_output" && !calls.has(message.toolId);
+  return isAlone ? { head: `${named(message.toolName)}\n${head}`, body } : { head, body };
+}
+
+const named = (tool: string | undefined) => `${CALL}›${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;
 
 /** Words in which nothing is done, not even a new line. */
 const plain = (words = "") => words.replace(/[\p{Cc}\p{Cf}]/gu, "");
@@ -65,15 +74,18 @@ export class TerminalText {
   #entries = new Map<string, Entry>();
 
   of(messages: PaneMessage[]): string {
-    const entries = messages.map((message) => this.#entry(message)).filter(({ text }) => text);
+    const calls = new Set(messages.filter(isCall).map(({ toolId }) => toolId));
+    const entries = messages
+      .map((message) => this.#entry(message, calls))
+      .filter(({ text }) => text);
     return entries
       .map(({ text, filter }, at) => (entries[at + 1] ? ended(text, filter) : text))
       .join("");
   }
 
   /** Only what is new of a message goes through its filter. */
-  #entry(message: PaneMessage): Entry {
-    const { head, body } = WRITERS.find(([fits]) => fits(message))?.[1](message) ?? NOTHING;
+  #entry(message: PaneMessage, calls: Set<string | undefined>): Entry {
+    const { head, body } = written(message, calls);
     const known = this.#entries.get(message.id);
     const goesOn = known && known.head === head && body.startsWith(known.body);
     const entry = goesOn ? known : { head, body: "", filter: new EscapeFilter(), text: head };
