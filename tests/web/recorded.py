@@ -12,12 +12,12 @@ RECORDINGS = Path(__file__).parent.parent / "recordings"
 FRAMEWORKS = ("smolagents", "claude", "openai")
 
 RUN_AGENT = """
+    import json
     import sys
     from pathlib import Path
 
-    from shared.emitter import read_turn
-
-    name = read_turn().prompt
+    turn = json.loads(sys.stdin.readline())  # by hand: the emitter would have stdout to itself
+    name = turn["data"]["prompt"][0]["text"]
     recording = Path(__file__).parent / "recordings" / f"{name}.jsonl"
     sys.stdout.write(recording.read_text("utf-8"))
 """

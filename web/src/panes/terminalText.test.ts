@@ -22,12 +22,12 @@ const shown = (...messages: PaneMessage[]) => plainText(new TerminalText().of(me
 
 it("has a prompt before a command, and a tool's name before what it was given", () => {
   expect(shown(ran("a", "$ ls"), printed("a", "x\ny\n"), ran("b", '{"q":1}', "search"))).toBe(
-    '$ ls\nx\ny\n› search {"q":1}',
+    '$ ls\nx\ny\n» search {"q":1}',
   );
 });
 
 it("says which code printed something, since that is elsewhere", () => {
-  expect(shown(printed("c", "42", { toolName: "python" }))).toBe("› python\n42");
+  expect(shown(printed("c", "42", { toolName: "python" }))).toBe("» python\n42");
 });
 
 it("says that something went wrong, by word", () => {

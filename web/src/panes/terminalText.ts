@@ -56,7 +56,7 @@ function written(message: PaneMessage, calls: Set<string | undefined>): Written 
   return isAlone ? { head: `${named(message.toolName)}\n${head}`, body } : { head, body };
 }
 
-const named = (tool: string | undefined) => `${CALL}›${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;
+const named = (tool: string | undefined) => `${CALL}»${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;
 
 /** Words in which nothing is done, not even a new line. */
 const plain = (words = "") => words.replace(/[\p{Cc}\p{Cf}]/gu, "");
