@@ -25,7 +25,8 @@ class Panel:
 
     def open(self, pane: str) -> Panel:
         """See it, with this pane in front."""
-        if self.button.get_attribute("aria-expanded") == "false":
+        button = self._page.locator("#side-panel-button")  # which the panel may cover
+        if button.get_attribute("aria-expanded") == "false":
             self.button.click()
         tab = self.box.get_by_role("tab", name=pane)
         tab.click()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, Step, emit, prompt, text
@@ -182,6 +182,25 @@ def test_code_in_a_text_is_marked_as_a_copy(server: LiveServer, watched: Watched
     panel = Panel(tab).open("Code")
     panel.shows_code("print('hello')")
     expect(panel.files).to_contain_text("copied from the answer")
+
+
+def test_a_number_stands_beside_its_line(server: LiveServer, watched: Watched) -> None:
+    tab = Tab(watched(server.url)[0])
+    tab.say(prompt(*code("c", "one = 1\ntwo = 2")))
+    tab.finish()
+    panel = Panel(tab).open("Code")
+    panel.shows_code("one = 1", "two = 2")
+    line = panel.code.locator(".cm-line").last
+    number = panel.box.locator(".cm-gutterElement").filter(has_text="2")
+    height = line.evaluate("(line) => getComputedStyle(line).height")
+    expect(number).to_have_css("height", height)
+    assert top(number) == top(line)
+
+
+def top(element: Locator) -> float:
+    box = element.bounding_box()
+    assert box is not None
+    return box["y"]
 
 
 def test_what_is_printed_comes_as_it_comes(

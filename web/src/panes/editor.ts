@@ -1,7 +1,7 @@
 /** The view of code, with lines that have numbers. Loaded only when there is code. */
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState } from "@codemirror/state";
-import { highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { highlightActiveLine, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { EditorView, minimalSetup } from "codemirror";
 import { readerOf } from "@/panes/codeLanguages";
@@ -22,6 +22,8 @@ const COLOURS = HighlightStyle.define([
 
 const LOOK = EditorView.theme({
   "&": { height: "100%", fontSize: "12.5px", backgroundColor: "var(--ground)" },
+  // Who wants no motion gets very short ones everywhere; lines would be measured in their midst.
+  "&, & *": { transitionProperty: "none" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { fontFamily: "inherit", lineHeight: "1.6" },
   ".cm-content": { caretColor: "var(--ink)", padding: "8px 0" },
@@ -60,7 +62,6 @@ export class Editor {
           LOOK,
           EditorState.readOnly.of(true),
           EditorView.editable.of(false),
-          keymap.of([]),
           this.#language.of([]),
           this.#label.of([]),
         ],

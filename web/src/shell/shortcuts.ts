@@ -71,5 +71,7 @@ const isCommand = (event: KeyboardEvent, key: string) =>
   (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === key;
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, [contenteditable]") !== null;
+  return (
+    target instanceof Element && target.closest("input, textarea, [contenteditable=true]") !== null
+  );
 }
