@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import emit, prompt
@@ -15,13 +15,6 @@ SMALL = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 def code(source: str) -> str:
     return prompt(emit("tool_use", id="c", name="python", input={"code": source}, kind="code"))
-
-
-def focused(page: Page) -> str:
-    told: str = page.evaluate(
-        "document.activeElement.ariaLabel || document.activeElement.textContent"
-    )
-    return told
 
 
 def width(panel: Panel) -> float:
@@ -127,4 +120,8 @@ def test_a_message_opens_it(server: LiveServer, watched: Watched) -> None:
     tab.say(code("answer = 1"))
     tab.finish()
     tab.answers.get_by_role("button", name="Show in panel").click()
-    Panel(tab).shows_code("answer = 1")
+    panel = Panel(tab)
+    panel.shows_code("answer = 1")
+    tab.say(code("answer = 2"))
+    tab.finish(2)
+    panel.shows_code("answer = 2")

@@ -232,6 +232,7 @@ export const strings = {
     earlier: "An earlier answer",
     newest: "Show the newest",
     loading: "Loading…",
+    broken: "This could not be shown. Loading the page again may help.",
     noRun: "Nothing was asked yet",
     noRunLine: {
       code: "The code that the agent writes and runs will be here.",

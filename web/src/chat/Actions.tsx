@@ -9,13 +9,14 @@ import { IconButton } from "@/ui/Button";
 
 interface ActionsProps {
   message: UIMessage;
+  isLast: boolean;
   onRegenerate?: () => void;
 }
 
 const hasText = ({ parts }: UIMessage) => parts.some((part) => part.type === "text" && part.text);
 
 /** What can be done with an answer, and what it cost. */
-export function Actions({ message, onRegenerate }: ActionsProps) {
+export function Actions({ message, isLast, onRegenerate }: ActionsProps) {
   return (
     <div className="-ml-2 flex min-h-9 flex-wrap items-center gap-x-1">
       {hasText(message) && (
@@ -26,7 +27,7 @@ export function Actions({ message, onRegenerate }: ActionsProps) {
           <RefreshCw aria-hidden />
         </IconButton>
       )}
-      <ShowInPanel runId={message.id} />
+      <ShowInPanel runId={isLast ? undefined : message.id} />
       <div className="ml-auto pl-2 text-mono text-ink-2 tabular-nums">
         <Usage message={message} />
       </div>

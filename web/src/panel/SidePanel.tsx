@@ -1,6 +1,7 @@
 import { Code2, ScanSearch, SquareTerminal, X } from "lucide-react";
 import { Tabs } from "radix-ui";
 import { lazy, memo, type ReactNode, Suspense } from "react";
+import { Boundary } from "@/panel/Boundary";
 import { Resizer, usePanelWidth } from "@/panel/Resizer";
 import { closePanel, PANEL } from "@/panel/toggle";
 import type { ShownRun } from "@/panel/useShownRun";
@@ -79,13 +80,15 @@ function Panel({ chatId, runId, isNewest }: SidePanelProps) {
             line={strings.panel.noRunLine[pane]}
           />
         ) : (
-          <Suspense fallback={<Loading />}>
-            {pane === "inspector" ? (
-              <Inspector key={runId} chatId={chatId} runId={runId} />
-            ) : (
-              <Panes key={runId} runId={runId} pane={pane} />
-            )}
-          </Suspense>
+          <Boundary key={pane === "inspector" ? `inspector ${runId}` : runId}>
+            <Suspense fallback={<Loading />}>
+              {pane === "inspector" ? (
+                <Inspector key={runId} chatId={chatId} runId={runId} />
+              ) : (
+                <Panes key={runId} runId={runId} pane={pane} />
+              )}
+            </Suspense>
+          </Boundary>
         )}
       </Tabs.Content>
     </Tabs.Root>
@@ -116,7 +119,7 @@ const Head = () => (
 const Earlier = () => (
   <div className="flex shrink-0 items-center justify-between gap-2 border-b bg-ground-2 px-3 py-1 text-block text-ink-2">
     {strings.panel.earlier}
-    <Button kind="quiet" onClick={panel.follow}>
+    <Button kind="quiet" onClick={() => panel.choose(undefined)}>
       {strings.panel.newest}
     </Button>
   </div>

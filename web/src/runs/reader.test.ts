@@ -74,6 +74,28 @@ it("ends when it is left, and asks no more", async () => {
   expect(network.asked).toHaveLength(1);
 });
 
+it("reads nothing while nobody looks, and goes on after that", async () => {
+  const seen = vi.spyOn(document, "visibilityState", "get");
+  const look = (state: DocumentVisibilityState) => {
+    seen.mockReturnValue(state);
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+  const network = new Network().on(ROUTE, (asked) => {
+    if (!asked.query.has("after")) return new Stream(asked).tell(["1.1", "a"]).response;
+    return asked.query.get("after") === "1.1" ? new Stream().tell(["2.1", "b"]).cut() : over();
+  });
+  const { reader, told } = open();
+  await until(() => expect(told).toEqual(["a"]));
+  look("hidden");
+  expect(network.asked[0]?.signal?.aborted).toBe(true);
+  look("visible");
+  await until(() => expect(phase(reader)).toBe("over"));
+  expect(told).toEqual(["a", "b"]);
+  look("hidden");
+  look("visible");
+  expect(network.asked).toHaveLength(3);
+});
+
 it("knows a run that is not there", async () => {
   new Network();
   const { reader } = open();

@@ -26,6 +26,8 @@ interface Route {
  *
  * Rule 1: a connection that breaks is made again from the last cursor: nothing is told twice.
  * Rule 2: a response that ends is asked for once more; the server's 204 says that it was the last one.
+ * Rule 3: a page that nobody looks at reads nothing: browsers let few connections to one server be
+ *         open, of all tabs together. It goes on when it is looked at.
  */
 export class RunReader {
   readonly state = new Store<ReadingState>({ phase: "reading" });
@@ -41,8 +43,22 @@ export class RunReader {
 
   /** Begins to read; the function that comes back ends it. */
   open(): () => void {
+    let leave = this.#begin();
+    const onSeen = () => {
+      leave();
+      leave = this.#begin();
+    };
+    document.addEventListener("visibilitychange", onSeen);
+    return () => {
+      document.removeEventListener("visibilitychange", onSeen);
+      leave();
+    };
+  }
+
+  #begin(): () => void {
     const left = new AbortController();
-    void this.#follow(left.signal);
+    const hasMore = ["reading", "lost"].includes(this.state.get().phase);
+    if (hasMore && document.visibilityState === "visible") void this.#follow(left.signal);
     return () => left.abort();
   }
 
@@ -82,7 +98,7 @@ export class RunReader {
     for (;;) {
       const next = await reader.read().catch(() => undefined);
       // One that ends without a word would be asked for again and again.
-      if (!next || (next.done && !hasTold)) return this.#be("lost");
+      if (!next || silence.signal.aborted || (next.done && !hasTold)) return this.#be("lost");
       if (next.done) return "reading";
       silence.broken();
       const told = events.feed(next.value);

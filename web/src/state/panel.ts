@@ -32,8 +32,8 @@ export const panel = {
   open: () => change({ open: true }),
   close: () => change({ open: false }),
   show: (pane: Pane) => change({ pane }),
-  choose: (run: string) => change({ open: true, chosen: run }),
-  follow: () => change({ chosen: undefined }),
+  /** Opens it with this run; without one, with the newest, whichever that will be. */
+  choose: (run: string | undefined) => change({ open: true, chosen: run }),
 };
 
 const isWidth = (value: unknown): value is number =>
