@@ -269,8 +269,8 @@ def test_what_is_printed_can_only_be_read(server: LiveServer, watched: Watched) 
     panel.shows("$ evil", "before click me paste hidden after", "$ echo ok", "ok", "Finished: stop")
     assert panel.rows()[0] == "Creating the sandbox"  # nothing was cleared
     row = panel.screen.filter(has_text="click me")
-    row.click(position={"x": 80, "y": 5})
-    row.click(position={"x": 80, "y": 5}, modifiers=["ControlOrMeta"])
+    row.click(position={"x": 80, "y": 5}, force=True)
+    row.click(position={"x": 80, "y": 5}, force=True, modifiers=["ControlOrMeta"])
     tab.page.keyboard.type("typed")
     assert tab.page.evaluate(STATE) == [title, tab.page.url, "mine", 0]
     assert "owned" not in title
