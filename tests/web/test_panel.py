@@ -85,6 +85,7 @@ def test_on_a_small_screen_it_covers_the_chat_and_gives_it_back(
     panel = Panel(tab)
     panel.button.click()
     expect(tab.page.get_by_role("dialog", name="Side panel")).to_be_visible()
+    tab.settle()
     assert panel.box.bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
     expect(panel.edge).to_have_count(0)
     tab.page.keyboard.press("Escape")

@@ -1,5 +1,5 @@
 import { ArrowDownToLine, Code2 } from "lucide-react";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { CopyButton } from "@/content/CopyButton";
 import { ScrollBox } from "@/content/ScrollBox";
 import { type CodeFile, codeFiles } from "@/panes/codeFiles";
@@ -76,33 +76,41 @@ interface FileListProps {
 }
 
 /** What there is, step by step. */
-const FileList = ({ files, shown, onChoose }: FileListProps) => (
-  <nav aria-label={words.files} className="max-h-40 shrink-0 overflow-y-auto border-b p-1">
-    <ul>
-      {files.map((file, place) => (
-        <li key={file.id}>
-          <button
-            type="button"
-            aria-current={file === shown ? "true" : undefined}
-            onClick={() => onChoose(file.id)}
-            className={classes(
-              "flex min-h-8 w-full items-center gap-2 rounded-small px-2 text-left text-block hover:bg-ground-3 max-md:min-h-11",
-              "focus-visible:outline-offset-[-2px]",
-              file === shown && "bg-ground-3 font-medium",
-            )}
-          >
-            <span className="w-14 shrink-0 text-ink-2 tabular-nums">
-              {file.step === undefined ? `${place + 1}` : words.step(file.step)}
-            </span>
-            <span className="min-w-0 flex-1 truncate font-mono text-mono">{firstWords(file)}</span>
-            {file.isCopy && <Mark>{words.copyOf}</Mark>}
-            {file.isPending && <Mark>{words.writing}</Mark>}
-          </button>
-        </li>
-      ))}
-    </ul>
-  </nav>
-);
+function FileList({ files, shown, onChoose }: FileListProps) {
+  const row = useRef<HTMLButtonElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another one is shown
+  useEffect(() => row.current?.scrollIntoView({ block: "nearest" }), [shown.id]);
+  return (
+    <nav aria-label={words.files} className="max-h-40 shrink-0 overflow-y-auto border-b p-1">
+      <ul>
+        {files.map((file, place) => (
+          <li key={file.id}>
+            <button
+              type="button"
+              ref={file === shown ? row : undefined}
+              aria-current={file === shown ? "true" : undefined}
+              onClick={() => onChoose(file.id)}
+              className={classes(
+                "flex min-h-8 w-full items-center gap-2 rounded-small px-2 text-left text-block hover:bg-ground-3 max-md:min-h-11",
+                "focus-visible:outline-offset-[-2px]",
+                file === shown && "bg-ground-3 font-medium",
+              )}
+            >
+              <span className="w-14 shrink-0 text-ink-2 tabular-nums">
+                {file.step === undefined ? `${place + 1}` : words.step(file.step)}
+              </span>
+              <span className="min-w-0 flex-1 truncate font-mono text-mono">
+                {firstWords(file)}
+              </span>
+              {file.isCopy && <Mark>{words.copyOf}</Mark>}
+              {file.isPending && <Mark>{words.writing}</Mark>}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
 
 /** What it begins with, which says more than who ran it. */
 const firstWords = ({ code, toolName }: CodeFile) =>
