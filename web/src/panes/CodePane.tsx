@@ -79,7 +79,9 @@ interface FileListProps {
 function FileList({ files, shown, onChoose }: FileListProps) {
   const row = useRef<HTMLButtonElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another one is shown
-  useEffect(() => row.current?.scrollIntoView({ block: "nearest" }), [shown.id]);
+  useEffect(() => {
+    row.current?.scrollIntoView({ block: "nearest" });
+  }, [shown.id]);
   return (
     <nav aria-label={words.files} className="max-h-40 shrink-0 overflow-y-auto border-b p-1">
       <ul>
