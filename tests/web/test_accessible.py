@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from server.live_server import LiveServer
 from server.scripted_agent import Gate, Step, emit, pieces, prompt, text, tool
+from web.panel import Panel
 from web.talking import Tab
 from web.told import shown
 from web.watching import Watched
@@ -124,6 +125,62 @@ def test_all_that_an_answer_can_be_made_of(
     tab.finish()
     assert findings(tab, axe) == []
     shown(tab.messages)
+    assert findings(tab, axe) == []
+
+
+WORKED: list[Step] = [
+    emit("tool_use", id="c", name="python", input={"code": "# π\nprint('3.14')"}, kind="code"),
+    emit("tool_result", tool_use_id="c", content="3.14\n", structured={"value": 3.14}),
+    emit("tool_use", id="s", name="bash", input={"command": "ls"}, kind="shell"),
+    emit("tool_result", tool_use_id="s", content="\x1b[32mgreen\x1b[0m \x1b[90mgrey\x1b[0m\n"),
+    emit("tool_use", id="t", name="search", input={"q": "milk"}),
+    emit("tool_result", tool_use_id="t", content="No milk", is_error=True),
+    text("So:\n\n```python\nprint('done')\n```\n"),
+]
+
+
+def code_pane(panel: Panel) -> None:
+    panel.open("Code").choose("# π")
+    panel.shows_code("# π", "print('3.14')")
+
+
+def terminal_pane(panel: Panel) -> None:
+    panel.open("Terminal").shows("✗ Error: No milk", "Finished: stop")
+
+
+def printed_pane(panel: Panel) -> None:
+    panel.open("Terminal").as_text.check()
+    expect(panel.printed).to_contain_text("Finished: stop")
+
+
+def inspector_pane(panel: Panel) -> None:
+    panel.open("Inspector")
+    expect(panel.box.get_by_role("tabpanel", name="Inspector")).to_be_visible()
+
+
+PANES = {pane.__name__: pane for pane in (code_pane, terminal_pane, printed_pane, inspector_pane)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("pane", PANES)
+def test_a_pane_that_is_open(
+    server: LiveServer, open_tab: OpenTab, axe: str, pane: str, size: str
+) -> None:
+    tab = open_tab(server, size)
+    tab.say(prompt(*WORKED))
+    tab.finish()
+    PANES[pane](Panel(tab))
+    assert findings(tab, axe) == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("pane", ["Code", "Terminal", "Inspector"])
+def test_a_pane_with_nothing_in_it(
+    server: LiveServer, open_tab: OpenTab, axe: str, pane: str, size: str
+) -> None:
+    tab = open_tab(server, size)
+    panel = Panel(tab).open(pane)
+    expect(panel.box).to_contain_text("Nothing was asked yet")
     assert findings(tab, axe) == []
 
 

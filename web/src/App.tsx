@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
 import { newId } from "@/ids";
+import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
@@ -46,7 +47,7 @@ export function App() {
     setDrawer(false);
     setHelp(true);
   }, []);
-  useShortcuts({ onSearch: openSearch, onNew: openNew, onHelp: openHelp });
+  useShortcuts({ onSearch: openSearch, onNew: openNew, onPanel: togglePanel, onHelp: openHelp });
 
   const rowActions = useMemo(
     () => ({

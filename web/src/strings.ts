@@ -221,6 +221,57 @@ export const strings = {
     },
   },
 
+  // panel/: what a run did, beside what it said
+  panel: {
+    name: "Side panel",
+    close: "Close the side panel",
+    resize: "Width of the side panel",
+    panes: "What to show of the run",
+    names: { code: "Code", terminal: "Terminal", inspector: "Inspector" },
+    show: "Show in panel",
+    earlier: "An earlier answer",
+    newest: "Show the newest",
+    loading: "Loading…",
+    broken: "This could not be shown. Loading the page again may help.",
+    noRun: "Nothing was asked yet",
+    noRunLine: {
+      code: "The code that the agent writes and runs will be here.",
+      terminal: "The commands that the agent runs, and what they print, will be here.",
+      inspector: "What the agent says, what is made of it and what is sent will be here.",
+    },
+  },
+
+  // panes/: the code and the terminal of a run
+  panes: {
+    error: "Error:",
+    gone: "This run is not here",
+    goneLine: "Its chat may have been deleted since it was opened.",
+    noCode: {
+      live: { title: "No code yet", line: "What the agent writes and runs will be here." },
+      over: { title: "No code", line: "The agent wrote and ran none in this answer." },
+    },
+    noOutput: {
+      live: {
+        title: "Nothing was run yet",
+        line: "The commands that the agent runs, and what they print, will be here.",
+      },
+      over: { title: "Nothing was run", line: "The agent ran no tool in this answer." },
+    },
+    files: "Code of this answer",
+    step: (step: number) => `Step ${step}`,
+    lines: (count: number) => (count === 1 ? "1 line" : `${count} lines`),
+    copyOf: "copied from the answer",
+    writing: "being written",
+    follow: "Follow the newest",
+    returned: "Returned",
+    terminal: "Terminal",
+    terminalHint: "What it shows can be read as text",
+    asText: "Show as text",
+    output: "What the tools printed",
+    copyCode: "Copy the code",
+    copyOutput: "Copy all output",
+  },
+
   // shell/: what is around it
   shell: {
     chats: "Chats",
@@ -270,6 +321,7 @@ export const strings = {
       editLast: "Edit the last message (in the empty field)",
       search: "Search chats",
       newChat: "New chat",
+      panel: "Open or close the side panel",
       help: "This list",
     },
     offline: "You are offline. The agent goes on; the page catches up when you are back.",

@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { RefreshCw } from "lucide-react";
 import { CopyButton } from "@/content/CopyButton";
+import { ShowInPanel } from "@/panel/ShowInPanel";
 import { plainText } from "@/parts/exportText";
 import { Usage } from "@/parts/Usage";
 import { strings } from "@/strings";
@@ -8,13 +9,14 @@ import { IconButton } from "@/ui/Button";
 
 interface ActionsProps {
   message: UIMessage;
+  isLast: boolean;
   onRegenerate?: () => void;
 }
 
 const hasText = ({ parts }: UIMessage) => parts.some((part) => part.type === "text" && part.text);
 
 /** What can be done with an answer, and what it cost. */
-export function Actions({ message, onRegenerate }: ActionsProps) {
+export function Actions({ message, isLast, onRegenerate }: ActionsProps) {
   return (
     <div className="-ml-2 flex min-h-9 flex-wrap items-center gap-x-1">
       {hasText(message) && (
@@ -25,6 +27,7 @@ export function Actions({ message, onRegenerate }: ActionsProps) {
           <RefreshCw aria-hidden />
         </IconButton>
       )}
+      <ShowInPanel runId={isLast ? undefined : message.id} />
       <div className="ml-auto pl-2 text-mono text-ink-2 tabular-nums">
         <Usage message={message} />
       </div>

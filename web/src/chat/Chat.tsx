@@ -12,6 +12,8 @@ import { Header } from "@/chat/Header";
 import { MessageList } from "@/chat/MessageList";
 import { useAgentChoice } from "@/chat/useAgentChoice";
 import { useConversation } from "@/chat/useConversation";
+import { SidePanel } from "@/panel/SidePanel";
+import { useShownRun } from "@/panel/useShownRun";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { endingOf } from "@/parts/wire";
 import { chats } from "@/state/chats";
@@ -39,6 +41,7 @@ export function Chat(props: ChatProps) {
   const choice = useAgentChoice(state.agent);
   const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
+  const shown = useShownRun(messages);
   const title = useTitle(id, phase);
   const isEmpty = phase === "ready" && messages.length === 0;
   const isHere = phase === "ready" || phase === "loading";
@@ -52,73 +55,76 @@ export function Chat(props: ChatProps) {
     conversation.send(text, asked ?? choice.next?.id);
   };
   return (
-    <main className="flex h-full min-w-0 flex-1 flex-col">
-      <Header
-        title={title}
-        isStored={phase === "ready" && !isEmpty}
-        choice={choice}
-        whole={() => wholeOf(id, title, conversation.chat.messages)}
-        onRename={() => onRename({ id, title })}
-        onDelete={() => onDelete({ id, title })}
-        onOpenChats={onOpenChats}
-      />
-      <Banner isLost={state.connection === "lost"} />
-      <Announcer life={life} ending={endingOf(messages.at(-1))} />
-      {phase === "missing" && (
-        <Notice title={strings.chat.missingTitle} line={strings.chat.missingLine}>
-          <Button onClick={onNew}>{strings.chat.missingBack}</Button>
-        </Notice>
-      )}
-      {phase === "unreadable" && (
-        <Notice title={strings.chat.unreadableTitle} line={state.refused?.message ?? ""}>
-          <Button onClick={conversation.reload}>{strings.retry}</Button>
-        </Notice>
-      )}
-      {isHere && (
-        <div
-          className={classes(
-            "flex min-h-0 flex-1 flex-col",
-            isEmpty && "overflow-y-auto md:justify-center md:pb-[12dvh]",
-          )}
-        >
-          {phase === "loading" && <Loading />}
-          {isEmpty && <Welcome agent={choice.next} />}
-          {phase === "ready" && !isEmpty && (
-            <MessageList
-              messages={messages}
-              conversation={conversation}
-              state={state}
-              agent={choice.next?.id}
-              editing={editing}
-              onEditing={setEditing}
-            />
-          )}
+    <>
+      <main className="@container flex h-full min-w-0 flex-1 flex-col">
+        <Header
+          title={title}
+          isStored={phase === "ready" && !isEmpty}
+          choice={choice}
+          whole={() => wholeOf(id, title, conversation.chat.messages)}
+          onRename={() => onRename({ id, title })}
+          onDelete={() => onDelete({ id, title })}
+          onOpenChats={onOpenChats}
+        />
+        <Banner isLost={state.connection === "lost"} />
+        <Announcer life={life} ending={endingOf(messages.at(-1))} />
+        {phase === "missing" && (
+          <Notice title={strings.chat.missingTitle} line={strings.chat.missingLine}>
+            <Button onClick={onNew}>{strings.chat.missingBack}</Button>
+          </Notice>
+        )}
+        {phase === "unreadable" && (
+          <Notice title={strings.chat.unreadableTitle} line={state.refused?.message ?? ""}>
+            <Button onClick={conversation.reload}>{strings.retry}</Button>
+          </Notice>
+        )}
+        {isHere && (
           <div
             className={classes(
-              "mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pt-1 pb-[max(1rem,env(safe-area-inset-bottom))]",
-              isEmpty && "max-md:order-last md:pb-0",
+              "flex min-h-0 flex-1 flex-col",
+              isEmpty && "overflow-y-auto md:justify-center md:pb-[12dvh]",
             )}
           >
-            {state.refused && (
-              <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
+            {phase === "loading" && <Loading />}
+            {isEmpty && <Welcome agent={choice.next} />}
+            {phase === "ready" && !isEmpty && (
+              <MessageList
+                messages={messages}
+                conversation={conversation}
+                state={state}
+                agent={choice.next?.id}
+                editing={editing}
+                onEditing={setEditing}
+              />
             )}
-            <Composer
-              draft={state.draft}
-              agent={choice.next?.name ?? strings.chat.agent}
-              life={life}
-              stopping={state.stopping}
-              disabled={phase !== "ready"}
-              onSend={send}
-              onStop={conversation.stop}
-              onEditLast={editLast}
+            <div
+              className={classes(
+                "mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pt-1 pb-[max(1rem,env(safe-area-inset-bottom))]",
+                isEmpty && "max-md:order-last md:pb-0",
+              )}
             >
-              <AgentPicker choice={choice} />
-            </Composer>
+              {state.refused && (
+                <Complaint refused={state.refused} onDismiss={conversation.dismiss} />
+              )}
+              <Composer
+                draft={state.draft}
+                agent={choice.next?.name ?? strings.chat.agent}
+                life={life}
+                stopping={state.stopping}
+                disabled={phase !== "ready"}
+                onSend={send}
+                onStop={conversation.stop}
+                onEditLast={editLast}
+              >
+                <AgentPicker choice={choice} />
+              </Composer>
+            </div>
+            {isEmpty && <Prompts agent={choice.next} hasDemo={choice.hasDemo} onChoose={send} />}
           </div>
-          {isEmpty && <Prompts agent={choice.next} hasDemo={choice.hasDemo} onChoose={send} />}
-        </div>
-      )}
-    </main>
+        )}
+      </main>
+      <SidePanel chatId={id} {...shown} />
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import { ChatMenu } from "@/chat/ChatMenu";
 import { DemoSwitch } from "@/chat/DemoSwitch";
 import type { Whole } from "@/chat/exporting";
 import type { AgentChoice } from "@/chat/useAgentChoice";
+import { PanelButton } from "@/panel/PanelButton";
 import { TopBar } from "@/ui/TopBar";
 
 interface HeaderProps {
@@ -27,6 +28,7 @@ export function Header(props: HeaderProps) {
         {said}
       </span>
       <DemoSwitch choice={props.choice} />
+      <PanelButton />
       {props.isStored && (
         <ChatMenu
           whole={props.whole}

@@ -43,7 +43,7 @@ function AgentMessage({ message, actions, isLast, live, waiting, free }: Message
         onRetry={again}
       />
       {!live && !waiting && (
-        <Actions message={message} onRegenerate={hasFailed ? undefined : again} />
+        <Actions message={message} isLast={isLast} onRegenerate={hasFailed ? undefined : again} />
       )}
     </article>
   );

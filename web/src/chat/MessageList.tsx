@@ -86,13 +86,13 @@ export function MessageList(props: MessageListProps) {
 /** In a row of its own, or beside the column where there is room: never over what is read. */
 function ToEnd({ onClick }: { onClick: () => void }) {
   return (
-    <div className="relative mx-auto flex w-full max-w-3xl justify-end px-4 py-1 lg:h-0 lg:p-0">
+    <div className="relative mx-auto flex w-full max-w-3xl justify-end px-4 py-1 @4xl:h-0 @4xl:p-0">
       <button
         type="button"
         onClick={onClick}
         aria-label={strings.chat.toEnd}
         title={strings.chat.toEnd}
-        className="inline-flex size-9 items-center justify-center rounded-full border bg-ground shadow-md hover:bg-ground-3 max-md:size-11 lg:absolute lg:bottom-2 lg:left-full"
+        className="inline-flex size-9 items-center justify-center rounded-full border bg-ground shadow-md hover:bg-ground-3 max-md:size-11 @4xl:absolute @4xl:bottom-2 @4xl:left-full"
       >
         <ArrowDown aria-hidden className="size-4" />
       </button>

@@ -11,11 +11,11 @@ import {
 } from "@/chat/conversationState";
 import { asksByTool, isAnswered, merge, withOlder } from "@/chat/history";
 import { Newest } from "@/chat/newest";
-import { Patience } from "@/chat/patience";
-import { pause } from "@/chat/pause";
 import { type Failure, failureOf, tellFailure } from "@/failure";
 import { newId } from "@/ids";
 import { endingOf } from "@/parts/wire";
+import { Patience } from "@/runs/patience";
+import { pause } from "@/runs/pause";
 import { drafts } from "@/state/drafts";
 import { Store } from "@/state/store";
 import { announce, hear, type News, tell } from "@/state/tabs";

@@ -9,6 +9,7 @@ const { shortcuts: names } = strings.shell;
 interface Actions {
   onSearch: () => void;
   onNew: () => void;
+  onPanel: () => void;
   onHelp: () => void;
 }
 
@@ -39,6 +40,12 @@ export const SHORTCUTS: readonly Shortcut[] = [
     does: "onNew",
   },
   {
+    keys: [MODIFIER.trim(), "J"],
+    says: names.panel,
+    matches: (event) => isCommand(event, "j") && !event.shiftKey,
+    does: "onPanel",
+  },
+  {
     keys: ["?"],
     says: names.help,
     matches: (event) => event.key === "?" && !isCommand(event, "?") && !isTyping(event.target),
@@ -47,22 +54,24 @@ export const SHORTCUTS: readonly Shortcut[] = [
 ];
 
 /** The keys that work anywhere on the page. */
-export function useShortcuts({ onSearch, onNew, onHelp }: Actions): void {
+export function useShortcuts({ onSearch, onNew, onPanel, onHelp }: Actions): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { does } = SHORTCUTS.find(({ matches }) => matches?.(event)) ?? {};
       if (!does || event.defaultPrevented) return;
       event.preventDefault();
-      ({ onSearch, onNew, onHelp })[does]();
+      ({ onSearch, onNew, onPanel, onHelp })[does]();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, [onSearch, onNew, onHelp]);
+  }, [onSearch, onNew, onPanel, onHelp]);
 }
 
 const isCommand = (event: KeyboardEvent, key: string) =>
   (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === key;
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, [contenteditable]") !== null;
+  return (
+    target instanceof Element && target.closest("input, textarea, [contenteditable=true]") !== null
+  );
 }

@@ -96,6 +96,12 @@ export class Stream {
     return this;
   }
 
+  /** Documents, each with its cursor. */
+  tell(...documents: [cursor: string, data: string][]): this {
+    for (const [cursor, data] of documents) this.#write(`id: ${cursor}\ndata: ${data}\n\n`);
+    return this;
+  }
+
   /** As the server ends a response. */
   end(): Response {
     this.#write("data: [DONE]\n\n");
@@ -107,6 +113,11 @@ export class Stream {
   cut(): Response {
     this.#out.close();
     return this.response;
+  }
+
+  /** As a connection is lost. */
+  break(): void {
+    this.#out.error(new TypeError("network error"));
   }
 
   #write(text: string): void {

@@ -62,6 +62,35 @@ function useOpener() {
   };
 }
 
+interface SheetProps extends DrawerProps {
+  id: string;
+}
+
+/** What is a column on a very wide page comes in from the right, with all its height, on others. */
+export function Sheet({ id, open, onClose, title, children }: SheetProps) {
+  const opener = useOpener();
+  return (
+    <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 bg-[#00000066]" />
+        <Radix.Content
+          {...opener}
+          id={id}
+          aria-describedby={undefined}
+          className={classes(
+            "fixed inset-y-0 right-0 z-40 flex w-full max-w-2xl flex-col bg-ground shadow-xl outline-none",
+            "pr-[env(safe-area-inset-right)] pb-[env(safe-area-inset-bottom)]",
+            "transition-transform duration-200 ease-fold starting:translate-x-full",
+          )}
+        >
+          <Radix.Title className="sr-only">{title}</Radix.Title>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
 interface DrawerProps {
   open: boolean;
   onClose: () => void;

@@ -14,5 +14,5 @@ export function toComposer(): void {
 /** Whether somebody writes, elsewhere than in the composer. */
 export function isOtherField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement) || target.id === COMPOSER) return false;
-  return target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target.closest("input, textarea, select, [contenteditable=true]") !== null;
 }

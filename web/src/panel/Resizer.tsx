@@ -1,0 +1,65 @@
+import { type KeyboardEvent, type PointerEvent, useSyncExternalStore } from "react";
+import { PANEL } from "@/panel/toggle";
+import { panelWidth, USUAL_WIDTH } from "@/state/panel";
+import { strings } from "@/strings";
+
+const NARROWEST = 320;
+/** What the chats and the chat need. */
+const OTHERS = 256 + 380;
+const STEP = 24;
+
+const widest = () => Math.max(NARROWEST, window.innerWidth - OTHERS);
+const within = (width: number) => Math.round(Math.min(Math.max(width, NARROWEST), widest()));
+
+function onResize(listener: () => void): () => void {
+  window.addEventListener("resize", listener);
+  return () => window.removeEventListener("resize", listener);
+}
+
+/** As wide as the person likes it and there is room for. */
+export function usePanelWidth(): number {
+  const [liked] = panelWidth.use();
+  const most = useSyncExternalStore(onResize, widest);
+  return Math.min(Math.max(liked, NARROWEST), most);
+}
+
+/** What each key makes of the width; the panel is on the right, so it grows to the left. */
+const KEYS: Record<string, (width: number) => number> = {
+  ArrowLeft: (width) => width + STEP,
+  ArrowRight: (width) => width - STEP,
+  Home: () => NARROWEST,
+  End: widest,
+};
+
+/** The edge of the panel, which can be moved; a double click puts it back. */
+export function Resizer({ width }: { width: number }) {
+  const put = (wanted: number) => panelWidth.set(within(wanted));
+  const onKeyDown = (event: KeyboardEvent) => {
+    const change = KEYS[event.key];
+    if (!change) return;
+    event.preventDefault();
+    put(change(width));
+  };
+  const onPointerMove = (event: PointerEvent<HTMLElement>) => {
+    if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+    put(window.innerWidth - event.clientX);
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved
+    <div
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={strings.panel.resize}
+      aria-controls={PANEL}
+      aria-valuenow={width}
+      aria-valuemin={NARROWEST}
+      aria-valuemax={widest()}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      onDoubleClick={() => put(USUAL_WIDTH)}
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={onPointerMove}
+      className="-mr-1 z-10 w-2 shrink-0 cursor-col-resize touch-none border-l hover:border-l-accent focus-visible:border-l-accent focus-visible:outline-offset-[-2px]"
+    />
+  );
+}

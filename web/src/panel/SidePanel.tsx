@@ -1,0 +1,132 @@
+import { Code2, ScanSearch, SquareTerminal, X } from "lucide-react";
+import { Tabs } from "radix-ui";
+import { lazy, memo, type ReactNode, Suspense } from "react";
+import { Boundary } from "@/panel/Boundary";
+import { Resizer, usePanelWidth } from "@/panel/Resizer";
+import { closePanel, PANEL } from "@/panel/toggle";
+import type { ShownRun } from "@/panel/useShownRun";
+import { PANES, type Pane, panel } from "@/state/panel";
+import { strings } from "@/strings";
+import { Button, IconButton } from "@/ui/Button";
+import { Sheet } from "@/ui/Dialog";
+import { Empty } from "@/ui/Empty";
+import { ROOMY, useMedia } from "@/ui/useMedia";
+
+const Panes = lazy(() => import("@/panes/Panes"));
+const Inspector = lazy(() => import("@/inspector/Inspector"));
+
+const ICONS: Record<Pane, ReactNode> = {
+  code: <Code2 aria-hidden />,
+  terminal: <SquareTerminal aria-hidden />,
+  inspector: <ScanSearch aria-hidden />,
+};
+
+interface SidePanelProps extends ShownRun {
+  chatId: string;
+}
+
+/** What one run did, besides what it said: beside the chat where there is room, else over it. */
+export const SidePanel = memo(function SidePanel(props: SidePanelProps) {
+  const { open } = panel.use();
+  const isRoomy = useMedia(ROOMY);
+  const content = <Panel {...props} />;
+  if (!isRoomy) {
+    return (
+      <Sheet id={PANEL} open={open} onClose={closePanel} title={strings.panel.name}>
+        {content}
+      </Sheet>
+    );
+  }
+  return open ? <Beside>{content}</Beside> : null;
+});
+
+function Beside({ children }: { children: ReactNode }) {
+  const width = usePanelWidth();
+  return (
+    <>
+      <Resizer width={width} />
+      <aside
+        id={PANEL}
+        aria-label={strings.panel.name}
+        style={{ width }}
+        className="flex h-full shrink-0 flex-col"
+      >
+        {children}
+      </aside>
+    </>
+  );
+}
+
+function Panel({ chatId, runId, isNewest }: SidePanelProps) {
+  const { pane } = panel.use();
+  return (
+    <Tabs.Root
+      value={pane}
+      onValueChange={(chosen) => panel.show(chosen as Pane)}
+      className="flex min-h-0 flex-1 flex-col"
+    >
+      <Head />
+      {!isNewest && <Earlier />}
+      <Tabs.Content
+        value={pane}
+        // What is inside can be reached itself.
+        tabIndex={-1}
+        className="flex min-h-0 flex-1 flex-col outline-none"
+      >
+        {runId === undefined ? (
+          <Empty
+            icon={ICONS[pane]}
+            title={strings.panel.noRun}
+            line={strings.panel.noRunLine[pane]}
+          />
+        ) : (
+          <Boundary key={pane === "inspector" ? `inspector ${runId}` : runId}>
+            <Suspense fallback={<Loading />}>
+              {pane === "inspector" ? (
+                <Inspector key={runId} chatId={chatId} runId={runId} />
+              ) : (
+                <Panes key={runId} runId={runId} pane={pane} />
+              )}
+            </Suspense>
+          </Boundary>
+        )}
+      </Tabs.Content>
+    </Tabs.Root>
+  );
+}
+
+const Head = () => (
+  <div className="flex h-12 shrink-0 items-center gap-2 border-b px-2">
+    <Tabs.List aria-label={strings.panel.panes} className="flex h-full min-w-0 gap-1">
+      {PANES.map((each) => (
+        <Tabs.Trigger
+          key={each}
+          value={each}
+          className="flex items-center gap-1.5 border-b-2 border-transparent px-2 text-block font-medium text-ink-2 hover:text-ink focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:text-ink [&_svg]:size-4"
+        >
+          {ICONS[each]}
+          {strings.panel.names[each]}
+        </Tabs.Trigger>
+      ))}
+    </Tabs.List>
+    <IconButton label={strings.panel.close} className="ml-auto" onClick={closePanel}>
+      <X aria-hidden />
+    </IconButton>
+  </div>
+);
+
+/** Not what is being said now. */
+const Earlier = () => (
+  <div className="flex shrink-0 items-center justify-between gap-2 border-b bg-ground-2 px-3 py-1 text-block text-ink-2">
+    {strings.panel.earlier}
+    <Button kind="quiet" onClick={() => panel.choose(undefined)}>
+      {strings.panel.newest}
+    </Button>
+  </div>
+);
+
+const Loading = () => (
+  <p role="status" className="p-4 text-block text-ink-2">
+    {strings.panel.loading}
+  </p>
+);

@@ -1,0 +1,23 @@
+import { panel } from "@/state/panel";
+
+export const PANEL = "side-panel";
+export const PANEL_BUTTON = "side-panel-button";
+
+/** By the keyboard: whoever opens the panel goes into it. */
+export function togglePanel(): void {
+  if (panel.get().open) closePanel();
+  else {
+    panel.open();
+    requestAnimationFrame(() => chosenTab()?.focus());
+  }
+}
+
+/** Whoever was in the panel is at the button that opens it. */
+export function closePanel(): void {
+  const wasInside = document.getElementById(PANEL)?.contains(document.activeElement);
+  panel.close();
+  if (wasInside) document.getElementById(PANEL_BUTTON)?.focus();
+}
+
+const chosenTab = () =>
+  document.getElementById(PANEL)?.querySelector<HTMLElement>("[role=tab][data-state=active]");

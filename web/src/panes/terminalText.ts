@@ -1,0 +1,101 @@
+import { ESC, EscapeFilter } from "@/panes/escapes";
+import type { PaneMessage } from "@/panes/wire";
+import { strings } from "@/strings";
+
+const sgr = (codes: string) => `${ESC}[${codes}m`;
+const PROMPT = sgr("34");
+const CALL = sgr("35");
+const STRONG = sgr("1");
+const FAILED = sgr("31");
+const QUIET = sgr("90");
+const PLAIN = sgr("0");
+
+interface Written {
+  /** What we say before it. */
+  head: string;
+  body: string;
+}
+
+const NOTHING: Written = { head: "", body: "" };
+
+/** How the messages of the terminal are written, the first that fits. */
+const WRITERS: [(message: PaneMessage) => boolean, (message: PaneMessage) => Written][] = [
+  [({ content }) => content === "", () => NOTHING],
+  [isCall, call],
+  [
+    ({ title }) => title === "Error",
+    ({ content }) => ({
+      head: `${FAILED}${STRONG}✗ ${strings.panes.error}${sgr("22")} `,
+      body: content,
+    }),
+  ],
+  [({ event }) => event !== undefined, ({ content }) => ({ head: "", body: content })],
+  [
+    ({ title, reason }) => title !== undefined && reason === undefined,
+    ({ title, content }) => ({ head: `${QUIET}${plain(title)}: `, body: content }),
+  ],
+  [() => true, ({ content }) => ({ head: QUIET, body: content })],
+];
+
+function isCall({ event }: PaneMessage): boolean {
+  return event === "tool_call" || event === "tool_invocation";
+}
+
+/** A command has its prompt from the server; other calls have their tool's name. */
+function call({ content, toolName }: PaneMessage): Written {
+  if (content.startsWith("$ ")) {
+    return { head: `${PROMPT}$${PLAIN} ${STRONG}`, body: content.slice(2) };
+  }
+  return { head: `${named(toolName)} `, body: content };
+}
+
+/** What a call gave that is not shown here itself, since it is code, has the tool's name above it. */
+function written(message: PaneMessage, calls: Set<string | undefined>): Written {
+  const { head, body } = WRITERS.find(([fits]) => fits(message))?.[1](message) ?? NOTHING;
+  const isAlone = body && message.event === "tool_output" && !calls.has(message.toolId);
+  return isAlone ? { head: `${named(message.toolName)}\n${head}`, body } : { head, body };
+}
+
+const named = (tool: string | undefined) => `${CALL}»${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;
+
+/** Words in which nothing is done, not even a new line. */
+const plain = (words = "") => words.replace(/[\p{Cc}\p{Cf}]/gu, "");
+
+interface Entry extends Written {
+  filter: EscapeFilter;
+  text: string;
+}
+
+/**
+ * What the terminal shows, as one text that goes only through `EscapeFilter`: what was shown before
+ * is its beginning, unless something was told that changes what stands above.
+ */
+export class TerminalText {
+  #entries = new Map<string, Entry>();
+
+  of(messages: PaneMessage[]): string {
+    const calls = new Set(messages.filter(isCall).map(({ toolId }) => toolId));
+    const entries = messages
+      .map((message) => this.#entry(message, calls))
+      .filter(({ text }) => text);
+    return entries
+      .map(({ text, filter }, at) => (entries[at + 1] ? ended(text, filter) : text))
+      .join("");
+  }
+
+  /** Only what is new of a message goes through its filter. */
+  #entry(message: PaneMessage, calls: Set<string | undefined>): Entry {
+    const { head, body } = written(message, calls);
+    const known = this.#entries.get(message.id);
+    const goesOn = known && known.head === head && body.startsWith(known.body);
+    const entry = goesOn ? known : { head, body: "", filter: new EscapeFilter(), text: head };
+    entry.text += entry.filter.feed(body.slice(entry.body.length));
+    entry.body = body;
+    this.#entries.set(message.id, entry);
+    return entry;
+  }
+}
+
+/** The next one begins in a line of its own. */
+const ended = (text: string, filter: EscapeFilter) =>
+  `${text}${filter.close()}${/\n$/.test(text) ? "" : "\r\n"}`;

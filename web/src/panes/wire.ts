@@ -1,0 +1,67 @@
+/**
+ * Messages of the format `panes` (docs/panes.md), as this page calls what is in them. What is no such
+ * message is none: a later server may tell more than we know.
+ */
+export interface PaneMessage {
+  id: string;
+  pane: "chat" | "webide" | "terminal";
+  content: string;
+  /** `content` goes behind what there is, instead of taking its place. */
+  isMore: boolean;
+  /** More will come. */
+  isPending: boolean;
+  isRetracted: boolean;
+  event?: "tool_call" | "tool_invocation" | "tool_output" | "action_output";
+  step?: number;
+  /** What it is, without the picture before the words. */
+  title?: string;
+  toolName?: string;
+  toolId?: string;
+  language?: string;
+  /** The message of which this is a copy. */
+  copyOf?: string;
+  url?: string;
+  mediaType?: string;
+  /** Why the run ended. */
+  reason?: string;
+}
+
+type Fields = Record<string, unknown>;
+
+const PANES = new Set<unknown>(["chat", "webide", "terminal"]);
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === "object" && value !== null ? (value as Fields) : {};
+
+export function readMessage(data: string): PaneMessage | undefined {
+  const told = fieldsOf(parse(data));
+  const about = fieldsOf(told.metadata);
+  if (typeof told.message_id !== "string" || !PANES.has(about.component)) return undefined;
+  return {
+    id: told.message_id,
+    pane: about.component as PaneMessage["pane"],
+    content: textOf(told.content) ?? "",
+    isMore: about.streaming === true,
+    isPending: about.status === "pending",
+    isRetracted: about.retracted === true,
+    event: textOf(about.event_type) as PaneMessage["event"],
+    step: typeof told.step_number === "number" ? told.step_number : undefined,
+    title: textOf(about.title)?.replace(/^\P{L}+/u, ""),
+    toolName: textOf(about.tool_name),
+    toolId: textOf(about.tool_id),
+    language: textOf(about.language),
+    copyOf: textOf(about.copy_of),
+    url: textOf(about.url),
+    mediaType: textOf(about.media_type),
+    reason: textOf(about.reason),
+  };
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}

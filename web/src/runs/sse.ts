@@ -1,0 +1,28 @@
+/** One document of a stream, and the place after it, from which one can go on. */
+export interface Told {
+  cursor: string | undefined;
+  data: string;
+}
+
+/**
+ * Server-sent events as our server writes them: lines end with LF, fields are `id` and `data`. Fed
+ * with what arrives, cut anywhere; gives what is complete.
+ */
+export class EventReader {
+  #decoder = new TextDecoder();
+  #rest = "";
+
+  feed(bytes: Uint8Array): Told[] {
+    const frames = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n\n");
+    this.#rest = frames.pop() ?? "";
+    return frames.map(toldIn).filter((told) => told !== undefined);
+  }
+}
+
+/** A frame without data is a heartbeat. */
+function toldIn(frame: string): Told | undefined {
+  const fields = frame.split("\n").map((line) => line.split(/: ?(.*)/s));
+  const data = fields.filter(([name]) => name === "data").map(([, value = ""]) => value);
+  const cursor = fields.findLast(([name]) => name === "id")?.[1];
+  return data.length ? { cursor, data: data.join("\n") } : undefined;
+}
