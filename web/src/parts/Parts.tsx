@@ -89,12 +89,16 @@ function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
   if (blocks.length === 0) return null;
   return (
     <div className="space-y-2">
-      {blocks.map((block) => (
+      {blocks.filter(saysSomething).map((block) => (
         <Shown key={block.key} block={block} actions={actions} />
       ))}
     </div>
   );
 }
+
+/** Most answers end as one expects: then there is nothing to say about it. */
+const saysSomething = (block: Block): boolean =>
+  block.kind !== "ending" || words.endings[block.reason] !== undefined;
 
 interface ShownProps<B = Block> {
   block: B;
@@ -162,8 +166,7 @@ function Nested({ block, actions }: ShownProps<SubagentBlock>) {
 
 /** Why an answer ends where one would not expect it. */
 function Ending({ block: { reason } }: ShownProps<EndingBlock>) {
-  const told = words.endings[reason];
-  return told ? <p className="text-block text-ink-2 italic">{told}</p> : null;
+  return <p className="text-block text-ink-2 italic">{words.endings[reason]}</p>;
 }
 
 /** Nothing to see yet, but somebody is at work. */
