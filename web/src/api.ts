@@ -138,6 +138,27 @@ export const sendAnswer = async (id: string, answer: Answer): Promise<void> => {
   await ask("POST", address(`api/chat/${word(id)}/answer`), answer);
 };
 
+/** A format that a run can be told in, and its profiles, the default first. */
+export interface Format {
+  name: string;
+  profiles: string[];
+}
+/** What one execution of an agent wrote to stderr. */
+export interface LegStderr {
+  leg: number;
+  text: string;
+}
+
+export const getFormats = async () =>
+  (await read<{ formats: Format[] }>(address("api/formats"))).formats;
+
+export const getStderr = async (runId: string) =>
+  (await read<{ legs: LegStderr[] }>(address(`api/runs/${word(runId)}/stderr`))).legs;
+
+/** What there is of a run now, in one format, as events of a stream. */
+export const readRun = (runId: string, format: string) =>
+  ask("GET", address(`api/runs/${word(runId)}/events`, { format, live: "off" }));
+
 /** A whole chat, however long: for an export. */
 export async function allMessages(id: string): Promise<UIMessage[]> {
   const pages: UIMessage[][] = [];

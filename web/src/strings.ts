@@ -1,3 +1,5 @@
+import { inspector } from "@/strings/inspector";
+
 /** Every word a person reads, in one place. A function where a number or a name goes in. */
 export const strings = {
   product: "Mobox",
@@ -271,6 +273,9 @@ export const strings = {
     copyCode: "Copy the code",
     copyOutput: "Copy all output",
   },
+
+  // inspector/: how an answer came to be
+  inspector,
 
   // shell/: what is around it
   shell: {

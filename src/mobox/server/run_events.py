@@ -6,35 +6,71 @@ Rule 2: nothing to tell is 204, never an empty stream: who asks again and again 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
 from typing import Final
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mobox.delivery.session_index import SessionIndex
-from mobox.errors import InvalidRequest
-from mobox.formatters import Formatter, StoredRun, formatter_of_run, is_indexed, protocols
+from mobox.errors import InvalidRequest, PluginError
+from mobox.formatters import (
+    Formatter,
+    StoredRun,
+    formatter_of_run,
+    is_indexed,
+    profiles_of,
+    protocols,
+)
+from mobox.printable import printable
 from mobox.server.eventstream import EventStream
 from mobox.server.following import FormatTeller, Reading, Teller
 from mobox.server.inspector import Inspector
 from mobox.server.places import read_place
-from mobox.server.services import Services, owner_of
+from mobox.server.services import Services, json_response, owner_of
 from mobox.storage.log import Run
 
-__all__ = ["RunsRoutes"]
+__all__ = ["FormatList", "RunsRoutes", "Stderr"]
 
 CANONICAL: Final = "canonical"
 LIVE: Final = {"sse": True, "off": False}
 
 
+class FormatRow(Struct, kw_only=True):
+    """A format, and the profiles that it has, the default first."""
+
+    name: str
+    profiles: list[str]
+
+
+class FormatList(Struct, kw_only=True):
+    """All that `format` may name."""
+
+    formats: list[FormatRow]
+
+
+class LegStderr(Struct, kw_only=True):
+    """The end of what one execution of the agent wrote to stderr."""
+
+    leg: int
+    text: str
+
+
+class Stderr(Struct, kw_only=True):
+    """What the agent of a run wrote to stderr, as far as it has ended and it is kept."""
+
+    legs: list[LegStderr]
+
+
 class RunsRoutes:
-    """`/api/runs/{run_id}` and what is below it."""
+    """`/api/runs/{run_id}`, what is below it, and `/api/formats`."""
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
+        self._supervisor = services.supervisor
         self._heartbeats = services.heartbeats
         self._index = SessionIndex(services.storage)
 
@@ -62,6 +98,17 @@ class RunsRoutes:
 
         return await self._stream(request, run, make)
 
+    async def stderr(self, request: Request) -> Response:
+        """What the agent complained of; nothing in it that whoever shows it would obey."""
+        run_id = request.path_params["run_id"]
+        kept = await self._supervisor.stderr_of(owner_of(request), run_id)
+        legs = [LegStderr(leg=leg, text=printable(text)) for leg, text in kept.items()]
+        return json_response(Stderr(legs=legs))
+
+    async def formats(self, _request: Request) -> Response:
+        """What a run can be told in."""
+        return json_response(FormatList(formats=list(_usable_formats())))
+
     async def _run(self, request: Request) -> Run:
         return await self._storage.run(owner_of(request), request.path_params["run_id"])
 
@@ -83,6 +130,13 @@ class RunsRoutes:
         if first is None:
             return Response(status_code=204, headers=headers)
         return EventStream(_chained(first, batches), self._heartbeats, headers)
+
+
+def _usable_formats() -> Iterator[FormatRow]:
+    """A package that is broken is in the way of nothing else."""
+    for name in protocols():
+        with suppress(PluginError):
+            yield FormatRow(name=name, profiles=list(profiles_of(name)))
 
 
 async def _chained(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.server.openapi import Parameter, Route
+from mobox.server.run_events import FormatList, Stderr
 
 __all__ = ["RUN_ROUTES"]
 
@@ -41,7 +42,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
         parameters=(
             Parameter(
                 name="format",
-                description="As `mobox convert --list` names them; `canonical` unless told.",
+                description="As `/api/formats` names them; `canonical` unless told.",
             ),
             Parameter(name="profile", description="The format's default unless told."),
             *_READING,
@@ -65,6 +66,25 @@ RUN_ROUTES: Final[dict[str, Route]] = {
             *_READING,
         ),
         responses={200: _STREAM, 204: None},
+        tags=("Runs",),
+    ),
+    "runs.stderr": Route(
+        method="GET",
+        path="/api/runs/{run_id}/stderr",
+        summary="Read what the agent wrote to stderr",
+        description="The last 64 KiB of each execution of the agent, a leg, that has ended and "
+        "wrote something, without the secrets that it was given. What a terminal would obey is "
+        "shown by its number.",
+        responses={200: Stderr},
+        tags=("Runs",),
+    ),
+    "runs.formats": Route(
+        method="GET",
+        path="/api/formats",
+        summary="List the formats",
+        description="What a run can be told in, and for which clients; the first profile is the "
+        "one that is meant where none is named.",
+        responses={200: FormatList},
         tags=("Runs",),
     ),
 }

@@ -1,10 +1,12 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Actions } from "@/chat/Actions";
+import { Replayed } from "@/chat/Replayed";
 import { UserMessage } from "@/chat/UserMessage";
 import type { MessageActions } from "@/chat/useMessageActions";
 import { Parts } from "@/parts/Parts";
 import { endingOf } from "@/parts/wire";
+import { useReplay } from "@/state/replay";
 import { strings } from "@/strings";
 
 interface MessageProps {
@@ -33,6 +35,8 @@ export const Message = memo(function Message(props: MessageProps) {
 function AgentMessage({ message, actions, isLast, live, waiting, free }: MessageProps) {
   const again = isLast && free ? actions.regenerate : undefined;
   const hasFailed = endingOf(message)?.error !== undefined; // its block offers another try
+  const replay = useReplay(message.id);
+  if (replay) return <Replayed replay={replay} />;
   return (
     <article aria-label={strings.chat.agent} aria-busy={live} className="flex flex-col gap-2">
       <Parts

@@ -2,6 +2,7 @@ import type { UIMessage } from "ai";
 import { allMessages } from "@/api";
 import { chatMarkdown } from "@/parts/exportText";
 import { copyText } from "@/ui/clipboard";
+import { save } from "@/ui/save";
 
 /** A chat to take along. */
 export interface Whole {
@@ -31,15 +32,6 @@ export const saveJson = ({ id, title, messages }: Whole): void =>
     "application/json",
     JSON.stringify({ id, title, messages }, null, 2),
   );
-
-/** Hands a file to the person. */
-function save(name: string, type: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
-}
 
 /** A title as the name of a file. */
 export function fileName(title: string, ending: string): string {

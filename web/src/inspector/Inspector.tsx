@@ -1,4 +1,126 @@
-/** What an agent said, what became of it, and what was sent. */
-export default function Inspector(_: { chatId: string; runId: string }) {
-  return null;
+import { CircleAlert, Columns3, LoaderCircle } from "lucide-react";
+import { Tabs } from "radix-ui";
+import { useState } from "react";
+import { Downloads } from "@/inspector/Downloads";
+import { Events } from "@/inspector/Events";
+import { asked, useFormats } from "@/inspector/formats";
+import { Stderr, Stdout } from "@/inspector/Output";
+import { type InspectedRun, useRun } from "@/inspector/useRun";
+import { panelWidth } from "@/state/panel";
+import { strings } from "@/strings";
+import { Button, IconButton } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+import { Empty } from "@/ui/Empty";
+import { useMedia } from "@/ui/useMedia";
+
+const words = strings.inspector;
+
+const VIEWS = ["events", "stdout", "stderr"] as const;
+/** In pixels; and from which width of the page on there is so much. */
+const THREE_COLUMNS = 800;
+const WIDEST = "(min-width: 82rem)";
+
+type View = (typeof VIEWS)[number];
+
+/** What an agent said, what became of it, and what was sent. Nothing is asked for when it is not shown. */
+export default function Inspector({ runId }: { chatId: string; runId: string }) {
+  const [view, setView] = useState<View>("events");
+  const { formats, chosen, choose } = useFormats();
+  const run = useRun(runId, asked(chosen));
+  const over = run.phase === "over";
+  const isBroken = run.phase === "failed" || run.phase === "gone";
+  const isHere = !isBroken && run.entries.length > 0;
+  return (
+    <Tabs.Root
+      value={view}
+      onValueChange={(next) => setView(next as View)}
+      className="@container flex min-h-0 flex-1 flex-col"
+    >
+      <div className="flex shrink-0 items-center gap-1 border-b py-1.5 pr-2 pl-3">
+        <Tabs.List aria-label={words.view} className="flex gap-0.5 rounded-lg bg-ground-3 p-0.5">
+          {VIEWS.map((each) => (
+            <Tabs.Trigger
+              key={each}
+              value={each}
+              className="min-h-7 rounded-small px-2.5 text-mono font-medium text-ink-2 hover:text-ink data-[state=active]:bg-ground data-[state=active]:text-ink data-[state=active]:shadow-sm max-md:min-h-10"
+            >
+              {words.views[each]}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        <State run={run} />
+        <Wider />
+        {isHere && <Downloads runId={runId} run={run} />}
+      </div>
+      <Tabs.Content
+        value={view}
+        tabIndex={-1}
+        className="flex min-h-0 flex-1 flex-col outline-none"
+      >
+        {isBroken && <Failed run={run} />}
+        {!isBroken && !isHere && <Loading />}
+        {isHere && view === "events" && (
+          <Events
+            runId={runId}
+            run={run}
+            formats={formats ?? []}
+            chosen={chosen}
+            onChoose={choose}
+          />
+        )}
+        {isHere && view === "stdout" && <Stdout entries={run.entries} over={over} />}
+        {isHere && view === "stderr" && <Stderr runId={runId} over={over} />}
+      </Tabs.Content>
+    </Tabs.Root>
+  );
 }
+
+const DOTS: Record<InspectedRun["phase"], string> = {
+  loading: "bg-ink-2",
+  live: "bg-ok animate-shimmer",
+  waiting: "bg-running",
+  over: "bg-ink-2",
+  lost: "bg-running animate-shimmer",
+  gone: "bg-bad",
+  failed: "bg-bad",
+};
+
+/** How the run stands. Not a live region: the chat says when it is over. */
+const State = ({ run: { phase } }: { run: InspectedRun }) => (
+  <span className="mx-auto mr-1 flex items-center gap-1.5 text-mono text-ink-2">
+    <span aria-hidden className={classes("size-2 rounded-full", DOTS[phase])} />
+    {words.states[phase]}
+  </span>
+);
+
+/** The three columns beside each other need room, which there may be. */
+function Wider() {
+  const hasRoom = useMedia(WIDEST);
+  if (!hasRoom) return null;
+  return (
+    <IconButton
+      label={words.wider}
+      onClick={() => panelWidth.set(THREE_COLUMNS)}
+      className="size-8! @2xl:hidden"
+    >
+      <Columns3 aria-hidden />
+    </IconButton>
+  );
+}
+
+const Loading = () => (
+  <p className="flex items-center justify-center gap-2 px-6 py-10 text-block text-ink-2">
+    <LoaderCircle aria-hidden className="size-4 animate-spin" />
+    {words.loading}
+  </p>
+);
+
+const Failed = ({ run: { phase, problem, retry } }: { run: InspectedRun }) => (
+  <Empty
+    icon={<CircleAlert aria-hidden />}
+    title={words.failed}
+    line={phase === "gone" ? words.gone : (problem ?? "")}
+  >
+    {phase === "failed" && <Button onClick={retry}>{strings.retry}</Button>}
+  </Empty>
+);

@@ -8,6 +8,7 @@ import { toolName } from "@/parts/calls";
 import { ChartRow, DataRow } from "@/parts/DataRow";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { Files } from "@/parts/Files";
+import { Linked } from "@/parts/Linked";
 import { type Answer, Question } from "@/parts/Question";
 import { Reasoning } from "@/parts/Reasoning";
 import { Sources } from "@/parts/Sources";
@@ -25,6 +26,8 @@ const words = strings.parts;
 
 /** What a person can do with the blocks of a message, and what the text may look up. */
 interface Actions extends Handlers {
+  /** Whose message it is. */
+  run: string;
   /** It was being written when it was first shown, or has been since: it is not of long ago. */
   wasLive: boolean;
   lookUp: (toolCallId: string) => Given | undefined;
@@ -60,6 +63,7 @@ export function Parts({ message, live, ...handlers }: PartsProps) {
 /** One object as long as nothing changes by which blocks would look or act differently. */
 function useActions(message: UIMessage, live: boolean, handlers: Handlers): Actions {
   const { onDecide, onAnswer, onRetry } = handlers;
+  const run = message.id;
   const told = useMemo(() => givenBy(message), [message]);
   const [kept, keep] = useState(told);
   const given = same(kept, told) ? kept : told;
@@ -67,8 +71,8 @@ function useActions(message: UIMessage, live: boolean, handlers: Handlers): Acti
   const [wasLive, setWasLive] = useState(live);
   if (live && !wasLive) setWasLive(true);
   return useMemo(
-    () => ({ onDecide, onAnswer, onRetry, wasLive, lookUp: (id) => given[id] }),
-    [onDecide, onAnswer, onRetry, wasLive, given],
+    () => ({ run, onDecide, onAnswer, onRetry, wasLive, lookUp: (id) => given[id] }),
+    [run, onDecide, onAnswer, onRetry, wasLive, given],
   );
 }
 
@@ -85,12 +89,16 @@ function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
   if (blocks.length === 0) return null;
   return (
     <div className="space-y-2">
-      {blocks.map((block) => (
+      {blocks.filter(saysSomething).map((block) => (
         <Shown key={block.key} block={block} actions={actions} />
       ))}
     </div>
   );
 }
+
+/** Most answers end as one expects: then there is nothing to say about it. */
+const saysSomething = (block: Block): boolean =>
+  block.kind !== "ending" || words.endings[block.reason] !== undefined;
 
 interface ShownProps<B = Block> {
   block: B;
@@ -101,7 +109,11 @@ interface ShownProps<B = Block> {
 const Shown = memo(
   ({ block, actions }: ShownProps) => {
     const Row = ROWS[block.kind] as ComponentType<ShownProps>;
-    return <Row block={block} actions={actions} />;
+    return (
+      <Linked run={actions.run} made={block.made}>
+        <Row block={block} actions={actions} />
+      </Linked>
+    );
   },
   (before, now) => before.actions === now.actions && same(before.block, now.block),
 );
@@ -154,8 +166,7 @@ function Nested({ block, actions }: ShownProps<SubagentBlock>) {
 
 /** Why an answer ends where one would not expect it. */
 function Ending({ block: { reason } }: ShownProps<EndingBlock>) {
-  const told = words.endings[reason];
-  return told ? <p className="text-block text-ink-2 italic">{told}</p> : null;
+  return <p className="text-block text-ink-2 italic">{words.endings[reason]}</p>;
 }
 
 /** Nothing to see yet, but somebody is at work. */

@@ -1,7 +1,12 @@
 /** What an answer is made of on the page. All are plain data: `view` makes them, `Parts` shows them. */
 import type { Source } from "@/content/citations";
 
-export interface TextBlock {
+interface Made {
+  /** The ids of the parts in it: who has a log of them finds it by these. */
+  made?: string[];
+}
+
+export interface TextBlock extends Made {
   kind: "text";
   key: string;
   text: string;
@@ -12,7 +17,7 @@ export interface TextBlock {
 
 export type Variant = "processing" | "thinking";
 
-export interface ReasoningBlock {
+export interface ReasoningBlock extends Made {
   kind: "reasoning";
   key: string;
   variant: Variant;
@@ -42,7 +47,7 @@ export interface Verdict {
   reason?: string;
 }
 
-export interface ToolBlock {
+export interface ToolBlock extends Made {
   kind: "tool";
   key: string;
   callId: string;
@@ -55,7 +60,7 @@ export interface ToolBlock {
   decision?: Verdict;
 }
 
-export interface ToolsBlock {
+export interface ToolsBlock extends Made {
   kind: "tools";
   key: string;
   tools: ToolBlock[];
@@ -68,19 +73,19 @@ export interface Item {
   state: ItemState;
 }
 
-export interface TodosBlock {
+export interface TodosBlock extends Made {
   kind: "todos";
   key: string;
   items: Item[];
 }
 
-export interface StepsBlock {
+export interface StepsBlock extends Made {
   kind: "steps";
   key: string;
   items: Item[];
 }
 
-export interface SubagentBlock {
+export interface SubagentBlock extends Made {
   kind: "subagent";
   key: string;
   /** The names of those who sent it, where they are not shown around it, and its own. */
@@ -94,7 +99,7 @@ export interface SubagentBlock {
   blocks: Block[];
 }
 
-export interface RequestBlock {
+export interface RequestBlock extends Made {
   kind: "request";
   key: string;
   id: string;
@@ -114,20 +119,20 @@ export interface FileItem {
   size?: number;
 }
 
-export interface FilesBlock {
+export interface FilesBlock extends Made {
   kind: "files";
   key: string;
   files: FileItem[];
 }
 
-export interface ChartBlock {
+export interface ChartBlock extends Made {
   kind: "chart";
   key: string;
   data: unknown;
 }
 
 /** What an application said in words of its own. */
-export interface DataBlock {
+export interface DataBlock extends Made {
   kind: "data";
   key: string;
   items: { name: string; value: unknown }[];
@@ -143,7 +148,7 @@ export interface SourceItem {
   quotes: string[];
 }
 
-export interface SourcesBlock {
+export interface SourcesBlock extends Made {
   kind: "sources";
   key: string;
   /** What the text points to: the first has number 1. */
@@ -152,13 +157,13 @@ export interface SourcesBlock {
   found: SourceItem[];
 }
 
-export interface ErrorBlockData {
+export interface ErrorBlockData extends Made {
   kind: "error";
   key: string;
   text: string;
 }
 
-export interface EndingBlock {
+export interface EndingBlock extends Made {
   kind: "ending";
   key: string;
   reason: string;

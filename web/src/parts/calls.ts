@@ -38,6 +38,7 @@ export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
     kind: "tool",
     key,
     callId: callOf(part),
+    made: [callOf(part)],
     name: toolName(part),
     state: stateOf(fields, facts),
     input: fields.input ?? fields.rawInput,

@@ -8,7 +8,7 @@
 import type { Source } from "@/content/citations";
 import type { Block, SourceItem, SourcesBlock, TextBlock } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import { type Fields, fieldsOf, moboxOf, numberOf, type Part, textOf } from "@/parts/wire";
+import { type Fields, fieldsOf, moboxOf, namesOf, numberOf, type Part, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 interface Piece {
@@ -61,8 +61,9 @@ export class Flows {
     const start = flow.text.length;
     flow.text += piece.text;
     flow.active = piece.active;
-    if (piece.id !== undefined)
-      this.#segments.set(piece.id, { flow, start, text: piece.text, active: piece.active });
+    if (piece.id === undefined) return;
+    flow.made = [...(flow.made ?? []), piece.id];
+    this.#segments.set(piece.id, { flow, start, text: piece.text, active: piece.active });
   }
 
   /** Put the marks into the flows; the list of all sources, if there is one. */
@@ -81,6 +82,7 @@ export class Flows {
     return {
       kind: "sources",
       key: `${this.messageId}/sources`,
+      made: this.#sources.flatMap(namesOf),
       cited: [...cited.values()].map(({ item }) => item),
       found: [...found.values()],
     };

@@ -35,6 +35,7 @@ function join(first: ReasoningBlock, then: ReasoningBlock): ReasoningBlock {
     ...first,
     text: first.text + BETWEEN[first.variant] + then.text,
     active: then.active,
+    made: [...(first.made ?? []), ...(then.made ?? [])],
     ...(durations.length > 0 && { durationMs: durations.reduce((sum, ms) => sum + ms) }),
   };
 }
@@ -53,7 +54,12 @@ function group(blocks: Block[]): Block[] {
   const endRow = () => {
     const [first] = row;
     if (first && row.length > IN_A_ROW)
-      grouped.push({ kind: "tools", key: `${first.key}/row`, tools: row });
+      grouped.push({
+        kind: "tools",
+        key: `${first.key}/row`,
+        made: row.flatMap(({ made = [] }) => made),
+        tools: row,
+      });
     else grouped.push(...row);
     row = [];
   };

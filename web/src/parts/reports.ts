@@ -37,9 +37,9 @@ const isTold = (output: string | undefined, told: string): boolean =>
 /** A thought that is the result of the agent is not a thought, but what it had to say. */
 function reportOf(block: Block, results: string[]): TextBlock | undefined {
   if (block.kind !== "reasoning" || block.variant !== "thinking") return undefined;
-  const { key, text, active } = block;
+  const { key, made, text, active } = block;
   if (!results.some((result) => wordsOf(result) === wordsOf(text))) return undefined;
-  return { kind: "text", key, text, tone: "answer", active, citations: [] };
+  return { kind: "text", key, made, text, tone: "answer", active, citations: [] };
 }
 
 /** A result that is text: plain, or in the parts that providers make of it. */

@@ -62,6 +62,7 @@ export class Subagents {
     return {
       kind: "subagent",
       key: this.key(id),
+      made: [id],
       trail: scope.slice(scope.length > DEEPEST ? DEEPEST - 1 : -1).map(this.#name),
       ...(task && { task }),
       more: [],

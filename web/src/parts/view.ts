@@ -16,12 +16,14 @@ import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
 import {
   dataOf,
+  END,
   endingOf,
   type Fields,
   fieldsOf,
   idOf,
   listOf,
   moboxOf,
+  namesOf,
   numberOf,
   type Part,
   scopeOf,
@@ -80,8 +82,8 @@ class Reader {
     if (sources) this.root.push(sources);
     const { reason, error } = endingOf(this.message) ?? {};
     const key = this.key("end", undefined);
-    if (error !== undefined) this.root.push({ kind: "error", key, text: error });
-    else if (reason !== undefined) this.root.push({ kind: "ending", key, reason });
+    if (error !== undefined) this.root.push({ kind: "error", key, made: [END], text: error });
+    else if (reason !== undefined) this.root.push({ kind: "ending", key, made: [END], reason });
     return finish(this.root);
   }
 }
@@ -107,6 +109,7 @@ const READERS: Record<string, PartReader> = {
     reader.add(part, {
       kind: "chart",
       key: reader.key("chart", idOf(part)),
+      made: namesOf(part),
       data: payloadOf(part),
     }),
   "data-agent-started": ignore,
@@ -153,6 +156,7 @@ function readReasoning(reader: Reader, part: Part): void {
   reader.add(part, {
     kind: "reasoning",
     key: reader.key("reasoning", idOf(part)),
+    made: namesOf(part),
     variant,
     text,
     active: reader.facts.live && fields.state === "streaming",
@@ -182,12 +186,19 @@ function isShownElsewhere(part: Part, facts: Facts): boolean {
   );
 }
 
+/** Of the last block, which may be made of several parts. */
+function alsoMadeOf(list: Block[], part: Part): void {
+  const last = list.at(-1);
+  if (last) last.made = [...(last.made ?? []), ...namesOf(part)];
+}
+
 function addFile(reader: Reader, part: Part): void {
   const file: FileItem = readFile(part);
   const list = reader.list(part);
   const last = list.at(-1);
   if (last?.kind === "files") last.files.push(file);
   else list.push({ kind: "files", key: reader.key("files", undefined), files: [file] });
+  alsoMadeOf(list, part);
 }
 
 const TODO_STATES: Record<string, ItemState> = { in_progress: "running", completed: "done" };
@@ -200,7 +211,12 @@ function readTodos(reader: Reader, part: Part): void {
     return { text: now ?? textOf(item.content) ?? "", state: itemState(state, reader.facts) };
   });
   if (items.length > 0)
-    reader.add(part, { kind: "todos", key: reader.key("todos", idOf(part)), items });
+    reader.add(part, {
+      kind: "todos",
+      key: reader.key("todos", idOf(part)),
+      made: namesOf(part),
+      items,
+    });
 }
 
 const STEP_STATES: Record<string, ItemState> = {
@@ -219,6 +235,7 @@ function readStep(reader: Reader, part: Part): void {
   const last = list.at(-1);
   if (last?.kind === "steps") last.items.push(item);
   else list.push({ kind: "steps", key: reader.key("steps", idOf(part)), items: [item] });
+  alsoMadeOf(list, part);
 }
 
 const itemState = (state: ItemState, facts: Facts): ItemState =>
@@ -234,6 +251,7 @@ function readRequest(reader: Reader, part: Part): void {
   reader.add(part, {
     kind: "request",
     key: reader.key("request", idOf(part)),
+    made: namesOf(part),
     id: idOf(part) ?? "",
     about: textOf(kind) ?? "question",
     ...(words && { prompt: words }),
@@ -258,4 +276,5 @@ function readData(reader: Reader, part: Part): void {
   const last = list.at(-1);
   if (last?.kind === "data") last.items.push(item);
   else list.push({ kind: "data", key: reader.key("data", idOf(part)), items: [item] });
+  alsoMadeOf(list, part);
 }

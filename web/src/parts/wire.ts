@@ -39,6 +39,14 @@ export function idOf(part: Part): string | undefined {
   return textOf(moboxOf(part).id) ?? textOf(fields.toolCallId) ?? textOf(fields.id);
 }
 
+/** The names by which a part is known, first of all its own; one that has none goes by its type. */
+export const namesOf = (part: Part): string[] => [
+  idOf(part) ?? textOf((part as unknown as Fields).sourceId) ?? part.type,
+];
+
+/** The name of what says that a run is over. */
+export const END = "finish";
+
 /** How a run ended. */
 export interface Ending {
   reason: string;

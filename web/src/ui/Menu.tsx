@@ -90,16 +90,17 @@ interface SwitchProps {
   name: string;
   checked: boolean;
   onChange: (checked: boolean) => void;
+  className?: string;
 }
 
 /** Something that is on or off; the menu stays open. */
-export function MenuSwitch({ name, checked, onChange }: SwitchProps) {
+export function MenuSwitch({ name, checked, onChange, className }: SwitchProps) {
   return (
     <DropdownMenu.CheckboxItem
       checked={checked}
       onCheckedChange={onChange}
       onSelect={(event) => event.preventDefault()}
-      className={ROW}
+      className={classes(ROW, className)}
     >
       <Words name={name} />
       <Mark />

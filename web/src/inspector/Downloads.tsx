@@ -1,0 +1,38 @@
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { saveEvents, saveRaw } from "@/inspector/download";
+import type { InspectedRun } from "@/inspector/useRun";
+import { strings } from "@/strings";
+import { IconButton } from "@/ui/Button";
+import { Menu, MenuItem } from "@/ui/Menu";
+
+const words = strings.inspector;
+
+/** The run to take along: its log, or what the agent wrote. */
+export function Downloads({ runId, run }: { runId: string; run: InspectedRun }) {
+  const [failed, setFailed] = useState(false);
+  const onEvents = () => {
+    setFailed(false);
+    saveEvents(runId).catch(() => setFailed(true));
+  };
+  const trigger = (
+    <IconButton label={words.download} className="size-8! max-md:size-11!">
+      <Download aria-hidden />
+    </IconButton>
+  );
+  return (
+    <>
+      {failed && (
+        <p role="alert" className="text-mono text-bad">
+          {words.downloadFailed}
+        </p>
+      )}
+      <Menu trigger={trigger}>
+        <MenuItem onSelect={onEvents}>{words.downloadEvents}</MenuItem>
+        {run.entries.some(({ lines }) => lines.length > 0) && (
+          <MenuItem onSelect={() => saveRaw(runId, run.entries)}>{words.downloadLines}</MenuItem>
+        )}
+      </Menu>
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import { useCallback, useDeferredValue, useMemo, useState } from "react";
+import type { Format } from "@/api";
+import { originsOf } from "@/inspector/entries";
+import { ALL, type Filter, filtered, isAll, typesOf } from "@/inspector/filtering";
+import { fold, type Item, pinnedRows, rowsOf } from "@/inspector/folding";
+import { type Chosen, nameOfFormat } from "@/inspector/formats";
+import { Grid, holds, type Told } from "@/inspector/Grid";
+import { Pinned } from "@/inspector/Pinned";
+import { Preview, Slider, useReplaying } from "@/inspector/Replay";
+import { Filtering, FormatMenu, PauseButton } from "@/inspector/Toolbar";
+import { timesOf } from "@/inspector/times";
+import { useParts } from "@/inspector/useParts";
+import type { InspectedRun } from "@/inspector/useRun";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+const words = strings.inspector;
+
+interface EventsProps {
+  runId: string;
+  run: InspectedRun;
+  formats: readonly Format[];
+  chosen: Chosen;
+  onChoose: (chosen: Chosen) => void;
+}
+
+/** Every event of the run, with the line it came from and the frames it is. */
+export function Events({ runId, run, formats, chosen, onChoose }: EventsProps) {
+  const { entries, held, toggle } = usePause(run);
+  const [filter, setFilter] = useState<Filter>(ALL);
+  const [open, toggleOpen] = useKeys();
+  const [pinned, togglePin] = useKeys();
+  const [at, setAt] = useState<number>();
+  const leave = useCallback(() => setAt(undefined), []);
+  useReplaying(runId, entries, at, leave);
+  useParts(runId);
+
+  const groups = useMemo(() => fold(entries), [entries]);
+  const origins = useMemo(() => originsOf(entries), [entries]);
+  const types = useMemo(() => typesOf(entries), [entries]);
+  const wanted = useDeferredValue(filter);
+  const kept = useMemo(() => filtered(groups, wanted, run.format), [groups, wanted, run.format]);
+  const rows = useMemo(() => rowsOf(kept, open), [kept, open]);
+  const live = run.phase !== "over";
+
+  const tell = (item: Item): Told => {
+    const entry = item.entry ?? item.group.entries[0];
+    return {
+      runId,
+      format: run.format,
+      origin: origins[entry.seq - 1] ?? "mobox",
+      times: timesOf(entries, entry),
+      open: open.has(item.key),
+      pinned: pinned.has(item.key),
+      moment: momentOf(item, at),
+      onToggle: (it) => toggleOpen(it.key),
+      onPin: (it) => togglePin(it.key),
+    };
+  };
+  return (
+    <>
+      <div className="flex shrink-0 flex-wrap items-center gap-1.5 border-b px-3 py-1.5">
+        <FormatMenu formats={formats} chosen={chosen} onChoose={onChoose} />
+        <Filtering filter={filter} types={types} onFilter={setFilter} />
+        {(live || held !== undefined) && (
+          <PauseButton
+            missed={held === undefined ? undefined : run.entries.length - held}
+            onToggle={toggle}
+          />
+        )}
+      </div>
+      <Pinned rows={pinnedRows(groups, pinned)} tell={tell} />
+      {rows.length > 0 ? (
+        <Grid
+          runId={runId}
+          rows={rows}
+          tell={tell}
+          live={live && held === undefined && at === undefined}
+          at={at}
+          format={nameOfFormat(chosen)}
+        />
+      ) : (
+        <div className="flex flex-1 flex-col items-center gap-3 px-6 py-10 text-block text-ink-2">
+          {words.noMatch}
+          <Button onClick={() => setFilter(ALL)}>{words.showAll}</Button>
+        </div>
+      )}
+      <p className="shrink-0 border-t px-3 py-1 text-label text-ink-2 tabular-nums">
+        {isAll(wanted)
+          ? words.counts(entries.length, rows.length)
+          : words.filteredCounts(kept.length, groups.length)}
+      </p>
+      <Preview at={at} />
+      <Slider entries={entries} at={at} onMove={setAt} />
+    </>
+  );
+}
+
+function momentOf(item: Item, at: number | undefined): Told["moment"] {
+  if (at === undefined) return undefined;
+  if (holds(item, at)) return "now";
+  return (item.entry ?? item.group.entries[0]).seq > at ? "later" : undefined;
+}
+
+/** The entries as they were when the person wanted to look at them in peace. */
+function usePause({ entries }: InspectedRun) {
+  const [held, hold] = useState<number>();
+  const shown = useMemo(
+    () => (held === undefined ? entries : entries.slice(0, held)),
+    [entries, held],
+  );
+  const toggle = () => hold(held === undefined ? entries.length : undefined);
+  return { entries: shown, held, toggle };
+}
+
+/** Rows by their keys: in it, or not. */
+function useKeys(): readonly [ReadonlySet<string>, (key: string) => void] {
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  const toggle = useCallback((key: string) => {
+    setKeys((before) => {
+      const after = new Set(before);
+      if (!after.delete(key)) after.add(key);
+      return after;
+    });
+  }, []);
+  return [keys, toggle];
+}

@@ -1,0 +1,244 @@
+import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
+import {
+  type KeyboardEvent,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import type { Item } from "@/inspector/folding";
+import { Heads } from "@/inspector/Heads";
+import { madeBy } from "@/inspector/made";
+import { Row, type RowProps } from "@/inspector/Row";
+import { ROWS, TREEGRID } from "@/inspector/roles";
+import { MADE, RUN, read } from "@/state/links";
+import { strings } from "@/strings";
+import { IconButton } from "@/ui/Button";
+
+const words = strings.inspector;
+
+/** How near its end a list must be to be kept there. */
+const NEAR = 40;
+/** In pixels, as a row is where it has one line, and where its columns stand below each other. */
+const LOW = 38;
+const HIGH = 89;
+/** From this width on there is room for three columns: `@2xl` of the styles. */
+const THREE_COLUMNS = 672;
+const PAGE = 10;
+
+export type Told = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus">;
+
+interface GridProps {
+  runId: string;
+  rows: readonly Item[];
+  /** What a row needs to be shown. */
+  tell: (item: Item) => Told;
+  /** New rows come: who is at the end stays there. */
+  live: boolean;
+  /** The entry that a replay is up to. */
+  at?: number;
+  /** What the frames are called. */
+  format: string;
+}
+
+/**
+ * The rows, of which only those in sight are there. One of them can be reached by Tab, the others from
+ * it by the arrow keys. Not a live region: nobody wants tokens read out one by one.
+ */
+export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState("");
+  const wanted = useRef<string>(undefined);
+  const activeIndex = useMemo(
+    () => Math.max(0, active ? rows.findIndex(({ key }) => key === active) : 0),
+    [rows, active],
+  );
+  const estimateSize = useEstimate(box);
+  // One as long as the rows are the same: with another one all of them are placed anew.
+  const getItemKey = useCallback((index: number) => rows[index]?.key ?? index, [rows]);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize,
+    getItemKey,
+    overscan: 8,
+    useFlushSync: false,
+    rangeExtractor: (range: Range) => withActive(defaultRangeExtractor(range), activeIndex),
+  });
+  const { isAtEnd, toEnd } = useEnd(box, rows, live, () =>
+    virtual.scrollToIndex(rows.length - 1, { align: "end" }),
+  );
+  const reveal = useCallback(
+    (index: number) => index >= 0 && virtual.scrollToIndex(index, { align: "auto" }),
+    [virtual],
+  );
+  useReplayed(rows, at, reveal);
+  useClicked(runId, rows, reveal);
+
+  const go = (index: number) => {
+    const to = rows[Math.min(Math.max(index, 0), rows.length - 1)];
+    if (!to) return;
+    wanted.current = to.key;
+    setActive(to.key);
+    reveal(rows.indexOf(to));
+  };
+  // A row has the focus as soon as it is there: it may have been out of sight.
+  useEffect(() => {
+    if (wanted.current === undefined) return;
+    const row = box.current?.querySelector<HTMLElement>(`[data-row="${wanted.current}"]`);
+    if (!row) return;
+    wanted.current = undefined;
+    row.focus({ preventScroll: true });
+  });
+  const moves = {
+    ...TREEGRID,
+    "aria-label": words.views.events,
+    "aria-rowcount": rows.length + 1,
+    "aria-live": "off" as const,
+    onKeyDown: (event: KeyboardEvent) => {
+      const move = MOVES[event.key];
+      if (!move || !(event.target as Element).matches("[role=row]")) return;
+      event.preventDefault();
+      go(move(activeIndex, rows.length));
+    },
+  };
+  return (
+    <div {...moves} className="relative flex min-h-0 flex-1 flex-col">
+      <Heads format={format} />
+      <div
+        ref={box}
+        {...ROWS}
+        className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto overscroll-contain [scrollbar-gutter:stable]"
+      >
+        <div
+          role="presentation"
+          className="relative w-full"
+          style={{ height: virtual.getTotalSize() }}
+        >
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const item = rows[index];
+            if (!item) return null;
+            return (
+              <div
+                key={item.key}
+                role="presentation"
+                ref={virtual.measureElement}
+                data-index={index}
+                className="absolute top-0 left-0 w-full"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Row
+                  {...tell(item)}
+                  item={item}
+                  place={index + 2}
+                  tabIndex={index === activeIndex ? 0 : -1}
+                  onFocus={() => setActive(item.key)}
+                />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {live && !isAtEnd && (
+        <IconButton
+          label={words.toEnd}
+          onClick={toEnd}
+          className="absolute right-3 bottom-2 rounded-full! border bg-ground! shadow-md"
+        >
+          <ArrowDown aria-hidden />
+        </IconButton>
+      )}
+    </div>
+  );
+}
+
+const MOVES: Record<string, (index: number, count: number) => number> = {
+  ArrowDown: (index) => index + 1,
+  ArrowUp: (index) => index - 1,
+  PageDown: (index) => index + PAGE,
+  PageUp: (index) => index - PAGE,
+  Home: () => 0,
+  End: (_, count) => count - 1,
+};
+
+/** The row that Tab reaches is always there. */
+function withActive(indexes: number[], active: number): number[] {
+  return indexes.includes(active) ? indexes : [...indexes, active].sort((a, b) => a - b);
+}
+
+type Box = React.RefObject<HTMLDivElement | null>;
+
+/** How high a row will be. A good guess is cheap: what is measured otherwise moves all below it. */
+function useEstimate(box: Box): () => number {
+  const [guess, setGuess] = useState(LOW);
+  useLayoutEffect(() => {
+    setGuess((box.current?.clientWidth ?? 0) >= THREE_COLUMNS ? LOW : HIGH);
+  }, [box]);
+  return useCallback(() => guess, [guess]);
+}
+
+/** Keeps the end in sight while rows come, until the person scrolls up. */
+function useEnd(box: Box, rows: readonly Item[], live: boolean, scroll: () => void) {
+  const [isAtEnd, setIsAtEnd] = useState(true);
+  const stays = useRef(live);
+  const count = rows.length;
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let before = 0;
+    const onScroll = () => {
+      const { scrollTop, scrollHeight, clientHeight } = element;
+      const near = scrollHeight - scrollTop - clientHeight < NEAR;
+      if (near) stays.current = true;
+      else if (scrollTop < before) stays.current = false;
+      before = scrollTop;
+      setIsAtEnd(near);
+    };
+    element.addEventListener("scroll", onScroll, { passive: true });
+    return () => element.removeEventListener("scroll", onScroll);
+  }, [box]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the number of rows that moves the end
+  useLayoutEffect(() => {
+    if (live && stays.current) scroll();
+  }, [count, live]);
+  const toEnd = () => {
+    stays.current = true;
+    scroll();
+  };
+  return { isAtEnd, toEnd };
+}
+
+/** The row that a replay is up to comes into sight. */
+function useReplayed(
+  rows: readonly Item[],
+  at: number | undefined,
+  reveal: (index: number) => void,
+): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a move of the slider moves the list
+  useEffect(() => {
+    if (at !== undefined) reveal(rows.findLastIndex((item) => holds(item, at)));
+  }, [at]);
+}
+
+/** Whether a row is about this entry. */
+export const holds = ({ entry, group: { entries } }: Item, seq: number): boolean =>
+  entry ? entry.seq === seq : entries[0].seq <= seq && seq < entries[0].seq + entries.length;
+
+/** Who clicks on a block of the message sees the first row that made it. */
+function useClicked(runId: string, rows: readonly Item[], reveal: (index: number) => void): void {
+  useEffect(() => {
+    const onClick = ({ target }: MouseEvent) => {
+      const block = target instanceof Element ? target.closest(`[${MADE}]`) : null;
+      if (block?.getAttribute(RUN) !== runId) return;
+      const ids = read(block.getAttribute(MADE) ?? "[]");
+      reveal(
+        rows.findIndex(({ group }) => madeBy(group.entries[0]).some((id) => ids.includes(id))),
+      );
+    };
+    document.addEventListener("click", onClick);
+    return () => document.removeEventListener("click", onClick);
+  }, [runId, rows, reveal]);
+}

@@ -1,0 +1,42 @@
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import Inspector from "@/inspector/Inspector";
+import { asInBrowser } from "@/testing/browser";
+import { json, later, Network, refusal } from "@/testing/server";
+
+const RUN = "GET api/runs/run_1/inspect";
+
+function network(): Network {
+  asInBrowser();
+  return new Network().on("GET api/formats", () =>
+    json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }),
+  );
+}
+const show = () => render(<Inspector chatId="c1" runId="run_1" />);
+
+it("says that it reads until there is something", async () => {
+  const answer = later();
+  const net = network().on(RUN, () => answer.response);
+  show();
+  expect(await screen.findByText("Reading the log of this run…")).toBeDefined();
+  expect(net.to(RUN)[0]?.query.get("format")).toBe("ai-sdk:v7");
+});
+
+it("says that a log is not there any more", async () => {
+  network().on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
+  show();
+  expect(await screen.findByText("This run cannot be inspected")).toBeDefined();
+  expect(screen.getByText("Its log is not here any more.")).toBeDefined();
+  expect(screen.queryByRole("button", { name: "Retry" })).toBeNull();
+});
+
+it("says in the server's words what was refused, and tries again if it is told to", async () => {
+  const net = network().on(RUN, () => refusal(400, "unknown_profile", "no such profile"));
+  show();
+  expect(await screen.findByText("no such profile")).toBeDefined();
+  net.on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
+  await userEvent.click(screen.getByRole("button", { name: "Retry" }));
+  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(net.to(RUN)).toHaveLength(2);
+});

@@ -1,0 +1,145 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { getStderr, type LegStderr } from "@/api";
+import { visible } from "@/content/Json";
+import type { Entry, Line } from "@/inspector/entries";
+import { strings } from "@/strings";
+
+const words = strings.inspector;
+
+const Explained = ({ line, children }: { line: string; children: ReactNode }) => (
+  <div className="flex min-h-0 flex-1 flex-col">
+    <p className="border-b px-3 py-2 text-mono text-ink-2">{line}</p>
+    {children}
+  </div>
+);
+
+const Nothing = ({ children }: { children: string }) => (
+  <p className="px-3 py-6 text-center text-block text-ink-2">{children}</p>
+);
+
+/** What the agent wrote to stdout, line by line. */
+export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boolean }) {
+  const lines = entries.flatMap((entry) => entry.lines);
+  return (
+    <Explained line={words.stdoutLine}>
+      {lines.length > 0 ? (
+        <Lines lines={lines} />
+      ) : (
+        <Nothing>{over ? words.noStdout : words.noStdoutYet}</Nothing>
+      )}
+    </Explained>
+  );
+}
+
+/** Only those in sight are there: there may be many thousands. */
+function Lines({ lines }: { lines: Line[] }) {
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 26,
+    overscan: 8,
+    useFlushSync: false,
+  });
+  return (
+    <section
+      ref={box}
+      aria-label={words.views.stdout}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="min-h-0 flex-1 overflow-y-auto overscroll-contain focus-visible:outline-offset-[-2px]"
+    >
+      <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const line = lines[index];
+          return (
+            line && (
+              <div
+                key={line.n}
+                ref={virtual.measureElement}
+                data-index={index}
+                className="absolute top-0 left-0 flex w-full gap-3 border-b px-3 py-1 font-mono text-mono leading-5"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <span className="w-9 shrink-0 text-right text-ink-2 select-none tabular-nums">
+                  {line.n}
+                </span>
+                <Text text={line.line} />
+              </div>
+            )
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+/** More characters of a line than these are shown only to who asks for them. */
+const MOST = 600;
+
+function Text({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const isCut = !whole && text.length > MOST * 1.2;
+  return (
+    <span className="min-w-0 flex-1 break-words whitespace-pre-wrap">
+      {visible(isCut ? `${text.slice(0, MOST)}…` : text)}
+      {isCut && (
+        <button
+          type="button"
+          onClick={() => setWhole(true)}
+          className="ml-2 font-sans text-accent underline"
+        >
+          {strings.content.showAll(text.length)}
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** What the agent wrote to stderr. It is asked for when it is shown, and again when the run is over. */
+export function Stderr({ runId, over }: { runId: string; over: boolean }) {
+  const legs = useStderr(runId, over);
+  return (
+    <Explained line={words.stderrLine}>
+      <section
+        aria-label={words.views.stderr}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="min-h-0 flex-1 overflow-y-auto px-3 py-2 focus-visible:outline-offset-[-2px]"
+      >
+        {legs === undefined && <Nothing>{words.loading}</Nothing>}
+        {legs === "failed" && <Nothing>{words.stderrFailed}</Nothing>}
+        {Array.isArray(legs) && legs.length === 0 && (
+          <Nothing>{over ? words.noStderr : words.noStderrYet}</Nothing>
+        )}
+        {Array.isArray(legs) &&
+          legs.map(({ leg, text }) => (
+            <div key={leg} className="mb-3">
+              {legs.length > 1 && (
+                <p className="text-label font-medium tracking-wide text-ink-2">{words.leg(leg)}</p>
+              )}
+              <pre className="font-mono text-mono leading-5 break-words whitespace-pre-wrap">
+                {text}
+              </pre>
+            </div>
+          ))}
+      </section>
+    </Explained>
+  );
+}
+
+function useStderr(runId: string, over: boolean): LegStderr[] | "failed" | undefined {
+  const [legs, setLegs] = useState<LegStderr[] | "failed">();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what a run wrote is all there when it is over
+  useEffect(() => {
+    let wanted = true;
+    getStderr(runId)
+      .then((told) => wanted && setLegs(told))
+      .catch(() => wanted && setLegs("failed"));
+    return () => {
+      wanted = false;
+    };
+  }, [runId, over]);
+  return legs;
+}

@@ -1,0 +1,25 @@
+import type { Item } from "@/inspector/folding";
+import type { Told } from "@/inspector/Grid";
+import { Row } from "@/inspector/Row";
+import { TREEGRID } from "@/inspector/roles";
+import { strings } from "@/strings";
+
+interface PinnedProps {
+  rows: readonly Item[];
+  tell: (item: Item) => Told;
+}
+
+/** Rows that stay in sight, whatever is filtered and wherever the others are. */
+export function Pinned({ rows, tell }: PinnedProps) {
+  if (rows.length === 0) return null;
+  return (
+    <div
+      {...{ ...TREEGRID, "aria-label": strings.inspector.pinned }}
+      className="max-h-[40%] shrink-0 overflow-y-auto border-b-2 bg-ground-2 [scrollbar-gutter:stable]"
+    >
+      {rows.map((item) => (
+        <Row key={item.key} {...tell(item)} item={item} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { ChevronLeft, ChevronRight, History } from "lucide-react";
+import { useEffect, useRef } from "react";
+import type { Entry } from "@/inspector/entries";
+import { messageOf } from "@/inspector/replaying";
+import { Parts } from "@/parts/Parts";
+import { replays } from "@/state/replay";
+import { useStore } from "@/state/store";
+import { strings } from "@/strings";
+import { Button, IconButton } from "@/ui/Button";
+import { ROOMY, useMedia } from "@/ui/useMedia";
+
+const words = strings.inspector;
+
+/** Where the chat is behind this: the message as it was there, here. */
+export function Preview({ at }: { at: number | undefined }) {
+  const isRoomy = useMedia(ROOMY);
+  const { shown } = useStore(replays);
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (shown) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [shown]);
+  if (isRoomy || at === undefined || !shown) return null;
+  return (
+    <section
+      ref={box}
+      aria-label={words.replayed(shown.at, shown.of)}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="max-h-[40%] shrink-0 overflow-y-auto border-t-2 border-accent px-3 py-3 focus-visible:outline-offset-[-2px]"
+    >
+      <Parts message={shown.message} live={shown.live} />
+    </section>
+  );
+}
+
+interface SliderProps {
+  entries: readonly Entry[];
+  /** The entry that the chat is shown up to; without, it is shown as it is. */
+  at: number | undefined;
+  onMove: (at: number | undefined) => void;
+}
+
+/** Goes through the run entry by entry. Its end is the present. */
+export function Slider({ entries, at, onMove }: SliderProps) {
+  const last = entries.length;
+  const value = at ?? last;
+  const move = (to: number) => onMove(to >= last ? undefined : Math.max(1, to));
+  const type = entries[value - 1]?.event.type ?? "";
+  return (
+    <div className="flex flex-wrap items-center gap-x-2 @max-2xl:gap-x-1 border-t bg-ground-2 px-3 py-1.5">
+      <span className="flex items-center gap-1.5 text-mono font-medium" title={words.replayLine}>
+        <History aria-hidden className="size-3.5 text-ink-2" />
+        <span className="@max-2xl:sr-only">{words.replay}</span>
+      </span>
+      <IconButton
+        label={words.back}
+        disabled={value <= 1}
+        onClick={() => move(value - 1)}
+        className="size-8! max-md:size-11!"
+      >
+        <ChevronLeft aria-hidden />
+      </IconButton>
+      <input
+        type="range"
+        aria-label={words.replay}
+        aria-valuetext={words.replayValue(value, last, type)}
+        min={1}
+        max={Math.max(last, 1)}
+        value={value}
+        onChange={(event) => move(event.target.valueAsNumber)}
+        className="h-6 min-w-24 flex-1 accent-accent"
+      />
+      <IconButton
+        label={words.forth}
+        disabled={at === undefined}
+        onClick={() => move(value + 1)}
+        className="size-8! max-md:size-11!"
+      >
+        <ChevronRight aria-hidden />
+      </IconButton>
+      <span className="text-right text-mono @2xl:min-w-20 text-ink-2 tabular-nums">
+        {words.replayAt(value, last)}
+      </span>
+      {at !== undefined && (
+        <Button
+          kind="solid"
+          className="min-h-8! px-2! text-mono! max-md:min-h-11!"
+          onClick={() => onMove(undefined)}
+        >
+          {words.present}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Shows the message as it was there, in its place, as long as the slider is not at its end. */
+export function useReplaying(
+  runId: string,
+  entries: readonly Entry[],
+  at: number | undefined,
+  leave: () => void,
+): void {
+  useEffect(() => {
+    if (at === undefined) return replays.set({ shown: undefined });
+    let wanted = true;
+    const until = entries.slice(0, at);
+    const live = until.at(-1)?.event.type !== "done";
+    void messageOf(runId, until).then((message) => {
+      if (wanted) replays.set({ shown: { message, live, at, of: entries.length, leave } });
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [runId, entries, at, leave]);
+  useEffect(() => () => replays.set({ shown: undefined }), []);
+}

@@ -1,0 +1,51 @@
+import type { Entry } from "@/inspector/entries";
+import { type ReadingState, RunReader } from "@/runs/reader";
+import type { Told } from "@/runs/sse";
+import { Store } from "@/state/store";
+
+/** A burst of entries is one rendering. */
+const GATHERING = 80;
+
+/** The entries of a run as the server inspects it, from the first on, and as they come. */
+export class Feed {
+  readonly reader: RunReader;
+  readonly entries = new Store<{ all: readonly Entry[] }>({ all: [] });
+  #read: Entry[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(runId: string, formats: readonly string[]) {
+    const route = { path: "inspect", query: { format: formats.join(",") } } as const;
+    this.reader = new RunReader(runId, route, (told) => this.#hear(told));
+  }
+
+  /** Begins to read; the function that comes back ends it. */
+  open(): () => void {
+    const leave = this.reader.open();
+    return () => {
+      leave();
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  #hear(told: Told[]): void {
+    for (const { data } of told) this.#read.push(JSON.parse(data) as Entry);
+    this.#timer ??= setTimeout(this.#show, GATHERING);
+  }
+
+  #show = (): void => {
+    this.#timer = undefined;
+    this.entries.set({ all: [...this.#read] });
+  };
+}
+
+/** How a run stands, and how the reading of it. */
+export type Phase = "loading" | "live" | "waiting" | "over" | "lost" | "gone" | "failed";
+
+export function phaseOf(reading: ReadingState["phase"], entries: readonly Entry[]): Phase {
+  const last = entries.at(-1)?.event.type;
+  if (last === "done") return "over";
+  if (reading !== "reading" && reading !== "over") return reading;
+  if (last === undefined) return "loading";
+  return last === "paused" ? "waiting" : "live";
+}
