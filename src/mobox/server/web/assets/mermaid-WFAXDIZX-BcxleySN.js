@@ -1,1 +1,0 @@
-export{s as Mermaid}from"./index-CzD8Mnc7.js";
