@@ -1,6 +1,7 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import type { ComponentProps } from "react";
+import { type ComponentProps, useState } from "react";
+import { flushSync } from "react-dom";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Composer } from "@/chat/Composer";
 import { drafts } from "@/state/drafts";
@@ -70,6 +71,28 @@ describe("the composer", () => {
     expect(screen.queryByRole("button", { name: "Send" })).toBeNull();
     await userEvent.click(screen.getByRole("button", { name: "Stop" }));
     expect(onStop).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    "a click",
+    "Enter",
+  ])("sends nothing by %s on Stop that gives back what was written", async (by) => {
+    const onSend = vi.fn();
+    const Stopped = () => {
+      const [life, setLife] = useState<Props["life"]>("working");
+      const onStop = () => flushSync(() => setLife("idle")); // before the browser acts on the click
+      return (
+        <Composer {...{ life, onSend, onStop }} draft="c1" agent="Demo" onEditLast={vi.fn()} />
+      );
+    };
+    render(<Stopped />);
+    await userEvent.type(field(), "Hello");
+    const stop = screen.getByRole("button", { name: "Stop" });
+    if (by === "Enter") stop.focus();
+    await (by === "Enter" ? userEvent.keyboard("{Enter}") : userEvent.click(stop));
+    expect(screen.getByRole("button", { name: "Send" })).toHaveProperty("disabled", false);
+    expect(onSend).not.toHaveBeenCalled();
+    expect(field().value).toBe("Hello");
   });
 
   it("says that the agent is being stopped, and asks for it once", () => {

@@ -79,12 +79,19 @@ export function Composer(props: ComposerProps) {
       </p>
       <div className="flex items-center gap-2 p-2">
         <div className="min-w-0 flex-1">{props.children}</div>
+        {/* Two buttons by their keys: a click on one must not submit because it became the other. */}
         {life === "idle" ? (
-          <Round label={strings.chat.send} disabled={!text.trim() || disabled} type="submit">
+          <Round
+            key="send"
+            label={strings.chat.send}
+            disabled={!text.trim() || disabled}
+            type="submit"
+          >
             <ArrowUp aria-hidden />
           </Round>
         ) : (
           <Round
+            key="stop"
             label={stopping ? strings.chat.stopping : strings.chat.stop}
             title={stopping ? undefined : strings.chat.stopHint}
             disabled={stopping}
