@@ -212,8 +212,8 @@ describe("a decision", () => {
     ],
   } as UIMessage;
 
-  const waits = () =>
-    new Stream().say(STARTED as never, ...(CALL as never[]), ASKS as never, WAITING as never).cut();
+  const waits = (...more: object[]) =>
+    new Stream().say(...([STARTED, ...CALL, ASKS, ...more, WAITING] as never[])).cut();
 
   const decide = async (transport: AgUiTransport) => {
     network.on("POST api/agui/chat", () => says(SNAPSHOT, ...ANSWERED));
@@ -222,7 +222,7 @@ describe("a decision", () => {
   };
 
   it.each(["in this protocol", "in another"])("of what was asked %s goes on", async (how) => {
-    network.on("POST api/agui/chat/connect", waits);
+    network.on("POST api/agui/chat/connect", () => waits());
     const transport = new AgUiTransport(() => {});
     if (how === "in this protocol") {
       const told = await read(await transport.reconnectToStream({ chatId: "c1" }));
@@ -239,4 +239,22 @@ describe("a decision", () => {
       resume: [{ interruptId: "run_1:may", payload: "Too much." }],
     });
   });
+
+  it("of a second question goes on where the first was answered in another protocol", async () => {
+    const transport = new AgUiTransport(() => {});
+    network.on("POST api/agui/chat/connect", () => waits());
+    await read(await transport.reconnectToStream({ chatId: "c1" }));
+    network.on("POST api/agui/chat/connect", () => waits(...ANSWERED, ...second([...CALL, ASKS])));
+    network.on("POST api/agui/chat", () => says(...second(ANSWERED)));
+    const chunks = await read(await transport.sendMessages(sending(second([message]))));
+    expect(chunks).toContainEqual({ type: "tool-output-denied", toolCallId: "d" });
+  });
 });
+
+/** The same of another call. */
+const second = <T>(told: T): T =>
+  JSON.parse(
+    JSON.stringify(told)
+      .replace(/"(run_1:)?c(?=["@])/g, '"$1d')
+      .replace(/"(run_1:)?may"/g, '"$1must"'),
+  );

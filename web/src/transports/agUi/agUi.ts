@@ -62,13 +62,19 @@ export class AgUiTransport implements Transport {
 
   /** The request with what was decided: the same decisions are the same request. */
   async #resumed({ chatId, abortSignal }: Sending, message: UIMessage): Promise<Asked> {
-    if (this.#translation?.run !== message.id) await this.#learn(chatId, abortSignal);
     const answers = message.parts.flatMap(decided);
+    if (!this.#knows(message.id, answers)) await this.#learn(chatId, abortSignal);
     const runId = [message.id, ...answers.map(({ requestId }) => requestId)].join("/");
     return { runId, resume: answers.map((answer) => entry(answer, message.id)) };
   }
 
-  /** Hears all that was told of the run that waits, where it was told in another protocol. */
+  /** Whether all was heard that is answered: a run may also have gone on in another protocol. */
+  #knows(run: string, answers: Answer[]): boolean {
+    const heard = this.#translation;
+    return heard?.run === run && answers.every(({ requestId }) => heard.requests.isOpen(requestId));
+  }
+
+  /** Hears all that was told of the run that waits. */
   async #learn(chatId: string, abortSignal: AbortSignal | undefined): Promise<void> {
     const told = await this.reconnectToStream({ chatId, abortSignal });
     const reader = told?.getReader();

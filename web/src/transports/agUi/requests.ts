@@ -21,6 +21,11 @@ export class Requests {
     private readonly calls: Calls,
   ) {}
 
+  /** It was heard, and no answer to it. */
+  isOpen(id: string): boolean {
+    return this.#asked.has(id);
+  }
+
   ask(told: Fields): UIMessageChunk[] {
     const asked = this.#read(told);
     this.#asked.set(this.names.own(told.id), asked);
