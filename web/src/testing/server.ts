@@ -52,9 +52,17 @@ export class Network {
     this.asked.push(asked);
     if (this.isDown) throw new TypeError("fetch failed");
     const handler = this.#routes.get(`${asked.method} ${asked.path}`);
-    return handler ? handler(asked) : refusal(404, "not_found", "there is no such thing");
+    const response = handler?.(asked) ?? refusal(404, "not_found", "there is no such thing");
+    return Promise.race([response, left(asked.signal)]);
   };
 }
+
+/** Fails when who asked waits no more, as `fetch` does. */
+const left = (signal: AbortSignal | null) =>
+  new Promise<never>((_, reject) => {
+    if (signal?.aborted) reject(signal.reason);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
 
 /** An answer that comes when the test says so. */
 export function later(): { response: Promise<Response>; answer: (response: Response) => void } {

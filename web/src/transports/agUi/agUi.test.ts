@@ -1,7 +1,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { failureOf } from "@/failure";
-import { type Asked, agent, Network, refusal, Stream, user } from "@/testing/server";
+import { type Asked, agent, later, Network, refusal, Stream, user } from "@/testing/server";
 import { AgUiTransport } from "@/transports/agUi/agUi";
 import type { Chunks } from "@/transports/transport";
 
@@ -105,6 +105,20 @@ describe("what is sent", () => {
     const transport = new AgUiTransport(() => {});
     const error = await transport.sendMessages(sending(before)).catch((error: unknown) => error);
     expect(failureOf(error)).toEqual({ kind: "lost" });
+  });
+
+  it.each(["before it was asked", "before it was taken"])("is given up %s", async (when) => {
+    const leaving = new AbortController();
+    const { response } = later();
+    network.on("POST api/agui/chat", () => response);
+    if (when === "before it was asked") leaving.abort();
+    const transport = new AgUiTransport(() => {});
+    const sent = transport.sendMessages(sending(before, { abortSignal: leaving.signal }));
+    if (when === "before it was taken") {
+      await vi.waitFor(() => expect(network.asked).toHaveLength(1));
+      leaving.abort();
+    }
+    await expect(sent).rejects.toHaveProperty("name", "AbortError");
   });
 
   it("stops the run by its name", async () => {

@@ -17,6 +17,7 @@ export class Answering {
   #letRead = () => {};
 
   constructor(question: Omit<Question, "fetch" | "abort">, signal: AbortSignal | undefined) {
+    if (signal?.aborted) this.leave();
     signal?.addEventListener("abort", () => this.leave());
     const isRead = new Promise<void>((resolve) => {
       this.#letRead = resolve;
