@@ -7,6 +7,9 @@ import type { Chunk } from "@/testing/server";
 type Answer = (answer: unknown) => void;
 type Handler = (said: Record<string, unknown>, socket: Socket) => unknown;
 
+/** What a handler says that leaves a client waiting. */
+export const UNANSWERED = Symbol("unanswered");
+
 /** What the server says as the frames of a run; `[DONE]` ends a response. */
 export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
   sessionId: "c1",
@@ -27,9 +30,10 @@ export class Sockets {
   ) {
     this.server = server;
     server.on("connection", (socket) => {
-      socket.onAny((event: string, said: Record<string, unknown>, answer: Answer) => {
+      socket.onAny((event: string, said: Record<string, unknown>, answer?: Answer) => {
         this.said.push([event, said]);
-        answer(this.#handlers.get(event)?.(said, socket));
+        const answering = this.#handlers.get(event)?.(said, socket);
+        if (answering !== UNANSWERED) answer?.(answering);
       });
     });
   }

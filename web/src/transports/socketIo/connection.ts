@@ -3,6 +3,11 @@ import { Refused } from "@/api";
 import { fieldsOf, isFields, textOf } from "@/parts/wire";
 import { Broken } from "@/transports/broken";
 
+interface Asking {
+  signal?: AbortSignal;
+  onAnswer?: () => void;
+}
+
 /** The way to the server. It is opened when it is needed: a chat knows itself when to try again. */
 export class Connection {
   readonly #socket: Socket;
@@ -18,28 +23,34 @@ export class Connection {
     });
   }
 
-  open(): Promise<Socket> {
-    if (this.#socket.connected) return Promise.resolve(this.#socket);
+  /** The socket, connected; who gives up does not wait for it, others may. */
+  open(signal?: AbortSignal): Promise<Socket> {
+    if (this.#socket.connected) return unlessLeft(Promise.resolve(this.#socket), signal);
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
     });
-    return this.#opening;
+    return unlessLeft(this.#opening, signal);
   }
 
-  /** What the server answers; a refusal is thrown. `onAnswer` hears of it before all that follows. */
-  async ask<T>(event: string, said: object, onAnswer = () => {}): Promise<T> {
-    const socket = await this.open();
-    return new Promise<T>((resolve, reject) => {
-      const onLost = () => reject(new Broken());
+  /**
+   * What the server answers; a refusal is thrown. `onAnswer` hears of it before all that follows, unless
+   * whoever asked gave up before: that is thrown too.
+   */
+  async ask<T>(event: string, said: object, { signal, onAnswer }: Asking = {}): Promise<T> {
+    const socket = await this.open(signal);
+    let onLost = () => {};
+    const answered = new Promise<T>((resolve, reject) => {
+      onLost = () => reject(new Broken());
       socket.once("disconnect", onLost);
       socket.emit(event, said, (answer: unknown) => {
-        socket.off("disconnect", onLost);
+        if (signal?.aborted) return;
         const refused = refusalIn(answer);
         if (refused) return reject(refused);
-        onAnswer();
+        onAnswer?.();
         resolve(answer as T);
       });
     });
+    return unlessLeft(answered, signal).finally(() => socket.off("disconnect", onLost));
   }
 
   close(): void {
@@ -59,6 +70,18 @@ export class Connection {
       socket.connect();
     });
   }
+}
+
+/** What comes of it, unless the signal says before that nobody wants it any more. */
+export async function unlessLeft<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return coming;
+  let onLeft = () => {};
+  const left = new Promise<never>((_, reject) => {
+    onLeft = () => reject(signal.reason);
+    signal.addEventListener("abort", onLeft);
+  });
+  if (signal.aborted) onLeft();
+  return Promise.race([left, coming]).finally(() => signal.removeEventListener("abort", onLeft));
 }
 
 /** The server said no, in the words that it has for that everywhere. */

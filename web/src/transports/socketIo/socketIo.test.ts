@@ -1,9 +1,9 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Socket } from "socket.io";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { failureOf } from "@/failure";
 import { agent, type Chunk, ENDS, says, user } from "@/testing/server";
-import { frame, Sockets } from "@/testing/sockets";
+import { frame, Sockets, UNANSWERED } from "@/testing/sockets";
 import { SocketIoTransport } from "@/transports/socketIo/socketIo";
 import type { Chunks } from "@/transports/transport";
 
@@ -95,6 +95,43 @@ describe("what is sent", () => {
   it("may not arrive", async () => {
     await sockets.server.close();
     expect(await failing(transport.sendMessages(sending(before)))).toEqual({ kind: "lost" });
+  });
+
+  it.each([
+    ["it is connected", [], "connection"],
+    ["its session is joined", ["session:join"], "session:join"],
+    ["what was told before is heard", ["session:join"], "frames"],
+    ["it is taken", ["session:join", "chat:message"], "chat:message"],
+  ])("is given up before %s", async (_, said, stalled) => {
+    const answers = (event: string, answer: object) => () =>
+      stalled === event ? UNANSWERED : answer;
+    sockets.on("session:join", answers("session:join", IDLE));
+    sockets.on("chat:message", answers("chat:message", { runId: "run_1" }));
+    if (stalled === "connection") sockets.server.use(() => {}); // lets nobody in
+    const waits = { ...IDLE, runId: "run_0", status: "waiting" };
+    if (stalled === "frames") sockets.on("session:join", () => waits);
+    const messages = stalled === "frames" ? before.slice(0, 2) : before;
+    const leaving = new AbortController();
+    const sent = transport.sendMessages(sending(messages, { abortSignal: leaving.signal }));
+    const asked = vi.waitFor(() => {
+      expect(sockets.server.engine.clientsCount).toBe(1);
+      expect(sockets.said.map(([event]) => event)).toEqual(said);
+    });
+    await asked.finally(() => leaving.abort());
+    await expect(sent).rejects.toHaveProperty("name", "AbortError");
+    expect(accepted).toEqual([]);
+  });
+
+  it("is not said where its session is joined after it was given up", async () => {
+    const leaving = new AbortController();
+    sockets.on("session:join", () => {
+      leaving.abort();
+      return IDLE;
+    });
+    const sent = transport.sendMessages(sending(before, { abortSignal: leaving.signal }));
+    await expect(sent).rejects.toHaveProperty("name", "AbortError");
+    await transport.stop("c1"); // which comes after all that was said before
+    expect(sockets.said.map(([event]) => event)).not.toContain("chat:message");
   });
 
   it("is a stop or an answer, by the same connection", async () => {

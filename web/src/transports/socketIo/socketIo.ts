@@ -1,7 +1,7 @@
 import { type Answer, address, PROFILE, Refused } from "@/api";
 import { bodyOf, continuedBy, keyOf } from "@/transports/body";
 import { whole } from "@/transports/broken";
-import { Connection } from "@/transports/socketIo/connection";
+import { Connection, unlessLeft } from "@/transports/socketIo/connection";
 import { Session } from "@/transports/socketIo/session";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
@@ -22,10 +22,11 @@ export class SocketIoTransport implements Transport {
   constructor(private readonly onAccepted: OnAccepted) {}
 
   async sendMessages(sending: Sending): Promise<Chunks> {
-    const [session, joined] = await this.#join(sending.chatId);
+    const { chatId, abortSignal } = sending;
+    const [session, joined] = await this.#join(chatId, abortSignal);
     const continued = continuedBy(sending);
     try {
-      if (continued) await skip(continued.id, session, joined);
+      if (continued) await unlessLeft(skip(continued.id, session, joined), abortSignal);
       const runId = await this.#say(sending);
       this.onAccepted(runId);
       return whole(session.read(runId));
@@ -35,8 +36,11 @@ export class SocketIoTransport implements Transport {
     }
   }
 
-  async reconnectToStream({ chatId }: { chatId: string }): Promise<Chunks | null> {
-    const [session, { runId }] = await this.#join(chatId);
+  async reconnectToStream({
+    chatId,
+    abortSignal,
+  }: Pick<Sending, "chatId"> & Partial<Sending>): Promise<Chunks | null> {
+    const [session, { runId }] = await this.#join(chatId, abortSignal);
     if (runId !== null) return whole(session.read(runId));
     session.leave();
     return null;
@@ -57,14 +61,15 @@ export class SocketIoTransport implements Transport {
   async #say(sending: Sending): Promise<string> {
     const key = keyOf(sending);
     const said = { sessionId: sending.chatId, ...bodyOf(sending), idempotencyKey: key };
-    return (await this.#connection.ask<{ runId: string }>("chat:message", said)).runId;
+    const asking = { signal: sending.abortSignal };
+    return (await this.#connection.ask<{ runId: string }>("chat:message", said, asking)).runId;
   }
 
-  async #join(chatId: string): Promise<[Session, Joined]> {
-    const session = new Session(chatId, await this.#connection.open());
+  async #join(chatId: string, signal: AbortSignal | undefined): Promise<[Session, Joined]> {
+    const session = new Session(chatId, await this.#connection.open(signal));
     const asked = { sessionId: chatId, format: "ai-sdk", profile: PROFILE };
-    const joined = await this.#connection.ask<Joined>("session:join", asked, session.begin);
-    return [session, joined];
+    const asking = { signal, onAnswer: session.begin };
+    return [session, await this.#connection.ask<Joined>("session:join", asked, asking)];
   }
 }
 
