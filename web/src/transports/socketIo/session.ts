@@ -23,6 +23,8 @@ export class Session {
   #kept: Frame[] = [];
   #reader: Reader | undefined;
   #failure: Error | undefined;
+  /** The server tells this one, or is asked to. */
+  #isJoined = true;
 
   constructor(
     private readonly id: string,
@@ -98,10 +100,18 @@ export class Session {
     this.#reader?.fail(error);
   }
 
-  /** Hears no more. The server tells on, to whoever joins next. */
+  /** Another one takes its place, so that it is not this one's any more to leave it. */
+  yield(): void {
+    this.#isJoined = false;
+  }
+
+  /** Hears no more, and is told no more: what comes is for who joins next. */
   leave(): void {
     this.socket.off("agent:frame", this.#onFrame);
     this.socket.off("session:error", this.#onError);
     this.socket.off("disconnect", this.#onLost);
+    if (this.#isJoined && this.socket.connected)
+      this.socket.emit("session:leave", { sessionId: this.id });
+    this.#isJoined = false;
   }
 }

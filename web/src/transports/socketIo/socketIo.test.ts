@@ -41,6 +41,12 @@ async function read(stream: Chunks | null): Promise<UIMessageChunk[]> {
   return chunks;
 }
 
+/** What the server heard, once it heard all: a stop comes after what was said before it. */
+async function saidByNow(): Promise<string[]> {
+  await transport.stop("c1");
+  return sockets.said.map(([event]) => event).filter((event) => event !== "chat:stop");
+}
+
 const failing = async (asked: Promise<unknown>) =>
   failureOf(await asked.catch((error: unknown) => error));
 
@@ -57,7 +63,7 @@ describe("what is sent", () => {
     const sent = sending(before, { headers, body: { agent: "writer" } });
     expect(await read(await transport.sendMessages(sent))).toEqual(HI);
     expect(accepted).toEqual(["run_1"]);
-    expect(sockets.said).toEqual([
+    expect(sockets.said.slice(0, 2)).toEqual([
       ["session:join", { sessionId: "c1", format: "ai-sdk", profile: "v7" }],
       [
         "chat:message",
@@ -130,8 +136,7 @@ describe("what is sent", () => {
     });
     const sent = transport.sendMessages(sending(before, { abortSignal: leaving.signal }));
     await expect(sent).rejects.toHaveProperty("name", "AbortError");
-    await transport.stop("c1"); // which comes after all that was said before
-    expect(sockets.said.map(([event]) => event)).not.toContain("chat:message");
+    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
   });
 
   it("is a stop or an answer, by the same connection", async () => {
@@ -167,7 +172,7 @@ describe("a decision", () => {
     sockets.on("session:join", () => ({ ...IDLE, runId: "run_1", status: "running" }));
     const sent = transport.sendMessages(sending([user("m1", "go"), message]));
     expect(await failing(sent)).toEqual({ kind: "busy" });
-    expect(sockets.said.map(([event]) => event)).toEqual(["session:join"]);
+    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
   });
 });
 
@@ -210,6 +215,20 @@ describe("a response", () => {
     sockets.on("session:join", () => active);
     const left = await transport.reconnectToStream({ chatId: "c1" });
     await left?.cancel();
+    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
     expect(await connected((socket) => tell(socket, ...HI, "[DONE]"))).toEqual(HI);
+  });
+
+  it("that is over is the last that is told", async () => {
+    await connected((socket) => tell(socket, ...HI, "[DONE]"));
+    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
+  });
+
+  it("that another one takes the place of does not end that one", async () => {
+    sockets.on("session:join", () => active);
+    const left = await transport.reconnectToStream({ chatId: "c1" });
+    await transport.reconnectToStream({ chatId: "c1" });
+    await left?.cancel();
+    expect(await saidByNow()).toEqual(["session:join", "session:join"]);
   });
 });

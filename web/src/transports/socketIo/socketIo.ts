@@ -13,11 +13,14 @@ interface Joined {
 
 /**
  * Socket.IO, by its own client: a session is a chat, told in the AI SDK's words. Each request joins it
- * anew, and so knows from where on it hears; one connection carries them all.
+ * anew, and so knows from where on it hears, and leaves it at its end; one connection carries them all.
  */
 export class SocketIoTransport implements Transport {
   readonly resumeStreamIsReplay = true;
   readonly #connection = new Connection(new URL(address("socket.io/")));
+
+  /** The one that was joined last. */
+  #session: Session | undefined;
 
   constructor(private readonly onAccepted: OnAccepted) {}
 
@@ -67,9 +70,16 @@ export class SocketIoTransport implements Transport {
 
   async #join(chatId: string, signal: AbortSignal | undefined): Promise<[Session, Joined]> {
     const session = new Session(chatId, await this.#connection.open(signal));
+    this.#session?.yield();
+    this.#session = session;
     const asked = { sessionId: chatId, format: "ai-sdk", profile: PROFILE };
     const asking = { signal, onAnswer: session.begin };
-    return [session, await this.#connection.ask<Joined>("session:join", asked, asking)];
+    try {
+      return [session, await this.#connection.ask<Joined>("session:join", asked, asking)];
+    } catch (error) {
+      session.leave();
+      throw error;
+    }
   }
 }
 
