@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -105,6 +106,15 @@ def live_server(
         finally:
             timer.cancel()
             process.kill()
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port at which nobody is until a test is; the system gives it to nobody else meanwhile."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
 
 
 @asynccontextmanager

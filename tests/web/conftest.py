@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, expect
 from pytest_playwright.pytest_playwright import CreateContextCallback
 
 from bench.chromium import ARGUMENTS, find_chromium
-from server.live_server import LIMIT, LiveServer, live_server
+from server.live_server import LIMIT, LiveServer, live_server, reserved_port
 from server.scripted_agent import Gate, write_agent
 from web.watching import Watch, Watched
 
@@ -98,6 +98,13 @@ def gate() -> Iterator[Gate]:
     """A place where agents wait."""
     with Gate() as gate:
         yield gate
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port at which nobody is, for who may be there later."""
+    with reserved_port() as port:
+        yield port
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 from pathlib import Path
 
 import pytest
@@ -114,10 +113,8 @@ def test_what_one_tab_asks_the_other_shows(
         assert_shows_what_is_stored(tab, server)
 
 
-def test_an_error_and_another_try(server: LiveServer, watched: Watched) -> None:
+def test_an_error_and_another_try(server: LiveServer, watched: Watched, port: int) -> None:
     tab = Tab(watched(server.url)[0])
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     script: list[Step] = [*FIRST, ["gate", port], *LAST]  # where nobody is, it fails
     tab.say(prompt(*script))
     expect(tab.page.get_by_role("alert")).to_be_visible()
@@ -141,11 +138,9 @@ def test_an_error_that_an_agent_tells(server: LiveServer, watched: Watched) -> N
 
 
 def test_a_server_that_is_killed_and_started_again(
-    agents: Path, watched: Watched, gate: Gate, tmp_path: Path
+    agents: Path, watched: Watched, gate: Gate, port: int, tmp_path: Path
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    flags = ("--agents", agents, "--port", port, "--lease", "1")
+    flags = ("--agents", agents, "--port", str(port), "--lease", "1")
     with live_server(tmp_path / "data", *flags) as server:
         context, watch = watched(server.url)
         watch.expect(CUT_OFF)

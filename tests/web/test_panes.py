@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -309,11 +308,9 @@ def test_all_output_can_be_copied(server: LiveServer, watched: Watched) -> None:
 
 
 def test_a_run_goes_on_where_the_connection_was_lost(
-    agents: Path, watched: Watched, gate: Gate, tmp_path: Path
+    agents: Path, watched: Watched, gate: Gate, port: int, tmp_path: Path
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    flags = ("--agents", agents, "--port", port, "--lease", "1")
+    flags = ("--agents", agents, "--port", str(port), "--lease", "1")
     printed = ("$ make", "one", "two")
     with live_server(tmp_path / "data", *flags) as server:
         context, watch = watched(server.url)

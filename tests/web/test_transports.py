@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,10 +100,10 @@ def test_a_refresh_in_the_middle(
 
 
 @by_each
-def test_an_error_and_another_try(server: LiveServer, speak: Speak, protocol: str) -> None:
+def test_an_error_and_another_try(
+    server: LiveServer, speak: Speak, port: int, protocol: str
+) -> None:
     tab = speak(protocol).tab()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     tab.say(prompt(*FIRST, ["gate", port], *LAST))  # where nobody is, it fails
     expect(tab.page.get_by_role("alert")).to_be_visible()
     tab.finish()
@@ -221,11 +220,9 @@ def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, prot
 
 @by_others
 def test_a_server_that_is_killed_and_started_again(
-    agents: Path, watched: Watched, gate: Gate, tmp_path: Path, protocol: str
+    agents: Path, watched: Watched, gate: Gate, port: int, tmp_path: Path, protocol: str
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    flags = ("--agents", agents, "--port", port, "--lease", "1")
+    flags = ("--agents", agents, "--port", str(port), "--lease", "1")
     with live_server(tmp_path / "data", *flags) as server:
         context, watch = watched(server.url)
         watch.expect(CUT_OFF)
