@@ -7,11 +7,12 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Page, Request, WebSocket
+from playwright.sync_api import BrowserContext, Page, Request, Route, WebSocket, WebSocketRoute
 
+from server.live_server import LIMIT
 from web.talking import Tab
 
-__all__ = ["PROTOCOLS", "Speaking"]
+__all__ = ["PROTOCOLS", "HeldBack", "Speaking", "speak_from_now_on"]
 
 PROTOCOLS: Final = ("ai-sdk", "ag-ui", "socket-io")
 ADDRESSES: Final = {
@@ -20,6 +21,8 @@ ADDRESSES: Final = {
     "socket-io": re.compile(r"/socket\.io/"),
 }
 """Where a page talks to an agent; what else it asks for, it asks for in all of them."""
+SAYING: Final = re.compile(r"/api/(agui/)?chat(\?.*)?$")
+"""Where a page sends what a person says, unless it does so by a socket."""
 CHOOSE: Final = """
 if (location.protocol === "http:") localStorage["mobox:protocol"] ??= %s;
 """
@@ -54,3 +57,56 @@ class Speaking:
 
     def _websocket(self, opened: WebSocket) -> None:
         self._asked.append(urlsplit(opened.url).path)
+
+
+class HeldBack:
+    """What pages say to an agent, which the server does not get until they are let go.
+
+    Make it before the pages. What was held back is never sent.
+    """
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.said: list[str] = []
+        """All that was said to the agent, whether it was held back or not."""
+        self._held: list[Route] = []
+        self._is_held = True
+        context.route(SAYING, self._request)
+        context.route_web_socket(ADDRESSES["socket-io"], self._websocket)
+
+    def wait(self, page: Page) -> None:
+        """Wait until something is held back."""
+        for _ in range(int(LIMIT / 0.02)):
+            if self.said:
+                return
+            page.wait_for_timeout(20)
+        raise AssertionError("nothing was said")
+
+    def let_go(self) -> None:
+        self._is_held = False
+        for route in self._held:
+            route.abort()
+
+    def _request(self, route: Route) -> None:
+        self.said.append(route.request.post_data or "")
+        if self._is_held:
+            self._held.append(route)
+        else:
+            route.continue_()
+
+    def _websocket(self, opened: WebSocketRoute) -> None:
+        server = opened.connect_to_server()
+
+        def hear(message: str | bytes) -> None:
+            told = message if isinstance(message, str) else message.decode()
+            is_said = '"chat:message"' in told
+            if is_said:
+                self.said.append(told)
+            if not (is_said and self._is_held):
+                server.send(message)
+
+        opened.on_message(hear)
+
+
+def speak_from_now_on(tab: Tab, protocol: str) -> None:
+    """As if a person chose it in the settings."""
+    tab.page.evaluate("(name) => (localStorage['mobox:protocol'] = JSON.stringify(name))", protocol)

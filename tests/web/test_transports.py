@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocket, expect
 
 from server.live_server import LiveServer, live_server
-from server.scripted_agent import Gate, a_day_of_work, emit, pieces, prompt, text
-from web.speaking import PROTOCOLS, Speaking
+from server.scripted_agent import Gate, Step, a_day_of_work, emit, pieces, prompt, text
+from web.speaking import PROTOCOLS, HeldBack, Speaking, speak_from_now_on
 from web.talking import Tab, assert_shows_what_is_stored, read_chat
 from web.told import shown
 from web.watching import Watched
@@ -78,6 +78,33 @@ def test_a_stop(server: LiveServer, speak: Speak, gate: Gate, protocol: str) -> 
     expect(tab.answers).not_to_contain_text("let go")
     assert_shows_what_is_stored(tab, server)
     assert read_chat(server, tab.chat)["messages"][-1]["metadata"]["reason"] == "cancelled"
+
+
+@by_each
+@pytest.mark.parametrize("by", ["a click", "Enter"])
+def test_a_stop_of_what_the_server_has_not_taken(
+    server: LiveServer, watched: Watched, protocol: str, by: str
+) -> None:
+    context, watch = watched(server.url)
+    watch.expect(r"404 .*/stop:0")  # it does not know of the chat
+    held_back = HeldBack(context)
+    tab = Speaking(context, protocol).tab()
+    said = prompt(text("This is said once."))
+    tab.composer.fill(said)
+    tab.composer.press("Enter")
+    held_back.wait(tab.page)
+    if by == "Enter":
+        tab.stop.press("Enter")
+    else:
+        tab.stop.click()
+    expect(tab.send).to_be_enabled()
+    expect(tab.composer).to_have_value(said)
+    expect(tab.messages).to_have_count(0)
+    held_back.let_go()
+    tab.send.click()
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+    assert len(held_back.said) == 2, held_back.said
 
 
 @by_each
@@ -271,8 +298,54 @@ def test_what_is_asked_in_one_protocol_is_answered_in_another(
     tab.say(prompt(*FIRST, call, ["approve", "call", [done, text("It was done.")], []]))
     answer = tab.page.get_by_role("button", name="Approve", exact=True)
     expect(answer).to_be_visible()
-    tab.page.evaluate("(name) => (localStorage['mobox:protocol'] = JSON.stringify(name))", then)
+    speak_from_now_on(tab, then)
     answer.click()
     tab.sees("It was done.")
     tab.finish()
     assert_shows_what_is_stored(tab, server)
+
+
+def asked(call: str, *then: Step) -> list[Step]:
+    """A call that a person is asked about; if it may be done it is, and the agent goes on."""
+    done = emit("tool_result", tool_use_id=call, content=f"{call} is gone")
+    return [
+        emit("tool_use", id=call, name="delete", input={}),
+        ["approve", call, [done, *then], []],
+    ]
+
+
+def test_two_questions_are_answered_in_two_protocols(server: LiveServer, watched: Watched) -> None:
+    tab = Speaking(watched(server.url)[0], "ag-ui").tab()
+    both = asked("two", text("Both were done."))
+    tab.say(prompt(*asked("one", text("One was done."), *both)))
+    answer = tab.page.get_by_role("button", name="Approve", exact=True)
+    expect(answer).to_be_visible()
+    speak_from_now_on(tab, "ai-sdk")
+    answer.click()
+    tab.sees("One was done.")
+    expect(answer).to_be_visible()
+    speak_from_now_on(tab, "ag-ui")
+    answer.click()
+    tab.sees("Both were done.")
+    tab.finish()
+    assert_shows_what_is_stored(tab, server)
+
+
+def test_what_is_said_in_another_protocol_is_not_told_by_a_socket(
+    server: LiveServer, watched: Watched
+) -> None:
+    context, _ = watched(server.url)
+    told: list[str] = []
+
+    def hear(opened: WebSocket) -> None:
+        opened.on("framereceived", lambda message: told.append(str(message)))
+
+    context.on("page", lambda page: page.on("websocket", hear))
+    tab = Speaking(context, "socket-io").tab()
+    for number, protocol in enumerate(("socket-io", "ai-sdk", "socket-io"), 1):
+        speak_from_now_on(tab, protocol)
+        tab.say(prompt(text(f"This is number {number}.")))
+        tab.finish(number)
+    assert [any(f"number {number}." in each for each in told) for number in (1, 2, 3)] == [
+        *(True, False, True)
+    ]
