@@ -11,6 +11,12 @@ interface Frame {
   data: UIMessageChunk | "[DONE]";
 }
 
+/**
+ * Each frame comes by itself, and what is handed on by itself is shown by itself: for as long as a
+ * screen takes to show anything, they are gathered.
+ */
+const MOMENT = 16;
+
 interface Reader {
   runId: string;
   take: (chunk: UIMessageChunk) => void;
@@ -23,6 +29,7 @@ export class Session {
   #kept: Frame[] = [];
   #reader: Reader | undefined;
   #failure: Error | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   /** The server tells this one, or is asked to. */
   #isJoined = true;
 
@@ -64,12 +71,23 @@ export class Session {
 
   #readBy(reader: Reader): void {
     this.#reader = reader;
-    const kept = this.#kept.splice(0);
-    kept.forEach((frame, index) => {
-      if (this.#reader === reader) this.#give(reader, frame);
-      else this.#kept = kept.slice(index);
-    });
+    this.#handOn();
     if (this.#reader === reader && this.#failure) reader.fail(this.#failure);
+  }
+
+  /** Gives the reader what was gathered; what comes after its end is kept for the next one. */
+  #handOn = (): void => {
+    this.#waitNoMore();
+    const kept = this.#kept.splice(0);
+    let given = 0;
+    for (; this.#reader && given < kept.length; given++)
+      this.#give(this.#reader, kept[given] as Frame);
+    this.#kept = kept.slice(given);
+  };
+
+  #waitNoMore(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #give(reader: Reader, { runId, data }: Frame): void {
@@ -84,8 +102,9 @@ export class Session {
 
   #onFrame = (frame: Frame): void => {
     if (frame.sessionId !== this.id) return;
-    if (this.#reader) this.#give(this.#reader, frame);
-    else this.#kept.push(frame);
+    this.#kept.push(frame);
+    if (frame.data === "[DONE]") this.#handOn();
+    else this.#timer ??= setTimeout(this.#handOn, MOMENT);
   };
 
   #onError = (told: { sessionId: string }): void => {
@@ -107,6 +126,7 @@ export class Session {
 
   /** Hears no more, and is told no more: what comes is for who joins next. */
   leave(): void {
+    this.#waitNoMore();
     this.socket.off("agent:frame", this.#onFrame);
     this.socket.off("session:error", this.#onError);
     this.socket.off("disconnect", this.#onLost);
