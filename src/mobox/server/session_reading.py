@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
-from mobox.delivery.session_index import SessionIndex
+from mobox.delivery.session_index import SessionIndex, up_to_the_first_open
 from mobox.errors import ChatNotFound
 from mobox.formatters import StoredRun, formatter_of_run
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
@@ -135,7 +135,7 @@ class IndexedSession(SessionReading):
         except ChatNotFound:
             indexed = []
         runs = [each.run for each in indexed]
-        place = place_of(self._last, [each.event_count for each in indexed])
+        place = place_of(self._last, [each.event_count for each in up_to_the_first_open(indexed)])
         self._first_index = place.first_event_index
         self._after = runs[place.run - 1].id if place.run else None
         return active_of(runs)

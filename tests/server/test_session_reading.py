@@ -1,0 +1,90 @@
+"""A session is told from one place in its log on, whenever somebody joins."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from mobox.delivery.session_index import SessionIndex
+from mobox.events import Done, InputRequest, Paused, Start
+from mobox.server.session_reading import IndexedSession, Session
+from mobox.storage import MemoryStorage, Settings, Storage
+from server.live_server import LIMIT
+from storage.conformance import BEGINNING, ENDING, begin, say, submit, words
+
+SESSION = Session("ann", "chat", "agent-event", None)
+ASKS = [Start(framework="demo"), InputRequest(id="q"), Paused(request_ids=("q",))]
+Indexes = list[tuple[int, str]]
+
+
+def with_store(scenario: Callable[[Storage], Awaitable[None]]) -> None:
+    async def run() -> None:
+        store = MemoryStorage(Settings())
+        try:
+            async with asyncio.timeout(LIMIT):
+                await scenario(store)
+        finally:
+            await store.close()
+
+    asyncio.run(run())
+
+
+class Reader:
+    """Somebody who has joined, and notes what comes."""
+
+    def __init__(self, store: Storage, last: int) -> None:
+        self.told: Indexes = []
+        self._reading = IndexedSession(store, SESSION, SessionIndex(store), last)
+        self._heard = asyncio.Event()
+
+    async def join(self) -> None:
+        await self._reading.open()
+        self._task = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        async for told in self._reading.told():
+            events = [json.loads(document) for _, document in told.documents]
+            self.told += [(event["eventIndex"], event["type"]) for event in events]
+            self._heard.set()
+
+    async def heard(self, last: int) -> Indexes:
+        """All that came, once there is such an index."""
+        while not any(index == last for index, _ in self.told):
+            self._heard.clear()
+            await self._heard.wait()
+        return self.told
+
+    def leave(self) -> None:
+        self._task.cancel()
+
+
+@contextmanager
+def leaving(*readers: Reader) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for reader in readers:
+            reader.leave()
+
+
+def test_who_joins_while_the_next_run_has_not_spoken_is_told_how_the_last_one_ended() -> None:
+    """A run is begun before the one that waits is cancelled."""
+
+    async def scenario(store: Storage) -> None:
+        stays, joins = Reader(store, -1), Reader(store, 0)
+        waiting = await begin(store)
+        await say(store, waiting, *ASKS)
+        await stays.join()
+        assert await stays.heard(0) == [(0, "session_start")]
+        run = await begin(store, submit(message_id="u2"))
+        await joins.join()
+        with leaving(stays, joins):
+            await say(store, waiting, Done(reason="cancelled"))
+            await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
+            whole = await stays.heard(5)
+            assert whole[1] == (1, "complete")
+            assert await joins.heard(5) == whole[1:]
+
+    with_store(scenario)
