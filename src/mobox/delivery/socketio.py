@@ -5,7 +5,6 @@ Rule 1: what waits to be sent to a socket has a bound, and whoever has more to s
 Rule 2: a socket's requests are answered one after the other, in their order.
 Rule 3: a socket that leaves is no error: its listener is told at once, also where nobody said
         goodbye and only the request that was to be answered is gone.
-Rule 4: the library below trusts its clients. What would break it does not get there.
 
 Who may connect is the affair of the app around it; nothing here looks at an origin.
 """
@@ -20,16 +19,19 @@ from urllib.parse import parse_qsl, urlencode
 
 import socketio
 from engineio.payload import Payload
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from mobox.delivery.socketio_packets import Flow, Packet, Said, SocketClosed, event_text, is_legal
+from mobox.delivery.socketio_packets import Flow, Packet, Said, SocketClosed, event_text
+from mobox.delivery.socketio_requests import (
+    PACKETS_OF_A_POST,
+    hold_poll,
+    hold_upgrade,
+    hold_websocket,
+)
 
 __all__ = ["PATH", "Listener", "Said", "Socket", "SocketClosed", "Sockets"]
 
 PATH: Final = "/socket.io"
-PACKETS_OF_A_POST: Final = 100
-"""A client that polls sends what it has gathered in one request."""
-_SEPARATOR: Final = "\x1e"
 
 _logger: Final = logging.getLogger("mobox.delivery.socketio.library")
 """Its own words about clients are as many as clients like; what breaks in it is told."""
@@ -128,10 +130,12 @@ class Sockets:
         if engine_socket is not None and engine_socket.closed:
             del self._engine.sockets[query["sid"]]
         scope = {**scope, "query_string": urlencode(query).encode()}
-        if scope["type"] == "websocket":
-            await self._engine.handle_request(scope, _checked(receive), send)
+        if scope["type"] != "websocket":
+            await hold_poll(self._engine, engine_socket, scope, receive, send)
+        elif engine_socket is not None:
+            await hold_upgrade(self._engine, engine_socket, scope, receive, send)
         else:
-            await _Exchange(self._engine, engine_socket).hold(scope, receive, send)
+            await hold_websocket(self._engine, scope, receive, send)
 
     # What the library calls
 
@@ -164,89 +168,3 @@ class Sockets:
 def _flow_of(engine_socket: Any) -> Flow:
     flow: Flow = engine_socket.session.setdefault("flow", Flow())
     return flow
-
-
-def _checked(receive: Receive) -> Receive:
-    """What a WebSocket says, as long as it is legal; then it has left."""
-
-    async def checked() -> Message:
-        message = await receive()
-        if message["type"] == "websocket.receive" and not is_legal(message.get("text") or ""):
-            return {"type": "websocket.disconnect", "code": 1008}
-        return message
-
-    return checked
-
-
-class _Exchange:
-    """One request of a client that polls."""
-
-    def __init__(self, engine: ASGIApp, engine_socket: Any) -> None:
-        self._engine: Any = engine
-        self._engine_socket = engine_socket
-
-    async def hold(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _body(receive)
-        if body is None:
-            return
-        if not _is_legal_body(body):
-            await _refuse(send)
-            return
-        answering = asyncio.create_task(self._engine.handle_request(scope, _again(body), send))
-        leaving = asyncio.create_task(_left(receive))
-        try:
-            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not answering.done():
-                await self._part()
-                answering.cancel()
-            await answering
-        finally:
-            leaving.cancel()
-
-    async def _part(self) -> None:
-        """Nobody will take what was to be the answer."""
-        if self._engine_socket is not None:
-            reason = self._engine.reason.TRANSPORT_CLOSE
-            await self._engine_socket.close(wait=False, abort=True, reason=reason)
-
-
-def _is_legal_body(body: bytes) -> bool:
-    """Whether it is packets, and none that only a WebSocket sends."""
-    try:
-        packets = body.decode().split(_SEPARATOR) if body else []
-    except UnicodeDecodeError:
-        return False
-    return len(packets) <= PACKETS_OF_A_POST and all(
-        is_legal(packet) and packet[0] in "134" for packet in packets
-    )
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """All that a request says; `None` if it was broken off."""
-    parts: list[bytes] = []
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(parts)
-
-
-def _again(body: bytes) -> Receive:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _refuse(send: Send) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": b"expected packets of Engine.IO 4"})

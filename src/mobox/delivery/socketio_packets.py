@@ -20,7 +20,17 @@ from mobox import json_text
 from mobox.errors import NotJson
 from mobox.events import JSON
 
-__all__ = ["BAD", "Flow", "Packet", "Said", "SocketClosed", "event_text", "is_legal"]
+__all__ = [
+    "BAD",
+    "PROBE",
+    "UPGRADE",
+    "Flow",
+    "Packet",
+    "Said",
+    "SocketClosed",
+    "event_text",
+    "is_legal",
+]
 
 CONNECT, DISCONNECT, EVENT = range(3)
 BAD: Final = ""
@@ -29,7 +39,10 @@ BAD: Final = ""
 MOST_HELD: Final = 256 * 1024
 """Characters that wait to be sent to one socket; from there on whoever has more waits too."""
 
-_LEGAL: Final = re.compile(r"1|2probe|3|5|4[0-6].*", re.DOTALL)
+PROBE, UPGRADE = "2probe", "5"
+"""By which a client goes over to a WebSocket; it says them there and nowhere else."""
+
+_LEGAL: Final = re.compile(r"1|3|4[0-6].*", re.DOTALL)
 _PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{1,15}(?![\d-]))?(.*)", re.DOTALL | re.ASCII)
 _RESERVED: Final = {"connect", "connect_error", "disconnect", BAD}
 
