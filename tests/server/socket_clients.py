@@ -159,7 +159,9 @@ class RawPoll:
         """What there is to take, once there is something."""
         return self._http.get(self._url, params=self._query, timeout=timeout)
 
-    def send(self, body: str | bytes, content_type: str = "text/plain") -> httpx.Response:
+    def send(
+        self, body: str | bytes | Iterable[bytes], content_type: str = "text/plain"
+    ) -> httpx.Response:
         content = body.encode() if isinstance(body, str) else body
         headers = {"content-type": content_type}
         return self._http.post(self._url, params=self._query, content=content, headers=headers)

@@ -21,7 +21,14 @@ import socketio
 from engineio.payload import Payload
 from starlette.types import Receive, Scope, Send
 
-from mobox.delivery.socketio_packets import Flow, Packet, Said, SocketClosed, event_text
+from mobox.delivery.socketio_packets import (
+    Flow,
+    Packet,
+    Said,
+    SocketClosed,
+    event_text,
+    flow_of,
+)
 from mobox.delivery.socketio_requests import (
     PACKETS_OF_A_POST,
     hold_poll,
@@ -32,6 +39,8 @@ from mobox.delivery.socketio_requests import (
 __all__ = ["PATH", "Listener", "Said", "Socket", "SocketClosed", "Sockets"]
 
 PATH: Final = "/socket.io"
+_FLOW: Final = "mobox.flow"
+"""Under which the request by which a client comes has its `Flow`."""
 
 _logger: Final = logging.getLogger("mobox.delivery.socketio.library")
 """Its own words about clients are as many as clients like; what breaks in it is told."""
@@ -44,7 +53,7 @@ class Socket:
     def __init__(self, engine_socket: Any, scope: Scope) -> None:
         self.scope = scope
         """The request by which it came."""
-        self.flow = _flow_of(engine_socket)
+        self.flow = flow_of(engine_socket)
         self._engine_socket = engine_socket
 
     @property
@@ -93,6 +102,8 @@ class Sockets:
         self._engine = self._server.eio
         # All but pings go through here, also the answers that the library sends by itself.
         self._engine.send_packet = self._send_packet
+        self._welcome = self._engine.handlers["connect"]
+        self._engine.on("connect", self._arrived)
         self._server.on("connect", self._connected)
         self._server.on("disconnect", self._disconnected)
         self._server.on("*", self._heard)
@@ -129,20 +140,25 @@ class Sockets:
         engine_socket = self._engine.sockets.get(query.get("sid"))
         if engine_socket is not None and engine_socket.closed:
             del self._engine.sockets[query["sid"]]
-        scope = {**scope, "query_string": urlencode(query).encode()}
+        flow = flow_of(engine_socket) if engine_socket is not None else Flow()
+        scope = {**scope, "query_string": urlencode(query).encode(), _FLOW: flow}
         if scope["type"] != "websocket":
             await hold_poll(self._engine, engine_socket, scope, receive, send)
         elif engine_socket is not None:
             await hold_upgrade(self._engine, engine_socket, scope, receive, send)
         else:
-            await hold_websocket(self._engine, scope, receive, send)
+            await hold_websocket(self._engine, flow, scope, receive, send)
 
     # What the library calls
+
+    async def _arrived(self, engine_id: str, environ: dict[str, Any]) -> object:
+        self._engine.sockets[engine_id].session["flow"] = environ["asgi.scope"][_FLOW]
+        return await self._welcome(engine_id, environ)
 
     async def _send_packet(self, engine_id: str, packet: Any) -> None:
         engine_socket = self._engine.sockets.get(engine_id)
         if engine_socket is not None and not engine_socket.closed:
-            await engine_socket.send(_flow_of(engine_socket).counted(packet))
+            await engine_socket.send(flow_of(engine_socket).counted(packet))
 
     async def _connected(self, name: str, environ: dict[str, Any], _auth: object = None) -> bool:
         engine_id = self._server.manager.eio_sid_from_sid(name, "/")
@@ -163,8 +179,3 @@ class Sockets:
             await socket.flow.room()
             return await self._listener.heard(socket, event, said)
         return None
-
-
-def _flow_of(engine_socket: Any) -> Flow:
-    flow: Flow = engine_socket.session.setdefault("flow", Flow())
-    return flow

@@ -3,6 +3,7 @@
 Rule 1: that library trusts its clients. What would break it does not get there.
 Rule 2: as soon as it hears of a WebSocket it tells a client that polls nothing more. So it hears of
         one when the client has begun to speak there, and of no end that does not come in time.
+Rule 3: it answers some packets without asking for room. They wait here until there is some.
 
 https://socket.io/docs/v4/engine-io-protocol#upgrade
 """
@@ -10,11 +11,21 @@ https://socket.io/docs/v4/engine-io-protocol#upgrade
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from starlette.types import Message, Receive, Scope, Send
 
-from mobox.delivery.socketio_packets import PROBE, UPGRADE, is_legal
+from mobox.delivery.socketio_packets import (
+    PROBE,
+    UPGRADE,
+    Flow,
+    SocketClosed,
+    flow_of,
+    is_connect,
+    is_legal,
+)
 
 __all__ = ["PACKETS_OF_A_POST", "hold_poll", "hold_upgrade", "hold_websocket"]
 
@@ -31,9 +42,11 @@ _LEFT: Final[Message] = {"type": "websocket.disconnect", "code": 1008}
 # WebSockets
 
 
-async def hold_websocket(engine: Any, scope: Scope, receive: Receive, send: Send) -> None:
+async def hold_websocket(
+    engine: Any, flow: Flow, scope: Scope, receive: Receive, send: Send
+) -> None:
     """A client that comes by a WebSocket."""
-    await engine.handle_request(scope, _checked(receive), send)
+    await engine.handle_request(scope, _checked(receive, flow), send)
 
 
 async def hold_upgrade(
@@ -47,16 +60,16 @@ async def hold_upgrade(
         await send({"type": "websocket.close"})
         return
     try:
-        heard = _after(opening, probe, then=_upgrading(receive))
+        heard = _after(opening, probe, then=_upgrading(receive, flow_of(engine_socket)))
         await engine.handle_request(scope, heard, _accepted(send))
     finally:
         if not engine_socket.upgraded:
             engine_socket.upgrading = False
 
 
-def _upgrading(receive: Receive) -> Receive:
+def _upgrading(receive: Receive, flow: Flow) -> Receive:
     """The word that ends an upgrade, and then what every WebSocket says."""
-    checked = _checked(receive)
+    checked = _checked(receive, flow)
     is_over = False
 
     async def upgrading() -> Message:
@@ -70,16 +83,26 @@ def _upgrading(receive: Receive) -> Receive:
     return upgrading
 
 
-def _checked(receive: Receive) -> Receive:
+def _checked(receive: Receive, flow: Flow) -> Receive:
     """What a WebSocket says, as long as it is legal; then it has left."""
 
     async def checked() -> Message:
         message = await receive()
-        if message["type"] == "websocket.receive" and not is_legal(_text(message)):
-            return _LEFT
-        return message
+        if message["type"] != "websocket.receive":
+            return message
+        is_heard = is_legal(_text(message)) and await _has_room([_text(message)], flow)
+        return message if is_heard else _LEFT
 
     return checked
+
+
+async def _has_room(packets: Iterable[str], flow: Flow) -> bool:
+    """Wait until there is room for the answers (Rule 3); false if nobody is there to take them."""
+    with suppress(SocketClosed):
+        if any(map(is_connect, packets)):
+            await flow.room()
+        return True
+    return False
 
 
 async def _in_time(receive: Receive) -> Message:
@@ -124,10 +147,17 @@ async def hold_poll(
     body = await _body(receive)
     if body is None:
         return
-    if not _is_legal_body(body):
+    packets = _packets(body)
+    if packets is None:
         await _refuse(send)
         return
-    answering = asyncio.create_task(engine.handle_request(scope, _again(body), send))
+
+    async def answer() -> None:
+        if engine_socket is not None and not await _has_room(packets, flow_of(engine_socket)):
+            return await _refuse(send)
+        return await engine.handle_request(scope, _again(body), send)
+
+    answering = asyncio.create_task(answer())
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -146,13 +176,14 @@ async def _part(engine: Any, engine_socket: Any) -> None:
         await engine_socket.close(wait=False, abort=True, reason=reason)
 
 
-def _is_legal_body(body: bytes) -> bool:
-    """Whether it is packets."""
+def _packets(body: bytes) -> list[str] | None:
+    """What a body says, if it is packets."""
     try:
         packets = body.decode().split(_SEPARATOR) if body else []
     except UnicodeDecodeError:
-        return False
-    return len(packets) <= PACKETS_OF_A_POST and all(map(is_legal, packets))
+        return None
+    is_all_legal = len(packets) <= PACKETS_OF_A_POST and all(map(is_legal, packets))
+    return packets if is_all_legal else None
 
 
 async def _body(receive: Receive) -> bytes | None:

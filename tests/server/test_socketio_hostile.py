@@ -1,0 +1,60 @@
+"""Sockets that mean no good, or are served badly: they hold little, and are told what is theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from server.backstage import Backstage
+from server.live_server import LiveServer, live_server, until
+from server.raw_sockets import RawWebSocket
+from server.scripted_agent import prompt, text
+from server.socket_clients import RawPoll, SocketClients
+
+JOIN = '42["session:join",{"sessionId":"c"}]'
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Iterator[LiveServer]:
+    """A server with nobody else on it, that has said nothing of anything in the end."""
+    with live_server(tmp_path_factory.mktemp("strict") / "data", "--agents", agents) as server:
+        yield server
+        assert server.warnings == ""
+
+
+def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_little(
+    http: httpx.Client, strict: LiveServer
+) -> None:
+    backstage = Backstage(http, strict)
+    with RawWebSocket(strict) as socket:
+        socket.connect()
+        packet = "40/" + "a" * 190 + ","
+        assert socket.flood(packet, 200_000) < 200_000, "it is not listened to any more"
+        assert backstage.metric("mobox_sockets_held") < 400_000
+        socket.abort()
+    asyncio.run(until(lambda: backstage.metric("mobox_sockets") == 0))
+
+
+@pytest.mark.parametrize("packet", ["40/" + "a" * 1000 + ",", "42/" + "a" * 1000 + ',["a"]', "5"])
+def test_what_nobody_has_to_say_ends_a_websocket(strict: LiveServer, packet: str) -> None:
+    with RawWebSocket(strict) as socket:
+        socket.connect()
+        socket.send(packet)
+        assert socket.read() == ""
+
+
+def test_a_namespace_that_is_not_there_is_refused(
+    sockets: SocketClients, strict: LiveServer
+) -> None:
+    assert sockets.open(strict, path="/socket.io").refused is None
+    with RawWebSocket(strict) as socket:
+        socket.connect()
+        socket.send("40/admin,", JOIN)
+        assert socket.read().startswith("44/admin,")
+        assert "session:joined" in socket.read(), "and the socket goes on"
