@@ -58,3 +58,12 @@ def test_a_namespace_that_is_not_there_is_refused(
         socket.send("40/admin,", JOIN)
         assert socket.read().startswith("44/admin,")
         assert "session:joined" in socket.read(), "and the socket goes on"
+
+
+def test_a_body_in_pieces_is_heard(http: httpx.Client, strict: LiveServer) -> None:
+    poll = RawPoll(http, strict)
+    pieces = iter([JOIN[:10].encode(), JOIN[10:].encode()])
+    answer = poll.send(pieces)
+    assert "content-length" not in answer.request.headers
+    assert answer.status_code == 200
+    assert "session:joined" in poll.take().text

@@ -35,6 +35,8 @@ PACKETS_OF_A_POST: Final = 100
 UPGRADE_SECONDS: Final = 5.0
 """In which a client says each word by which it goes over to a WebSocket."""
 
+Header = tuple[bytes, bytes]
+
 _SEPARATOR: Final = "\x1e"
 _LEFT: Final[Message] = {"type": "websocket.disconnect", "code": 1008}
 
@@ -151,6 +153,7 @@ async def hold_poll(
     if packets is None:
         await _refuse(send)
         return
+    scope = {**scope, "headers": _with_length(scope["headers"], len(body))}
 
     async def answer() -> None:
         if engine_socket is not None and not await _has_room(packets, flow_of(engine_socket)):
@@ -184,6 +187,12 @@ def _packets(body: bytes) -> list[str] | None:
         return None
     is_all_legal = len(packets) <= PACKETS_OF_A_POST and all(map(is_legal, packets))
     return packets if is_all_legal else None
+
+
+def _with_length(headers: Iterable[Header], length: int) -> list[Header]:
+    """The library reads as much of a body as is announced, and of one that came in pieces nothing."""
+    others = [(name, value) for name, value in headers if name != b"content-length"]
+    return [*others, (b"content-length", str(length).encode())]
 
 
 async def _body(receive: Receive) -> bytes | None:
