@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from server.backstage import Backstage
 from server.live_server import LiveServer, live_server, until
 from server.raw_sockets import RawWebSocket
-from server.scripted_agent import prompt, text
+from server.scripted_agent import prompt
 from server.socket_clients import RawPoll, SocketClients
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
@@ -22,17 +21,25 @@ JOIN = '42["session:join",{"sessionId":"c"}]'
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Iterator[LiveServer]:
-    """A server with nobody else on it, that has said nothing of anything in the end."""
+    """A server that has said nothing of anything in the end."""
     with live_server(tmp_path_factory.mktemp("strict") / "data", "--agents", agents) as server:
         yield server
         assert server.warnings == ""
 
 
+@pytest.fixture
+def alone(tmp_path: Path, agents: Path) -> Iterator[LiveServer]:
+    """One with nobody else on it."""
+    with live_server(tmp_path / "data", "--agents", agents) as server:
+        yield server
+        assert server.warnings == ""
+
+
 def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_little(
-    http: httpx.Client, strict: LiveServer
+    http: httpx.Client, alone: LiveServer
 ) -> None:
-    backstage = Backstage(http, strict)
-    with RawWebSocket(strict) as socket:
+    backstage = Backstage(http, alone)
+    with RawWebSocket(alone) as socket:
         socket.connect()
         packet = "40/" + "a" * 190 + ","
         assert socket.flood(packet, 200_000) < 200_000, "it is not listened to any more"
@@ -67,3 +74,15 @@ def test_a_body_in_pieces_is_heard(http: httpx.Client, strict: LiveServer) -> No
     assert "content-length" not in answer.request.headers
     assert answer.status_code == 200
     assert "session:joined" in poll.take().text
+
+
+def test_who_leaves_the_namespace_may_come_back_to_it(strict: LiveServer) -> None:
+    with RawWebSocket(strict) as socket:
+        socket.connect()
+        socket.send(JOIN)
+        assert "session:joined" in socket.read()
+        socket.send("41", "40")
+        assert socket.read().startswith('40{"sid"')
+        socket.send('427["session:join",{"sessionId":"c"}]')
+        assert "session:joined" in socket.read()
+        assert socket.read().startswith("437[{")

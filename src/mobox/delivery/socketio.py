@@ -54,15 +54,19 @@ class Socket:
         self.scope = scope
         """The request by which it came."""
         self.flow = flow_of(engine_socket)
+        self.has_left = False
+        """Which a client may do whose connection stays, and come back by that as another."""
         self._engine_socket = engine_socket
 
     @property
     def is_open(self) -> bool:
-        return not self.flow.is_closed
+        return not (self.has_left or self.flow.is_closed)
 
     async def emit(self, event: str, document: bytes) -> None:
         """Say something once there is room for it; raises `SocketClosed`."""
         await self.flow.room()
+        if self.has_left:
+            raise SocketClosed
         engine_socket = self._engine_socket
         await engine_socket.server.send(engine_socket.sid, event_text(event, document))
 
@@ -103,7 +107,9 @@ class Sockets:
         # All but pings go through here, also the answers that the library sends by itself.
         self._engine.send_packet = self._send_packet
         self._welcome = self._engine.handlers["connect"]
+        self._farewell = self._engine.handlers["disconnect"]
         self._engine.on("connect", self._arrived)
+        self._engine.on("disconnect", self._departed)
         self._server.on("connect", self._connected)
         self._server.on("disconnect", self._disconnected)
         self._server.on("*", self._heard)
@@ -155,6 +161,12 @@ class Sockets:
         self._engine.sockets[engine_id].session["flow"] = environ["asgi.scope"][_FLOW]
         return await self._welcome(engine_id, environ)
 
+    async def _departed(self, engine_id: str, reason: object) -> object:
+        engine_socket = self._engine.sockets.get(engine_id)
+        if engine_socket is not None:
+            flow_of(engine_socket).close()
+        return await self._farewell(engine_id, reason)
+
     async def _send_packet(self, engine_id: str, packet: Any) -> None:
         engine_socket = self._engine.sockets.get(engine_id)
         if engine_socket is not None and not engine_socket.closed:
@@ -170,7 +182,7 @@ class Sockets:
     async def _disconnected(self, name: str, _reason: object = None) -> None:
         socket = self._sockets.pop(name, None)
         if socket is not None:
-            socket.flow.close()
+            socket.has_left = True
             await self._listener.left(socket)
 
     async def _heard(self, event: str, name: str, said: Said) -> object:
