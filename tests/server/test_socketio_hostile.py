@@ -86,3 +86,23 @@ def test_who_leaves_the_namespace_may_come_back_to_it(strict: LiveServer) -> Non
         socket.send('427["session:join",{"sessionId":"c"}]')
         assert "session:joined" in socket.read()
         assert socket.read().startswith("437[{")
+
+
+def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
+    sockets: SocketClients, http: httpx.Client, alone: LiveServer
+) -> None:
+    """It sits where it waits for room, and nobody listens to it."""
+    backstage = Backstage(http, alone)
+    speaker = sockets.open(alone)
+    speaker.join("big")
+    speaker.say("big", prompt(["flood", 1_500, 16_000]))
+    speaker.events()
+    speaker.close()
+    with RawWebSocket(alone) as socket:
+        socket.connect()
+        socket.send('42["session:join",{"sessionId":"big"}]')
+        asyncio.run(until(lambda: backstage.metric("mobox_sockets_held") > 200_000))
+        socket.send('42["session:leave",{"sessionId":"other"}]')
+        socket.abort()
+    asyncio.run(until(lambda: backstage.metric("mobox_sockets") == 0, seconds=20))
+    assert backstage.metric("mobox_sessions") == 0

@@ -11,7 +11,7 @@ https://socket.io/docs/v4/engine-io-protocol#upgrade
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -48,7 +48,7 @@ async def hold_websocket(
     engine: Any, flow: Flow, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """A client that comes by a WebSocket."""
-    await engine.handle_request(scope, _checked(receive, flow), send)
+    await engine.handle_request(scope, _checked(receive, flow), _watched(send, flow.close))
 
 
 async def hold_upgrade(
@@ -61,9 +61,15 @@ async def hold_upgrade(
     if _text(probe) != PROBE or engine_socket.upgrading or engine_socket.upgraded:
         await send({"type": "websocket.close"})
         return
+    flow = flow_of(engine_socket)
+
+    def end() -> None:
+        if engine_socket.upgraded:  # else the client goes on polling
+            flow.close()
+
     try:
-        heard = _after(opening, probe, then=_upgrading(receive, flow_of(engine_socket)))
-        await engine.handle_request(scope, heard, _accepted(send))
+        heard = _after(opening, probe, then=_upgrading(receive, flow))
+        await engine.handle_request(scope, heard, _watched(_accepted(send), end))
     finally:
         if not engine_socket.upgraded:
             engine_socket.upgrading = False
@@ -105,6 +111,22 @@ async def _has_room(packets: Iterable[str], flow: Flow) -> bool:
             await flow.room()
         return True
     return False
+
+
+def _watched(send: Send, end: Callable[[], None]) -> Send:
+    """Who waits until a client takes something hears at once that it is gone.
+
+    It may be the one who would have read that the client has left.
+    """
+
+    async def watched(message: Message) -> None:
+        try:
+            await send(message)
+        except OSError:
+            end()
+            raise
+
+    return watched
 
 
 async def _in_time(receive: Receive) -> Message:
