@@ -106,3 +106,18 @@ def test_who_stalls_and_speaks_and_leaves_is_told_no_more(
         socket.abort()
     asyncio.run(until(lambda: backstage.metric("mobox_sockets") == 0, seconds=20))
     assert backstage.metric("mobox_sessions") == 0
+
+
+def test_what_is_posted_at_once_is_heard_one_after_the_other(
+    http: httpx.Client, alone: LiveServer
+) -> None:
+    """A client that polls has one request at a time by which it speaks."""
+    poll = RawPoll(http, alone)
+    bodies = [
+        "\x1e".join(f'42["session:join",{{"sessionId":"{body}-{n}"}}]' for n in range(90))
+        for body in range(8)
+    ]
+    with ThreadPoolExecutor(len(bodies)) as posts:
+        answers = list(posts.map(poll.send, bodies))
+    assert {answer.status_code for answer in answers} <= {200, 400}
+    assert Backstage(http, alone).metric("mobox_sessions") <= 100

@@ -167,7 +167,22 @@ def _accepted(send: Send) -> Send:
 async def hold_poll(
     engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """One request of a client that polls."""
+    """One request of a client that polls; it has one at a time by which it speaks."""
+    if engine_socket is None or scope["method"] != "POST":
+        await _hold_request(engine, engine_socket, scope, receive, send)
+    elif engine_socket.session.get("is_speaking"):
+        await _refuse(send, b"expected one request at a time")
+    else:
+        engine_socket.session["is_speaking"] = True
+        try:
+            await _hold_request(engine, engine_socket, scope, receive, send)
+        finally:
+            engine_socket.session["is_speaking"] = False
+
+
+async def _hold_request(
+    engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
+) -> None:
     body = await _body(receive)
     if body is None:
         return
@@ -242,7 +257,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _refuse(send: Send) -> None:
+async def _refuse(send: Send, why: bytes = b"expected packets of Engine.IO 4") -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8")]
     await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": b"expected packets of Engine.IO 4"})
+    await send({"type": "http.response.body", "body": why})
