@@ -13,7 +13,7 @@ import pytest
 from server.backstage import Backstage
 from server.live_server import LiveServer, live_server, until
 from server.raw_sockets import RawWebSocket
-from server.scripted_agent import prompt
+from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
@@ -29,10 +29,11 @@ def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Iterator[L
 
 @pytest.fixture
 def alone(tmp_path: Path, agents: Path) -> Iterator[LiveServer]:
-    """One with nobody else on it."""
+    """One with nobody else on it, that had nothing to complain of."""
     with live_server(tmp_path / "data", "--agents", agents) as server:
         yield server
-        assert server.warnings == ""
+        said = server.warnings.splitlines()
+        assert [line for line in said if not line.startswith("INFO: ")] == []
 
 
 def test_who_asks_again_and_again_for_a_connection_and_takes_no_answer_holds_little(
@@ -121,3 +122,20 @@ def test_what_is_posted_at_once_is_heard_one_after_the_other(
         answers = list(posts.map(poll.send, bodies))
     assert {answer.status_code for answer in answers} <= {200, 400}
     assert Backstage(http, alone).metric("mobox_sessions") <= 100
+
+
+def test_a_session_that_broke_off_does_not_count(
+    sockets: SocketClients, http: httpx.Client, alone: LiveServer
+) -> None:
+    backstage, socket = Backstage(http, alone), sockets.open(alone)
+    for number in range(100):
+        socket.join(f"c{number}")
+    socket.say("c7", prompt(text("Hi")))
+    socket.events()
+    assert socket.join("one more")["error"]["code"] == "too_many_sessions"
+    backstage.delete("c7")
+    socket.read("session:error")
+    asyncio.run(until(lambda: backstage.metric("mobox_sessions") == 99))
+    assert "error" not in socket.join("one more")
+    assert socket.join("c7")["error"]["code"] == "too_many_sessions"
+    assert backstage.metric("mobox_sessions") == 100
