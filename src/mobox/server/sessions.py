@@ -20,7 +20,7 @@ from mobox.delivery.session_index import SessionIndex
 from mobox.delivery.socketio import Said, Socket, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, TooManySessions, UnknownProfile
 from mobox.events import JSON, InputRequest
-from mobox.formatters import is_indexed, profiles_of
+from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
 from mobox.server.errors import OUR_FAULT, explain
@@ -122,7 +122,7 @@ class Sessions:
         asked = convert("", payload, Join)
         self._check_limit(socket, asked.session_id)
         session = _session(owner_of(HTTPConnection(socket.scope)), asked)
-        indexed = is_indexed(session.format)
+        indexed = session.format == AGENT_EVENTS
         open_it = self._open_indexed if indexed else self._open_framed
         reading, active = await open_it(session, asked)
         subscription = Subscription(socket, session, reading, self._asked, indexed)
