@@ -44,6 +44,7 @@ _FLOW: Final = "mobox.flow"
 
 _logger: Final = logging.getLogger("mobox.delivery.socketio.library")
 """Its own words about clients are as many as clients like; what breaks in it is told."""
+_logger.setLevel(logging.ERROR)  # below it not even a record is made, for each packet several
 _logger.addFilter(lambda record: record.exc_info is not None)
 
 
@@ -87,6 +88,19 @@ class Listener(Protocol):
         ...
 
 
+class OwnRooms(socketio.AsyncManager):  # type: ignore[misc]  # it has no types
+    """Nobody is in any room but that of all and its own: the library looks for them in every one."""
+
+    def basic_disconnect(self, sid: str, namespace: str, **kwargs: Any) -> None:
+        others = self.rooms.pop(namespace, {})
+        own = {room: others.pop(room) for room in (None, sid) if room in others}
+        self.rooms[namespace] = own
+        super().basic_disconnect(sid, namespace, **kwargs)
+        others.update(self.rooms.pop(namespace, {}))
+        if others:
+            self.rooms[namespace] = others
+
+
 class Sockets:
     """All clients; an ASGI application to be mounted at `PATH`."""
 
@@ -95,6 +109,7 @@ class Sockets:
         self._sockets: dict[str, Socket] = {}
         self._server = socketio.AsyncServer(
             async_mode="asgi",
+            client_manager=OwnRooms(),
             serializer=Packet,
             async_handlers=False,  # Rule 2
             cors_allowed_origins=[],  # none are looked at

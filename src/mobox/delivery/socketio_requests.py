@@ -194,8 +194,9 @@ async def _hold_request(
 
     async def answer() -> None:
         if engine_socket is not None and not await _has_room(packets, flow_of(engine_socket)):
-            return await _refuse(send)
-        return await engine.handle_request(scope, _again(body), send)
+            await _refuse(send)
+        else:
+            await engine.handle_request(scope, _again(body), send)
 
     answering = asyncio.create_task(answer())
     leaving = asyncio.create_task(_left(receive))
