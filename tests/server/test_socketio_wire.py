@@ -138,7 +138,9 @@ def example(server: LiveServer, chat_id: str, words: str) -> tuple[str, str]:
     """What the page shows, up to where something is said, and from there on."""
     found = re.search(r"```js\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert found
-    shown = found[1].replace("http://127.0.0.1:8000", server.url).replace('"c1"', json.dumps(chat_id))
+    shown = (
+        found[1].replace("http://127.0.0.1:8000", server.url).replace('"c1"', json.dumps(chat_id))
+    )
     begins, says, rest = shown.replace('"Hello"', json.dumps(words)).partition("const { runId")
     return begins, says + rest
 

@@ -30,7 +30,7 @@ class IndexedRun(NamedTuple):
 
 
 def up_to_the_first_open(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
-    """Those of which it is known where they begin: no run before them says anything more (Rule 2)."""
+    """Those of which it is known where they begin: no run before them says anything more."""
     found = (number for number, each in enumerate(runs, 1) if each.run.status != "done")
     known = next(found, len(runs))
     has_spoken = any(each.event_count for each in runs[known:])

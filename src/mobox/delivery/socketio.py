@@ -89,7 +89,7 @@ class Listener(Protocol):
 
 
 class OwnRooms(socketio.AsyncManager):  # type: ignore[misc]  # it has no types
-    """Nobody is in any room but that of all and its own: the library looks for them in every one."""
+    """Nobody is in any room but that of all and its own; the library would look into every one."""
 
     def basic_disconnect(self, sid: str, namespace: str, **kwargs: Any) -> None:
         others = self.rooms.pop(namespace, {})

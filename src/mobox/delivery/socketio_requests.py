@@ -228,7 +228,7 @@ def _packets(body: bytes) -> list[str] | None:
 
 
 def _with_length(headers: Iterable[Header], length: int) -> list[Header]:
-    """The library reads as much of a body as is announced, and of one that came in pieces nothing."""
+    """The library reads as much of a body as is announced: of one that came in pieces, nothing."""
     others = [(name, value) for name, value in headers if name != b"content-length"]
     return [*others, (b"content-length", str(length).encode())]
 

@@ -72,6 +72,7 @@ class Subscription:
             async with aclosing(self._reading.told()) as told:
                 async for each in told:
                     await self._tell(each)
+                    del each  # it may be long until there is another
         except SocketClosed:
             pass
         except MoboxError as error:
