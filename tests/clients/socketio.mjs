@@ -9,6 +9,7 @@
 //   {"id", "do": "all", "socket"}                         every event so far, in order
 //   {"id", "do": "drop", "socket"}                        cuts the transport, answered when it is back
 //   {"id", "do": "raw", "socket", "text"}                 says that over a WebSocket, whatever it is
+//   {"id", "do": "upgraded", "socket"}                    answered when it is over on a WebSocket
 //   {"id", "do": "gone", "socket"}                        answered when the server has hung up
 //   {"id", "do": "pause", "socket"} and "go_on"           stops to take what comes, without a word
 //   {"id", "do": "close", "socket"}
@@ -89,6 +90,12 @@ class Session {
     const before = this.connects;
     this.socket.io.engine.close();
     await this.bell.until(() => this.connects > before);
+  }
+
+  async upgraded() {
+    const { engine } = this.socket.io;
+    if (engine.transport.name === "websocket") return;
+    await new Promise((resolve) => engine.once("upgrade", resolve));
   }
 
   /** The socket below, which only a WebSocket has. */
@@ -186,6 +193,7 @@ const ACTIONS = {
   read: (request) => of(request).read(request),
   all: (request) => of(request).events,
   drop: (request) => of(request).drop(),
+  upgraded: (request) => of(request).upgraded(),
   gone: async (request) => {
     await of(request).bell.until(() => of(request).closed);
     return of(request).closed;

@@ -8,7 +8,7 @@ import pytest
 
 from grammar_agent_event import events_of
 from mobox.delivery import session_index
-from mobox.delivery.session_index import SessionIndex
+from mobox.delivery.session_index import SessionIndex, up_to_the_first_open
 from mobox.events import Done, InputRequest, LogEntry, Paused
 from mobox.formatters import format_all
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
@@ -121,5 +121,37 @@ def test_what_is_not_kept_in_mind_is_counted_again(monkeypatch: pytest.MonkeyPat
         for _ in range(2):
             runs = await index.of_session("ann", "chat")
             assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
+
+    with_store(scenario)
+
+
+def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open() -> None:
+    async def scenario(store: Storage) -> None:
+        index = SessionIndex(store)
+        await turn(store, "Hello", "Hi")
+        waiting = await begin(store, submit(message_id="u2"))
+        await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
+        run = await begin(store, submit(message_id="u3"))
+
+        async def known() -> int:
+            return len(up_to_the_first_open(await index.of_session("ann", "chat")))
+
+        assert await known() == 2
+        await say(store, waiting, Done(reason="cancelled"))
+        assert await known() == 3
+        await say(store, run, *BEGINNING)
+        assert await known() == 3
+
+    with_store(scenario)
+
+
+def test_a_run_that_speaks_begins_where_it_does_whatever_became_of_the_one_before() -> None:
+    async def scenario(store: Storage) -> None:
+        waiting = await begin(store)
+        await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
+        run = await begin(store, submit(message_id="u2"))
+        await say(store, run, *BEGINNING)
+        indexed = await SessionIndex(store).of_session("ann", "chat")
+        assert len(up_to_the_first_open(indexed)) == 2
 
     with_store(scenario)

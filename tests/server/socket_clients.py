@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
@@ -12,6 +12,13 @@ from ai_sdk_client import NodeProcess
 from server.live_server import LIMIT, LiveServer
 
 Json = dict[str, Any]
+
+
+class Served(Protocol):
+    """Whatever a server can be reached at."""
+
+    @property
+    def url(self) -> str: ...
 
 
 class SocketClients(NodeProcess):
@@ -23,7 +30,7 @@ class SocketClients(NodeProcess):
         super().__init__(node)
         self._names = count(1)
 
-    def open(self, server: LiveServer, transport: str = "websocket", **options: Any) -> Socket:
+    def open(self, server: Served, transport: str = "websocket", **options: Any) -> Socket:
         """A socket that is connected, or was refused."""
         name = next(self._names)
         given = {"transports": [transport], **options}
@@ -111,6 +118,10 @@ class Socket:
         """Cut the transport; back again on return."""
         self._do("drop")
 
+    def upgraded(self) -> None:
+        """Wait until it has gone over from polling to a WebSocket."""
+        self._do("upgraded")
+
     def gone(self) -> str:
         """Wait until the server has hung up; what the client says to that."""
         reason: str = self._do("gone")
@@ -139,7 +150,8 @@ class RawPoll:
         self._url = f"{server.url}/socket.io/"
         self._query = {"EIO": "4", "transport": "polling", **query}
         self.opening = self.take().text
-        self._query["sid"] = self.opening.partition('"sid":"')[2].partition('"')[0]
+        self.sid = self.opening.partition('"sid":"')[2].partition('"')[0]
+        self._query["sid"] = self.sid
         assert self.send("40").text == "OK"
         assert self.take().text.startswith('40{"sid"')
 
@@ -147,7 +159,9 @@ class RawPoll:
         """What there is to take, once there is something."""
         return self._http.get(self._url, params=self._query, timeout=timeout)
 
-    def send(self, body: str | bytes, content_type: str = "text/plain") -> httpx.Response:
+    def send(
+        self, body: str | bytes | Iterable[bytes], content_type: str = "text/plain"
+    ) -> httpx.Response:
         content = body.encode() if isinstance(body, str) else body
         headers = {"content-type": content_type}
         return self._http.post(self._url, params=self._query, content=content, headers=headers)

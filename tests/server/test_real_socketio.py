@@ -383,7 +383,11 @@ def test_what_names_no_session_is_refused(socket: Socket, event: str, payload: o
          "idempotencyKey"),
         ("chat:stop", {}, "not_found", None),
         ("chat:stop", {"runId": 7}, "invalid_request", "runId"),
-        ("chat:stop", {"run": "r"}, "invalid_request", ""),
+        ("chat:stop", {"run": "r"}, "invalid_request", "run"),
+        ("chat:answer", {"requestId": "q", "run": "r"}, "invalid_request", "run"),
+        ("session:join", {"lasteventIndex": 47}, "invalid_request", "lasteventIndex"),
+        ("session:leave", {"run": "r"}, "invalid_request", "run"),
+        ("session:join", {"x" * 1000: 1}, "invalid_request", "x" * 200),
         ("chat:answer", {"requestId": "q"}, "not_found", None),
         ("chat:answer", {}, "invalid_request", "requestId"),
         ("chat:answer", {"requestId": "q", "decision": "maybe"}, "invalid_request", "decision"),
@@ -409,6 +413,21 @@ def test_a_cursor_that_names_no_place_is_told_the_last_one(
     ]
     assert error["code"] == "bad_cursor"
     assert error["tail"] > 1
+
+
+@pytest.mark.parametrize("user_id", ["ann", None, {"id": 7}])
+def test_who_a_client_says_it_is_changes_nothing(
+    socket: Socket, backstage: Backstage, chat_id: str, gate: Gate, user_id: object
+) -> None:
+    said = {"sessionId": chat_id, "userId": user_id}
+    assert socket.ask("session:join", said)["status"] == "idle"
+    run_id = socket.ask("chat:message", {**said, "message": prompt(gate.step)})["runId"]
+    assert (
+        socket.ask("chat:answer", {**said, "requestId": "q"})["error"]["code"] != "invalid_request"
+    )
+    assert socket.ask("chat:stop", said)["runId"] == run_id
+    assert {event.get("userId", "local") for event in socket.events()} == {"local"}
+    assert socket.ask("session:leave", said) == {"sessionId": chat_id}
 
 
 def test_who_wants_no_answer_hears_of_what_is_wrong_as_an_event(

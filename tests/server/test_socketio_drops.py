@@ -17,7 +17,7 @@ from server.scripted_agent import Gate, Step, a_day_of_work, prompt
 from server.socket_clients import Json, SocketClients
 
 TURNS = {"agent-event": 7, "ai-sdk": 3}
-EVERY = [1, 4, 15, 60, 199]
+EVERY = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 199]
 """After how many events, again and again, a connection breaks."""
 
 

@@ -134,12 +134,26 @@ def test_a_socket_that_nobody_has_is_refused(http: httpx.Client, strict: LiveSer
     assert gone.send("3").status_code == 400
 
 
-def test_the_example_of_the_page_works(node: str, strict: LiveServer, chat_id: str) -> None:
+def example(server: LiveServer, chat_id: str, words: str) -> tuple[str, str]:
+    """What the page shows, up to where something is said, and from there on."""
     found = re.search(r"```js\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert found
-    words = json.dumps(prompt(text("Hello to you")))
-    example = found[1].replace("http://127.0.0.1:8000", strict.url).replace('"Hello"', words)
-    begins, says, rest = example.replace('"c1"', json.dumps(chat_id)).partition("const { runId")
+    shown = (
+        found[1].replace("http://127.0.0.1:8000", server.url).replace('"c1"', json.dumps(chat_id))
+    )
+    begins, says, rest = shown.replace('"Hello"', json.dumps(words)).partition("const { runId")
+    return begins, says + rest
+
+
+def run_node(node: str, *script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [node, "--input-type=module", "-e", "\n".join(script)],
+        cwd=CLIENTS, capture_output=True, text=True, timeout=LIMIT,
+    )  # fmt: skip
+
+
+def test_the_example_of_the_page_works(node: str, strict: LiveServer, chat_id: str) -> None:
+    begins, says = example(strict, chat_id, prompt(text("Hello to you")))
     heard = """
     const told = [];
     const isOver = new Promise((over) => {
@@ -152,10 +166,35 @@ def test_the_example_of_the_page_works(node: str, strict: LiveServer, chat_id: s
     const isCounted = last === told.at(-1).eventIndex;
     console.log(JSON.stringify({ content, error, isCounted, isIt: messageId === runId }));
     socket.close();"""
-    done = subprocess.run(
-        [node, "--input-type=module", "-e", begins + heard + says + rest + ending],
-        cwd=CLIENTS, capture_output=True, text=True, timeout=LIMIT,
-    )  # fmt: skip
+    done = run_node(node, begins, heard, says, ending)
     assert done.stderr == ""
     shown = {"content": "Hello to you", "isCounted": True, "isIt": True}
     assert json.loads(done.stdout) == shown
+
+
+def test_the_example_of_the_page_survives_a_break_before_the_answer(
+    node: str, strict: LiveServer, chat_id: str
+) -> None:
+    begins, _ = example(strict, chat_id, "")
+    breaks = """
+    let connects = 0;
+    socket.on("connect", () => connects++ || socket.io.engine.close()); // it has asked by then
+    await new Promise((joined) => socket.on("session:joined", joined));
+    console.log(connects);
+    socket.close();"""
+    done = run_node(node, begins, breaks)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+def test_the_example_of_the_page_says_what_is_wrong(
+    node: str, strict: LiveServer, chat_id: str
+) -> None:
+    begins, _ = example(strict, chat_id, "")
+    asks = """
+    last = 7;
+    const said = new Promise((resolve) => (console.error = resolve));
+    console.log(await said);
+    socket.close();"""
+    done = run_node(node, begins, asks)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "7" in done.stdout

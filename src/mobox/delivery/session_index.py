@@ -8,13 +8,14 @@ Rule 2: runs stand in the order in which they were begun, also those that were s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mobox.formatters.agent_event import AgentEventFormatter
 from mobox.storage.chats import Storage
 from mobox.storage.log import Run, RunId
 
-__all__ = ["IndexedRun", "SessionIndex"]
+__all__ = ["IndexedRun", "SessionIndex", "up_to_the_first_open"]
 
 REMEMBERED: Final = 10_000
 """Of how many runs the numbers are kept in mind."""
@@ -26,6 +27,14 @@ class IndexedRun(NamedTuple):
     run: Run
     first_event_index: int
     event_count: int
+
+
+def up_to_the_first_open(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
+    """Those of which it is known where they begin: no run before them says anything more."""
+    found = (number for number, each in enumerate(runs, 1) if each.run.status != "done")
+    known = next(found, len(runs))
+    has_spoken = any(each.event_count for each in runs[known:])
+    return list(runs if has_spoken else runs[:known])
 
 
 class SessionIndex:

@@ -5,7 +5,6 @@ Rule 1: what waits to be sent to a socket has a bound, and whoever has more to s
 Rule 2: a socket's requests are answered one after the other, in their order.
 Rule 3: a socket that leaves is no error: its listener is told at once, also where nobody said
         goodbye and only the request that was to be answered is gone.
-Rule 4: the library below trusts its clients. What would break it does not get there.
 
 Who may connect is the affair of the app around it; nothing here looks at an origin.
 """
@@ -20,19 +19,32 @@ from urllib.parse import parse_qsl, urlencode
 
 import socketio
 from engineio.payload import Payload
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from mobox.delivery.socketio_packets import Flow, Packet, Said, SocketClosed, event_text, is_legal
+from mobox.delivery.socketio_packets import (
+    Flow,
+    Packet,
+    Said,
+    SocketClosed,
+    event_text,
+    flow_of,
+)
+from mobox.delivery.socketio_requests import (
+    PACKETS_OF_A_POST,
+    hold_poll,
+    hold_upgrade,
+    hold_websocket,
+)
 
 __all__ = ["PATH", "Listener", "Said", "Socket", "SocketClosed", "Sockets"]
 
 PATH: Final = "/socket.io"
-PACKETS_OF_A_POST: Final = 100
-"""A client that polls sends what it has gathered in one request."""
-_SEPARATOR: Final = "\x1e"
+_FLOW: Final = "mobox.flow"
+"""Under which the request by which a client comes has its `Flow`."""
 
 _logger: Final = logging.getLogger("mobox.delivery.socketio.library")
 """Its own words about clients are as many as clients like; what breaks in it is told."""
+_logger.setLevel(logging.ERROR)  # below it not even a record is made, for each packet several
 _logger.addFilter(lambda record: record.exc_info is not None)
 
 
@@ -42,16 +54,20 @@ class Socket:
     def __init__(self, engine_socket: Any, scope: Scope) -> None:
         self.scope = scope
         """The request by which it came."""
-        self.flow = _flow_of(engine_socket)
+        self.flow = flow_of(engine_socket)
+        self.has_left = False
+        """Which a client may do whose connection stays, and come back by that as another."""
         self._engine_socket = engine_socket
 
     @property
     def is_open(self) -> bool:
-        return not self.flow.is_closed
+        return not (self.has_left or self.flow.is_closed)
 
     async def emit(self, event: str, document: bytes) -> None:
         """Say something once there is room for it; raises `SocketClosed`."""
         await self.flow.room()
+        if self.has_left:
+            raise SocketClosed
         engine_socket = self._engine_socket
         await engine_socket.server.send(engine_socket.sid, event_text(event, document))
 
@@ -72,6 +88,19 @@ class Listener(Protocol):
         ...
 
 
+class OwnRooms(socketio.AsyncManager):  # type: ignore[misc]  # it has no types
+    """Nobody is in any room but that of all and its own; the library would look into every one."""
+
+    def basic_disconnect(self, sid: str, namespace: str, **kwargs: Any) -> None:
+        others = self.rooms.pop(namespace, {})
+        own = {room: others.pop(room) for room in (None, sid) if room in others}
+        self.rooms[namespace] = own
+        super().basic_disconnect(sid, namespace, **kwargs)
+        others.update(self.rooms.pop(namespace, {}))
+        if others:
+            self.rooms[namespace] = others
+
+
 class Sockets:
     """All clients; an ASGI application to be mounted at `PATH`."""
 
@@ -80,6 +109,7 @@ class Sockets:
         self._sockets: dict[str, Socket] = {}
         self._server = socketio.AsyncServer(
             async_mode="asgi",
+            client_manager=OwnRooms(),
             serializer=Packet,
             async_handlers=False,  # Rule 2
             cors_allowed_origins=[],  # none are looked at
@@ -91,6 +121,10 @@ class Sockets:
         self._engine = self._server.eio
         # All but pings go through here, also the answers that the library sends by itself.
         self._engine.send_packet = self._send_packet
+        self._welcome = self._engine.handlers["connect"]
+        self._farewell = self._engine.handlers["disconnect"]
+        self._engine.on("connect", self._arrived)
+        self._engine.on("disconnect", self._departed)
         self._server.on("connect", self._connected)
         self._server.on("disconnect", self._disconnected)
         self._server.on("*", self._heard)
@@ -127,18 +161,31 @@ class Sockets:
         engine_socket = self._engine.sockets.get(query.get("sid"))
         if engine_socket is not None and engine_socket.closed:
             del self._engine.sockets[query["sid"]]
-        scope = {**scope, "query_string": urlencode(query).encode()}
-        if scope["type"] == "websocket":
-            await self._engine.handle_request(scope, _checked(receive), send)
+        flow = flow_of(engine_socket) if engine_socket is not None else Flow()
+        scope = {**scope, "query_string": urlencode(query).encode(), _FLOW: flow}
+        if scope["type"] != "websocket":
+            await hold_poll(self._engine, engine_socket, scope, receive, send)
+        elif engine_socket is not None:
+            await hold_upgrade(self._engine, engine_socket, scope, receive, send)
         else:
-            await _Exchange(self._engine, engine_socket).hold(scope, receive, send)
+            await hold_websocket(self._engine, flow, scope, receive, send)
 
     # What the library calls
+
+    async def _arrived(self, engine_id: str, environ: dict[str, Any]) -> object:
+        self._engine.sockets[engine_id].session["flow"] = environ["asgi.scope"][_FLOW]
+        return await self._welcome(engine_id, environ)
+
+    async def _departed(self, engine_id: str, reason: object) -> object:
+        engine_socket = self._engine.sockets.get(engine_id)
+        if engine_socket is not None:
+            flow_of(engine_socket).close()
+        return await self._farewell(engine_id, reason)
 
     async def _send_packet(self, engine_id: str, packet: Any) -> None:
         engine_socket = self._engine.sockets.get(engine_id)
         if engine_socket is not None and not engine_socket.closed:
-            await engine_socket.send(_flow_of(engine_socket).counted(packet))
+            await engine_socket.send(flow_of(engine_socket).counted(packet))
 
     async def _connected(self, name: str, environ: dict[str, Any], _auth: object = None) -> bool:
         engine_id = self._server.manager.eio_sid_from_sid(name, "/")
@@ -150,7 +197,7 @@ class Sockets:
     async def _disconnected(self, name: str, _reason: object = None) -> None:
         socket = self._sockets.pop(name, None)
         if socket is not None:
-            socket.flow.close()
+            socket.has_left = True
             await self._listener.left(socket)
 
     async def _heard(self, event: str, name: str, said: Said) -> object:
@@ -159,94 +206,3 @@ class Sockets:
             await socket.flow.room()
             return await self._listener.heard(socket, event, said)
         return None
-
-
-def _flow_of(engine_socket: Any) -> Flow:
-    flow: Flow = engine_socket.session.setdefault("flow", Flow())
-    return flow
-
-
-def _checked(receive: Receive) -> Receive:
-    """What a WebSocket says, as long as it is legal; then it has left."""
-
-    async def checked() -> Message:
-        message = await receive()
-        if message["type"] == "websocket.receive" and not is_legal(message.get("text") or ""):
-            return {"type": "websocket.disconnect", "code": 1008}
-        return message
-
-    return checked
-
-
-class _Exchange:
-    """One request of a client that polls."""
-
-    def __init__(self, engine: ASGIApp, engine_socket: Any) -> None:
-        self._engine: Any = engine
-        self._engine_socket = engine_socket
-
-    async def hold(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _body(receive)
-        if body is None:
-            return
-        if not _is_legal_body(body):
-            await _refuse(send)
-            return
-        answering = asyncio.create_task(self._engine.handle_request(scope, _again(body), send))
-        leaving = asyncio.create_task(_left(receive))
-        try:
-            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not answering.done():
-                await self._part()
-                answering.cancel()
-            await answering
-        finally:
-            leaving.cancel()
-
-    async def _part(self) -> None:
-        """Nobody will take what was to be the answer."""
-        if self._engine_socket is not None:
-            reason = self._engine.reason.TRANSPORT_CLOSE
-            await self._engine_socket.close(wait=False, abort=True, reason=reason)
-
-
-def _is_legal_body(body: bytes) -> bool:
-    """Whether it is packets, and none that only a WebSocket sends."""
-    try:
-        packets = body.decode().split(_SEPARATOR) if body else []
-    except UnicodeDecodeError:
-        return False
-    return len(packets) <= PACKETS_OF_A_POST and all(
-        is_legal(packet) and packet[0] in "134" for packet in packets
-    )
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """All that a request says; `None` if it was broken off."""
-    parts: list[bytes] = []
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(parts)
-
-
-def _again(body: bytes) -> Receive:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _refuse(send: Send) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": b"expected packets of Engine.IO 4"})

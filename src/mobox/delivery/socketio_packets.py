@@ -20,7 +20,19 @@ from mobox import json_text
 from mobox.errors import NotJson
 from mobox.events import JSON
 
-__all__ = ["BAD", "Flow", "Packet", "Said", "SocketClosed", "event_text", "is_legal"]
+__all__ = [
+    "BAD",
+    "PROBE",
+    "UPGRADE",
+    "Flow",
+    "Packet",
+    "Said",
+    "SocketClosed",
+    "event_text",
+    "flow_of",
+    "is_connect",
+    "is_legal",
+]
 
 CONNECT, DISCONNECT, EVENT = range(3)
 BAD: Final = ""
@@ -29,7 +41,11 @@ BAD: Final = ""
 MOST_HELD: Final = 256 * 1024
 """Characters that wait to be sent to one socket; from there on whoever has more waits too."""
 
-_LEGAL: Final = re.compile(r"1|2probe|3|5|4[0-6].*", re.DOTALL)
+PROBE, UPGRADE = "2probe", "5"
+"""By which a client goes over to a WebSocket; it says them there and nowhere else."""
+
+_LEGAL: Final = re.compile(r"1|3|4[0-6](?!/[^,]{200}).*", re.DOTALL)
+"""The name of a namespace comes back with the answer."""
 _PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{1,15}(?![\d-]))?(.*)", re.DOTALL | re.ASCII)
 _RESERVED: Final = {"connect", "connect_error", "disconnect", BAD}
 
@@ -37,6 +53,11 @@ _RESERVED: Final = {"connect", "connect_error", "disconnect", BAD}
 def is_legal(packet: str) -> bool:
     """Whether a client may say that to the layer below, which trusts it."""
     return _LEGAL.fullmatch(packet) is not None
+
+
+def is_connect(packet: str) -> bool:
+    """Whether the layer below answers that by itself, without asking for room."""
+    return packet.startswith(f"4{CONNECT}")
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -152,6 +173,12 @@ class Flow:
             await self._changed.wait()
         if self.is_closed:
             raise SocketClosed
+
+
+def flow_of(engine_socket: Any) -> Flow:
+    """The one of a socket of Engine.IO."""
+    flow: Flow = engine_socket.session["flow"]
+    return flow
 
 
 class _CountedPacket:

@@ -30,6 +30,7 @@ _MOST_SAID: Final = 200
 """Characters of a hostile value that an error repeats."""
 
 _MISSING: Final = re.compile("Object missing required field `(.+)`")
+_UNKNOWN: Final = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 
 
 def check_key(idempotency_key: str | None) -> None:
@@ -62,6 +63,8 @@ def _invalid(path: str, said: str) -> InvalidRequest:
     field = path + inner.removesuffix("`")
     if missing := _MISSING.fullmatch(problem):
         field, problem = f"{field}.{missing[1]}", "expected a value, got none"
+    elif unknown := _UNKNOWN.fullmatch(problem):
+        field, problem = f"{field}.{unknown[1][:_MOST_SAID]}", "expected no such field"
     return InvalidRequest(field.removeprefix("."), problem[0].lower() + problem[1:])
 
 

@@ -10,7 +10,7 @@ Rule 3: what begins a response in the middle has no number: whoever is cut off t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple, Protocol
 
@@ -21,7 +21,7 @@ from mobox.formatters import Formatter
 from mobox.server.places import BEGINNING, Place, write_place
 from mobox.storage.log import PAGE, Log, Run, Status, status_after
 
-__all__ = ["Batch", "FormatTeller", "Numbered", "Reading", "Teller"]
+__all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller"]
 
 Documents = list[bytes]
 Numbered = tuple[bytes | None, bytes]
@@ -62,6 +62,25 @@ class FormatTeller:
 
     async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
         return [self._formatter.format(entry) for entry in entries]
+
+
+class LateTeller:
+    """A teller for which something is needed that is known when the run has spoken."""
+
+    def __init__(self, make: Callable[[], Awaitable[Teller]]) -> None:
+        self._make = make
+        self._teller: Teller | None = None
+
+    async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
+        if self._teller is None:
+            self._teller = await self._make()
+        return await self._teller.tell(entries)
+
+    def pause(self) -> Documents:
+        return self._teller.pause() if self._teller is not None else []
+
+    def resume(self) -> Documents:
+        return self._teller.resume() if self._teller is not None else []
 
 
 class Reading:

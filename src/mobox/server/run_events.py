@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -27,7 +29,7 @@ from mobox.formatters import (
 )
 from mobox.printable import printable
 from mobox.server.eventstream import EventStream
-from mobox.server.following import FormatTeller, Reading, Teller
+from mobox.server.following import FormatTeller, LateTeller, Reading, Teller
 from mobox.server.inspector import Inspector
 from mobox.server.places import read_place
 from mobox.server.services import Services, json_response, owner_of
@@ -79,24 +81,21 @@ class RunsRoutes:
         run = await self._run(request)
         name, profile = _asked(request, "format") or CANONICAL, _asked(request, "profile")
 
-        stored = await self._stored(run, [name])
-
-        def make() -> Teller:
+        def tell(stored: StoredRun) -> Teller:
             return FormatTeller(formatter_of_run(name, stored, profile))
 
-        return await self._stream(request, run, make)
+        return await self._stream(request, run, self._tellers(run, tell, [name]))
 
     async def inspect(self, request: Request) -> ASGIApp:
         """What a run was before, and is in several formats."""
         run = await self._run(request)
         asked = _formats(request)
-        stored = await self._stored(run, asked)
 
-        def make() -> Teller:
+        def tell(stored: StoredRun) -> Teller:
             formatters = {name: _formatter(name, stored) for name in asked}
             return Inspector(self._storage, run.id, formatters)
 
-        return await self._stream(request, run, make)
+        return await self._stream(request, run, self._tellers(run, tell, asked))
 
     async def stderr(self, request: Request) -> Response:
         """What the agent complained of; nothing in it that whoever shows it would obey."""
@@ -112,11 +111,19 @@ class RunsRoutes:
     async def _run(self, request: Request) -> Run:
         return await self._storage.run(owner_of(request), request.path_params["run_id"])
 
-    async def _stored(self, run: Run, formats: Iterable[str]) -> StoredRun:
+    def _tellers(
+        self, run: Run, tell: Callable[[StoredRun], Teller], formats: Iterable[str]
+    ) -> Callable[[], Teller]:
         """Only a format that numbers the events of a whole chat has them counted."""
-        counts = any(is_indexed(name.partition(":")[0]) for name in formats)
-        first = await self._index.first_of(run) if counts else 0
-        return StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner, first_event_index=first)
+        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
+        tell(stored)  # whatever is wrong with what is asked for is told before anything else
+
+        async def counted() -> Teller:
+            return tell(replace(stored, first_event_index=await self._index.first_of(run)))
+
+        if any(is_indexed(name.partition(":")[0]) for name in formats):
+            return partial(LateTeller, counted)
+        return partial(tell, stored)
 
     async def _stream(self, request: Request, run: Run, make: Callable[[], Teller]) -> ASGIApp:
         reading, live = Reading(self._storage, run, make), _live(request)

@@ -21,7 +21,7 @@ __all__ = ["After", "Answering", "Join", "Joined", "Leave", "Message", "Stop", "
 
 Status = Literal["idle", "running", "waiting"]
 
-_OWN_FIELDS: Final = ("sessionId", "idempotencyKey")
+_OWN_FIELDS: Final = ("sessionId", "idempotencyKey", "userId")
 
 
 class After(Struct, rename="camel"):
@@ -31,20 +31,25 @@ class After(Struct, rename="camel"):
     cursor: str
 
 
-class Join(Struct, rename="camel"):
-    """Which session to tell, how, and from where on."""
+class _Event(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """What every event has. A word that means nothing is refused: it may be one that was meant."""
 
     session_id: Id
+    user_id: JSON = None
+    """Which clients of the contract tell, and nobody looks at."""
+
+
+class Join(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """Which session to tell, how, and from where on."""
+
     format: str | None = None
     profile: str | None = None
     last_event_index: int | None = None
     after: After | None = None
 
 
-class Leave(Struct, rename="camel"):
+class Leave(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
     """Which session not to tell any more."""
-
-    session_id: Id
 
 
 class Message(Struct, rename="camel"):
@@ -54,10 +59,9 @@ class Message(Struct, rename="camel"):
     idempotency_key: Id | None = None
 
 
-class Stop(Struct, rename="camel", forbid_unknown_fields=True):
+class Stop(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
     """Which run to stop."""
 
-    session_id: Id
     run_id: Id | None = None
 
 
@@ -65,6 +69,7 @@ class Answering(AnswerBody, rename="camel", kw_only=True, forbid_unknown_fields=
     """What a person said to a request."""
 
     session_id: Id
+    user_id: JSON = None
 
 
 class Joined(Struct, rename="camel", kw_only=True):

@@ -5,6 +5,7 @@ Rule 1: the reader has a place in a log and nothing else, so between what is rep
 Rule 2: where a protocol numbers the events of a whole session, all runs of it are told; else from
         the run on in which the reader was, or the active one, without those that were superseded.
 Rule 3: where a response ends because its run waits, the next one begins when the run goes on.
+Rule 4: readers are many and wait for long: while one does, nothing is kept of what it was told.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
-from mobox.delivery.session_index import SessionIndex
+from mobox.delivery.session_index import SessionIndex, up_to_the_first_open
 from mobox.errors import ChatNotFound
 from mobox.formatters import StoredRun, formatter_of_run
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
@@ -71,23 +72,29 @@ class SessionReading(ABC):
     async def told(self) -> AsyncGenerator[Told, None]:
         """All that there is, and all that comes."""
         while True:
-            run, reading = await self._next()
-            waits = False
-            while True:
-                place = _cursor(reading.place)
-                async with aclosing(reading.batches(live=True)) as batches:
-                    async for batch in batches:
-                        if batch.waits and waits and not batch.documents:
-                            continue  # a new response has nothing to say yet
-                        waits = batch.waits
-                        self._quiet.clear()
-                        yield Told(run, _with_cursors(batch.documents, place), batch.waits)
-                        if batch.waits:
-                            self._quiet.set()
-                if reading.is_done:
-                    break
-                reading = await self._resumed(run, reading.place)
-            self._pass(run)
+            async with aclosing(self._told_of(*await self._next())) as told:
+                async for each in told:
+                    yield each
+                    del each  # Rule 4
+
+    async def _told_of(self, run: Run, reading: Reading) -> AsyncGenerator[Told, None]:
+        waits = False
+        while True:
+            place = _cursor(reading.place)
+            async with aclosing(reading.batches(live=True)) as batches:
+                async for batch in batches:
+                    if batch.waits and waits and not batch.documents:
+                        continue  # a new response has nothing to say yet
+                    waits = batch.waits
+                    self._quiet.clear()
+                    yield Told(run, _with_cursors(batch.documents, place), waits)
+                    del batch  # Rule 4
+                    if waits:
+                        self._quiet.set()
+            if reading.is_done:
+                self._pass(run)
+                return
+            reading = await self._resumed(run, reading.place)
 
     async def _next(self) -> tuple[Run, Reading]:
         if self._first is not None:
@@ -126,7 +133,8 @@ class IndexedSession(SessionReading):
         self._index = index
         self._last = last
         self._first_index = 0
-        self._formatter: AgentEventFormatter
+        self._formatter: AgentEventFormatter | None = None
+        """Which tells the run that is told."""
 
     async def open(self) -> Run | None:
         """Go to the place; the run that is active. `BadCursor` if there is no such place."""
@@ -135,7 +143,7 @@ class IndexedSession(SessionReading):
         except ChatNotFound:
             indexed = []
         runs = [each.run for each in indexed]
-        place = place_of(self._last, [each.event_count for each in indexed])
+        place = place_of(self._last, [each.event_count for each in up_to_the_first_open(indexed)])
         self._first_index = place.first_event_index
         self._after = runs[place.run - 1].id if place.run else None
         return active_of(runs)
@@ -156,7 +164,9 @@ class IndexedSession(SessionReading):
 
     def _pass(self, run: Run) -> None:
         super()._pass(run)
-        self._first_index += self._formatter.event_count
+        formatter, self._formatter = self._formatter, None
+        assert formatter is not None
+        self._first_index += formatter.event_count
 
 
 class FramedSession(SessionReading):

@@ -20,7 +20,7 @@ from mobox.delivery.session_index import SessionIndex
 from mobox.delivery.socketio import Said, Socket, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, TooManySessions, UnknownProfile
 from mobox.events import JSON, InputRequest
-from mobox.formatters import is_indexed, profiles_of
+from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
 from mobox.server.errors import OUR_FAULT, explain
@@ -91,7 +91,8 @@ class Sessions:
             await asyncio.gather(*(each.quiet() for each in waiting))
 
     def _all(self) -> list[Subscription]:
-        return [each for joined in self._joined.values() for each in joined.values()]
+        every = [each for joined in self._joined.values() for each in joined.values()]
+        return [each for each in every if not each.is_over]
 
     def _count(self) -> int:
         return len(self._all())
@@ -119,11 +120,9 @@ class Sessions:
 
     async def _join(self, socket: Socket, payload: JSON) -> Joined:
         asked = convert("", payload, Join)
-        joined = self._joined.get(socket, {})
-        if len(joined) >= MOST_SESSIONS and asked.session_id not in joined:
-            raise TooManySessions(MOST_SESSIONS)
+        self._check_limit(socket, asked.session_id)
         session = _session(owner_of(HTTPConnection(socket.scope)), asked)
-        indexed = is_indexed(session.format)
+        indexed = session.format == AGENT_EVENTS
         open_it = self._open_indexed if indexed else self._open_framed
         reading, active = await open_it(session, asked)
         subscription = Subscription(socket, session, reading, self._asked, indexed)
@@ -136,11 +135,19 @@ class Sessions:
     async def _replace(self, socket: Socket, session_id: str, new: Subscription) -> None:
         if not socket.is_open:
             raise SocketClosed
+        self._check_limit(socket, session_id)  # there was time to join others
         joined = self._joined.setdefault(socket, {})
         old = joined.get(session_id)
         joined[session_id] = new
         if old is not None:
             await old.stop()
+
+    def _check_limit(self, socket: Socket, session_id: str) -> None:
+        joined = self._joined.get(socket, {})
+        for name in [name for name, each in joined.items() if each.is_over]:
+            del joined[name]
+        if len(joined) >= MOST_SESSIONS and session_id not in joined:
+            raise TooManySessions(MOST_SESSIONS)
 
     async def _open_indexed(self, session: Session, asked: Join) -> Opened:
         if asked.after is not None:

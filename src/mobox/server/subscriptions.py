@@ -38,21 +38,22 @@ class Subscription:
         self._asked = asked
         self._send = self._event if indexed else self._frame
         self._task: asyncio.Task[None] | None = None
-        self._is_over = False
+        self.is_over = False
+        """Whether nothing more is told, whatever comes."""
 
     @property
     def is_quiet(self) -> bool:
         """Whether all was told that there is."""
-        return self._is_over or self._reading.is_quiet
+        return self.is_over or self._reading.is_quiet
 
     async def quiet(self) -> None:
         """Wait for that."""
-        if not self._is_over:
+        if not self.is_over:
             await self._reading.quiet()
 
     def start(self) -> None:
         """Begin to tell, unless it was stopped before."""
-        if not self._is_over:
+        if not self.is_over:
             self._task = asyncio.create_task(self._tell_all())
 
     async def stop(self) -> None:
@@ -61,7 +62,7 @@ class Subscription:
         A socket may turn out to be gone when something is said to it: then it is this task that
         stops, which ends by itself as there is nobody to talk to.
         """
-        self._is_over = True
+        self.is_over = True
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -71,6 +72,7 @@ class Subscription:
             async with aclosing(self._reading.told()) as told:
                 async for each in told:
                     await self._tell(each)
+                    del each  # it may be long until there is another
         except SocketClosed:
             pass
         except MoboxError as error:
@@ -81,7 +83,7 @@ class Subscription:
             logger.exception("a session broke off")
             await self._break_off(OUR_FAULT)
         finally:
-            self._is_over = True
+            self.is_over = True
 
     async def _break_off(self, error: dict[str, Any]) -> None:
         with suppress(SocketClosed):

@@ -1,0 +1,51 @@
+"""A format that somebody else wrote, told over a socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server.live_server import live_server
+from server.scripted_agent import prompt, text
+from server.socket_clients import SocketClients
+
+METADATA = "Metadata-Version: 2.1\nName: tally\nVersion: 1.0\n"
+ENTRY_POINTS = "[mobox.formatters]\ntally = tally:TallyFormatter\n"
+PACKAGE = """
+from mobox.events import Done
+
+class TallyFormatter:
+    PROFILES = ("strokes",)
+    INDEXED = True
+
+    def __init__(self, message_id, profile):
+        self.entries = 0
+
+    def format(self, entry):
+        self.entries += 1
+        return [b'{"strokes":%d}' % self.entries] if isinstance(entry.event, Done) else []
+
+    def pause(self):
+        return []
+
+    def resume(self):
+        return []
+"""
+
+
+def test_a_format_that_numbers_events_too_is_told_in_its_own_words(
+    sockets: SocketClients, tmp_path: Path, agents: Path
+) -> None:
+    info = tmp_path / "tally-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "tally.py").write_text(PACKAGE)
+    (info / "METADATA").write_text(METADATA)
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    data = tmp_path / "data"
+    with live_server(data, "--agents", agents, PYTHONPATH=str(tmp_path)) as server:
+        socket = sockets.open(server)
+        socket.join("c", format="tally")
+        run_id = socket.say("c", prompt(text("Hi")))["runId"]
+        [frame] = socket.read("agent:frame")
+        assert frame["runId"] == run_id
+        assert frame["data"]["strokes"] > 1
+        socket.close()
