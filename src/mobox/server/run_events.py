@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -92,9 +93,10 @@ class RunsRoutes:
         asked = _formats(request)
         stored = await self._stored(run, asked)
 
+        makers = {name: partial(_formatter, name, stored) for name in asked}
+
         def make() -> Teller:
-            formatters = {name: _formatter(name, stored) for name in asked}
-            return Inspector(self._storage, run.id, formatters)
+            return Inspector(self._storage, run.id, makers)
 
         return await self._stream(request, run, make)
 
