@@ -1,7 +1,7 @@
 import { ChevronRight, Pin, PinOff } from "lucide-react";
 import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { Detail, ORIGINS } from "@/inspector/Detail";
-import { type Entry, framesOf, type Origin } from "@/inspector/entries";
+import { type Entry, endingOf, type Frame, framesOf, type Origin } from "@/inspector/entries";
 import { inkOf } from "@/inspector/families";
 import { type Item, isMany, saidBy } from "@/inspector/folding";
 import { madeBy } from "@/inspector/made";
@@ -217,26 +217,32 @@ function EventCell({ item, open }: { item: Item; open: boolean }) {
 function Frames({ item, format }: { item: Item; format: string }) {
   const entries: Entry[] = item.entry ? [item.entry] : item.group.entries;
   const frames = entries.flatMap((entry) => framesOf(entry, format));
+  const ending = entries.flatMap((entry) => endingOf(entry, format));
   const [first] = frames;
-  if (first === undefined)
-    return (
-      <Cell number={3}>
-        <Quiet>{words.noFrames}</Quiet>
-      </Cell>
-    );
   return (
     <Cell number={3}>
-      <span className="min-w-0 truncate font-medium">
-        {namesOf(frames)
-          .map(({ name, count }) => (count > 1 ? `${name} ${words.times(count)}` : name))
-          .join(" · ")}
-      </span>
-      {frames.length === 1 && !isMany(item.group) && (
+      {first !== undefined && <Names of={frames} />}
+      {first !== undefined && frames.length === 1 && !isMany(item.group) && (
         <span className="min-w-0 flex-1 truncate text-ink-2">{briefOfFrame(first)}</span>
       )}
+      {ending.length > 0 && (
+        <>
+          <Quiet>{words.ending}</Quiet>
+          <Names of={ending} />
+        </>
+      )}
+      {first === undefined && ending.length === 0 && <Quiet>{words.noFrames}</Quiet>}
     </Cell>
   );
 }
+
+const Names = ({ of }: { of: readonly Frame[] }) => (
+  <span className="min-w-0 truncate font-medium">
+    {namesOf(of)
+      .map(({ name, count }) => (count > 1 ? `${name} ${words.times(count)}` : name))
+      .join(" · ")}
+  </span>
+);
 
 const Count = ({ children }: { children: ReactNode }) => (
   <span className="shrink-0 rounded-small bg-ground-3 px-1 text-label whitespace-nowrap text-ink-2">
