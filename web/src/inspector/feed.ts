@@ -1,4 +1,4 @@
-import type { Entry } from "@/inspector/entries";
+import { type Entry, isOver } from "@/inspector/entries";
 import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
 import { Store } from "@/state/store";
@@ -42,10 +42,16 @@ export class Feed {
 /** How a run stands, and how the reading of it. */
 export type Phase = "loading" | "live" | "waiting" | "over" | "lost" | "gone" | "failed";
 
-export function phaseOf(reading: ReadingState["phase"], entries: readonly Entry[]): Phase {
-  const last = entries.at(-1)?.event.type;
-  if (last === "done") return "over";
-  if (reading !== "reading" && reading !== "over") return reading;
+/** `shown` may be what was read before, as long as less than that is there of `read`. */
+export function phaseOf(
+  reading: ReadingState["phase"],
+  read: readonly Entry[],
+  shown: readonly Entry[] = read,
+): Phase {
+  const isStuck = reading !== "reading" && reading !== "over";
+  if (isStuck && !isOver(read)) return reading;
+  const last = shown.at(-1);
   if (last === undefined) return "loading";
-  return last === "paused" ? "waiting" : "live";
+  if (isOver(shown)) return "over";
+  return last.waits ? "waiting" : "live";
 }

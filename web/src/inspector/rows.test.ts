@@ -9,7 +9,8 @@ import { span, timesOf } from "@/inspector/times";
 let next = 0;
 const entry = (event: Event, more: Partial<Entry> = {}): Entry => {
   next += 1;
-  return { seq: next, id: next, ts: null, event, lines: [], frames: {}, ...more };
+  const usual = { ts: null, lines: [], frames: {}, endings: {}, waits: event.type === "paused" };
+  return { seq: next, id: next, event, ...usual, ...more };
 };
 const log = (...events: Event[]): Entry[] => {
   next = 0;
@@ -93,6 +94,7 @@ describe("a filter", () => {
     found.lines.push({ n: at, firstSeq: at + 1, lastSeq: at + 1, line: text });
     found.frames.panes = [frame as Record<string, unknown>];
     found.frames[OURS] = [{ type: "hidden" }];
+    found.endings.panes = [{ metadata: { component: "the end" } }];
   };
   line(3, '{"raw": "only here"}', { metadata: { component: "terminal" } });
   const groups = fold(entries);
@@ -113,6 +115,7 @@ describe("a filter", () => {
     expect(found("ONLY HERE")).toEqual([[4]]);
     expect(found("reading")).toEqual([[4]]);
     expect(found("Terminal")).toEqual([[4]]);
+    expect(found("the end")).toEqual([[4]]);
     expect(found("nowhere")).toEqual([]);
   });
 
@@ -179,4 +182,15 @@ it("knows how a run stands", () => {
   expect(phaseOf("lost", done)).toBe("over");
   expect(phaseOf("lost", log(START))).toBe("lost");
   expect(phaseOf("gone", [])).toBe("gone");
+  const usage = entry({ type: "usage" }, { waits: true });
+  expect(phaseOf("reading", [...log(START, { type: "paused" }), usage])).toBe("waiting");
+});
+
+it("knows that it reads anew what it has read before", () => {
+  const done = log(START, { type: "done" });
+  expect(phaseOf("reading", [], done)).toBe("over");
+  expect(phaseOf("reading", log(START), log(START, START))).toBe("live");
+  for (const stuck of ["lost", "failed", "gone"] as const) {
+    expect(phaseOf(stuck, log(START), done)).toBe(stuck);
+  }
 });
