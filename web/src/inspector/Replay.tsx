@@ -1,7 +1,6 @@
 import { ChevronLeft, ChevronRight, History } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Entry } from "@/inspector/entries";
-import { messageOf } from "@/inspector/replaying";
 import { Parts } from "@/parts/Parts";
 import { replays } from "@/state/replay";
 import { useStore } from "@/state/store";
@@ -16,9 +15,10 @@ export function Preview({ at }: { at: number | undefined }) {
   const isRoomy = useMedia(ROOMY);
   const { shown } = useStore(replays);
   const box = useRef<HTMLElement>(null);
+  const message = shown?.message;
   useEffect(() => {
-    if (shown) box.current?.scrollTo({ top: box.current.scrollHeight });
-  }, [shown]);
+    if (message) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [message]);
   if (isRoomy || at === undefined || !shown) return null;
   return (
     <section
@@ -92,26 +92,4 @@ export function Slider({ entries, at, onMove }: SliderProps) {
       )}
     </div>
   );
-}
-
-/** Shows the message as it was there, in its place, as long as the slider is not at its end. */
-export function useReplaying(
-  runId: string,
-  entries: readonly Entry[],
-  at: number | undefined,
-  leave: () => void,
-): void {
-  useEffect(() => {
-    if (at === undefined) return replays.set({ shown: undefined });
-    let wanted = true;
-    const until = entries.slice(0, at);
-    const live = until.at(-1)?.event.type !== "done";
-    void messageOf(runId, until).then((message) => {
-      if (wanted) replays.set({ shown: { message, live, at, of: entries.length, leave } });
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [runId, entries, at, leave]);
-  useEffect(() => () => replays.set({ shown: undefined }), []);
 }
