@@ -67,6 +67,14 @@ it("shows what takes the place of something else", () => {
   expect(plainText(progress("2"))).toBe("2\nmore");
 });
 
+it.each([
+  ["an error", printed("a", `\r${ESC}[2Kall is well`, { title: "Error" }), "✗ Error:\nall is well"],
+  ["a command", ran("a", `$ rm -rf /\r${ESC}[2Kls`), "$ rm -rf /\nls"],
+  ["a call", ran("a", `{}${ESC}[2K${ESC}[1G» other`, "search"), "» search {}» other"],
+])("lets %s not erase what we say of it", (_, said, lines) => {
+  expect(shown(ran("a", "$ x"), { ...said, id: "z" })).toBe(`$ x\n${lines}`);
+});
+
 it("lets no tool's name do anything", () => {
   expect(new TerminalText().of([ran("a", "{}", `x${ESC}]0;owned\u0007\ny`)])).toContain(
     "x]0;ownedy",

@@ -1,4 +1,5 @@
 import { ESC, EscapeFilter } from "@/panes/escapes";
+import { plainText } from "@/panes/plainText";
 import type { PaneMessage } from "@/panes/wire";
 import { strings } from "@/strings";
 
@@ -88,13 +89,17 @@ export class TerminalText {
     const { head, body } = written(message, calls);
     const known = this.#entries.get(message.id);
     const goesOn = known && known.head === head && body.startsWith(known.body);
-    const entry = goesOn ? known : { head, body: "", filter: new EscapeFilter(), text: head };
+    const filter = goesOn ? known.filter : new EscapeFilter(isInLine(head));
+    const entry = goesOn ? known : { head, body: "", filter, text: head };
     entry.text += entry.filter.feed(body.slice(entry.body.length));
     entry.body = body;
     this.#entries.set(message.id, entry);
     return entry;
   }
 }
+
+/** Whether there is something to see before what follows it. */
+const isInLine = (head: string) => /[^\n]$/.test(plainText(head));
 
 /** The next one begins in a line of its own. */
 const ended = (text: string, filter: EscapeFilter) =>
