@@ -1,17 +1,15 @@
 import { type Entry, isOver } from "@/inspector/entries";
+import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
 import { Store } from "@/state/store";
-
-/** A burst of entries is one rendering. */
-const GATHERING = 80;
 
 /** The entries of a run as the server inspects it, from the first on, and as they come. */
 export class Feed {
   readonly reader: RunReader;
   readonly entries = new Store<{ all: readonly Entry[] }>({ all: [] });
   #read: Entry[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #gathering = new Gathering(() => this.entries.set({ all: [...this.#read] }));
 
   constructor(runId: string, formats: readonly string[]) {
     const route = { path: "inspect", query: { format: formats.join(",") } } as const;
@@ -23,20 +21,14 @@ export class Feed {
     const leave = this.reader.open();
     return () => {
       leave();
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
+      this.#gathering.drop();
     };
   }
 
   #hear(told: Told[]): void {
     for (const { data } of told) this.#read.push(JSON.parse(data) as Entry);
-    this.#timer ??= setTimeout(this.#show, GATHERING);
+    this.#gathering.add();
   }
-
-  #show = (): void => {
-    this.#timer = undefined;
-    this.entries.set({ all: [...this.#read] });
-  };
 }
 
 /** How a run stands, and how the reading of it. */
