@@ -270,6 +270,7 @@ export const strings = {
     terminalHint: "What it shows can be read as text",
     asText: "Show as text",
     output: "What the tools printed",
+    cut: "The rest of it is in the answer.",
     onlyEnd: "There is more than is shown here: this is the end of it. A copy has all of it.",
     copyCode: "Copy the code",
     copyOutput: "Copy all output",

@@ -5,7 +5,7 @@ import { type Entry, endingOf, type Frame, framesOf, type Origin } from "@/inspe
 import { inkOf } from "@/inspector/families";
 import { type Item, isMany, saidBy } from "@/inspector/folding";
 import { madeBy } from "@/inspector/made";
-import { briefOf, briefOfFrame, namesOf, oneLine } from "@/inspector/preview";
+import { briefOf, briefOfFrame, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { CELL, ROW } from "@/inspector/roles";
 import type { Times } from "@/inspector/times";
 import { NOWHERE, point, usePointed } from "@/state/links";
@@ -86,7 +86,7 @@ export function Row(props: RowProps) {
         {...opens}
         className={classes("relative cursor-pointer py-1 pr-1 pl-2", COLUMNS)}
       >
-        <Time times={props.times} seq={entry.seq} level={item.level} />
+        <Time times={props.times} item={item} />
         <Lines item={item} origin={props.origin} />
         <EventCell item={item} open={open} />
         <Frames item={item} format={props.format} />
@@ -126,7 +126,10 @@ function does(key: string, { item, open, onToggle, onPin }: RowProps): boolean {
   return true;
 }
 
-function Time({ times, seq, level }: { times: Times; seq: number; level: number }) {
+function Time({ times, item }: { times: Times; item: Item }) {
+  const { entry, group, level } = item;
+  const { seq } = entry ?? group.entries[0];
+  const last = entry ? seq : seq + group.entries.length - 1;
   return (
     <div
       {...CELL}
@@ -135,7 +138,7 @@ function Time({ times, seq, level }: { times: Times; seq: number; level: number 
         level === 2 && "pl-3",
       )}
     >
-      <span className="min-w-7">{seq}</span>
+      <span className="min-w-7">{words.places(seq, last)}</span>
       <span className="@2xl:min-w-14 @2xl:text-right">{times.since}</span>
       <span className="@2xl:flex-1 @2xl:text-right">{times.step}</span>
     </div>
@@ -185,7 +188,7 @@ function Lines({ item, origin }: { item: Item; origin: Origin }) {
     <Cell number={1}>
       {first ? (
         <>
-          <span className="truncate text-ink-2">{oneLine(first.line)}</span>
+          <span className="truncate text-ink-2">{briefOfLine(first.line)}</span>
           {lines.length > 1 && <Count>{words.lines(lines.length)}</Count>}
         </>
       ) : (

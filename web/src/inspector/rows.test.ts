@@ -3,7 +3,7 @@ import { type Entry, type Event, OURS, originsOf } from "@/inspector/entries";
 import { phaseOf } from "@/inspector/feed";
 import { ALL, filtered, typesOf } from "@/inspector/filtering";
 import { fold, isMany, pinnedRows, rowsOf, saidBy } from "@/inspector/folding";
-import { briefOf, namesOf, oneLine } from "@/inspector/preview";
+import { briefOf, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { span, timesOf } from "@/inspector/times";
 
 let next = 0;
@@ -148,6 +148,8 @@ describe("a row", () => {
       ts: [7, 1_257, null][n] ?? null,
     }));
     const [first, second, third] = entries as [Entry, Entry, Entry];
+    const together = { ...second, seq: 3 };
+    expect(timesOf([first, second, together], together)).toEqual({ since: "1.250 s", step: "" });
     expect(timesOf(entries, first)).toEqual({ since: "0.000 s", step: "" });
     expect(timesOf(entries, second)).toEqual({ since: "1.250 s", step: "+1.3 s" });
     expect(timesOf(entries, third)).toEqual({ since: "–", step: "" });
@@ -164,6 +166,12 @@ describe("a row", () => {
     expect(briefOf({ type: "status", message: "a\n  b" })).toBe("a b");
     expect(briefOf({ type: "usage", id: "u", input: 0, output: 1 })).toBe("1");
     expect(briefOf({ type: "done" })).toBe("");
+    expect(briefOfLine('{"type": "status", "data": {"message": "Hi"}}')).toBe(
+      'status {"message": "Hi"}}',
+    );
+    expect(briefOfLine('{"type":"delta","index":0}')).toBe('delta {"index":0}');
+    expect(briefOfLine('{"type":"done"}')).toBe('{"type":"done"}');
+    expect(briefOfLine("no JSON")).toBe("no JSON");
     expect(oneLine("x".repeat(1_000_000)).length).toBeLessThan(1_000);
     expect(namesOf(["[DONE]", { type: "a" }, { type: "a" }])).toEqual([
       { name: "[DONE]", count: 1 },

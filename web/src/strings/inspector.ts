@@ -45,6 +45,7 @@ export const inspector = {
   frameNumber: (n: number, of: number) => (of === 1 ? "Frame" : `Frame ${n} of ${of}`),
   noFrames: "nothing is sent here",
   ending: "ends the response",
+  places: (first: number, last: number) => (first === last ? `#${first}` : `#${first}–${last}`),
   row: (seq: number, type: string) => `Event ${seq}: ${type}`,
   pin: (what: string) => `Pin ${what}`,
   unpin: (what: string) => `Unpin ${what}`,
@@ -61,7 +62,7 @@ export const inspector = {
     canonical: "The log itself",
   } as Record<string, string>,
   filter: "Filter events",
-  filterHint: "Filter: any word",
+  filterHint: "Filter",
   types: "Types of events",
   typesChosen: (count: number) =>
     count === 0 ? "All types" : count === 1 ? "1 type" : `${count} types`,
