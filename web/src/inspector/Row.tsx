@@ -138,7 +138,7 @@ function Time({ times, item }: { times: Times; item: Item }) {
         level === 2 && "pl-3",
       )}
     >
-      <span className="min-w-7">{words.places(seq, last)}</span>
+      <span className="min-w-7 @2xl:min-w-12">{words.places(seq, last)}</span>
       <span className="@2xl:min-w-14 @2xl:text-right">{times.since}</span>
       <span className="@2xl:flex-1 @2xl:text-right">{times.step}</span>
     </div>
@@ -230,7 +230,7 @@ function Frames({ item, format }: { item: Item; format: string }) {
       )}
       {ending.length > 0 && (
         <>
-          <Quiet>{words.ending}</Quiet>
+          <Count>{words.endsHere}</Count>
           <Names of={ending} />
         </>
       )}

@@ -36,7 +36,7 @@ const TELLING = [
   "raw",
 ];
 /** What says only which one it is. */
-const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider"]);
+const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider", "providerMetadata"]);
 
 type Fields = Record<string, unknown>;
 

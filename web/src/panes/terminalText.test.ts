@@ -39,7 +39,7 @@ it("says that something went wrong, by word", () => {
 
 it("cuts a wall of data, which the chat has, and nothing that a program printed", () => {
   const wall = "x".repeat(5_000);
-  const cut = `${wall.slice(0, 1_000)}\n… The rest of it is in the answer.`;
+  const cut = `${wall.slice(0, 400)}\n… The rest of it is in the answer.`;
   expect(shown(ran("a", "{}", "chart"), printed("a", wall), message("z", "end"))).toBe(
     `» chart {}\n${cut}\nend`,
   );
@@ -50,8 +50,8 @@ it("cuts a wall of data, which the chat has, and nothing that a program printed"
 it("goes on while a wall of data grows, and cuts no sequence in two", () => {
   const terminal = new TerminalText();
   let before = "";
-  for (const length of [900, 998, 2_000, 3_000]) {
-    const wall = `${"x".repeat(998)}${ESC}]0;owned`.padEnd(3_000, "y").slice(0, length);
+  for (const length of [300, 398, 2_000, 3_000]) {
+    const wall = `${"x".repeat(398)}${ESC}]0;owned`.padEnd(3_000, "y").slice(0, length);
     const now = terminal.of([ran("a", "{}", "chart"), printed("a", wall)]);
     expect(now.startsWith(before)).toBe(true);
     before = now;

@@ -69,7 +69,7 @@ function written(message: PaneMessage, calls: Calls): Written {
 type Calls = ReadonlyMap<string | undefined, PaneMessage>;
 
 /** Characters of what a call gave that no program printed: a wall of data. The chat has all of it. */
-const MOST = 1_000;
+const MOST = 400;
 const tail = `\n${QUIET}… ${strings.panes.cut}`;
 
 const named = (tool: string | undefined) => `${CALL}»${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;

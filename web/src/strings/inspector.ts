@@ -45,6 +45,7 @@ export const inspector = {
   frameNumber: (n: number, of: number) => (of === 1 ? "Frame" : `Frame ${n} of ${of}`),
   noFrames: "nothing is sent here",
   ending: "ends the response",
+  endsHere: "ends here",
   places: (first: number, last: number) => (first === last ? `#${first}` : `#${first}–${last}`),
   row: (seq: number, type: string) => `Event ${seq}: ${type}`,
   pin: (what: string) => `Pin ${what}`,
