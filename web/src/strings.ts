@@ -250,7 +250,10 @@ export const strings = {
     goneLine: "Its chat may have been deleted since it was opened.",
     noCode: {
       live: { title: "No code was run yet", line: "The code that the agent runs will be here." },
-      over: { title: "No code was run", line: "Code that was only written is in the answer." },
+      over: {
+        title: "No code was run",
+        line: "Code that an agent only writes stays in its answer.",
+      },
     },
     noOutput: {
       live: {
