@@ -35,7 +35,7 @@ export interface RowProps {
 
 /** As wide as there is room: three columns beside each other, or one below the other. */
 export const COLUMNS =
-  "@2xl:grid @2xl:grid-cols-[9.5rem_1fr_1.1fr_1fr_1.75rem] @2xl:items-center @2xl:gap-x-3";
+  "@2xl:grid @2xl:grid-cols-[10rem_1fr_1.1fr_1fr_1.75rem] @2xl:items-center @2xl:gap-x-3";
 
 /** One row: when it was, what the agent wrote, what Mobox understood, and what is sent. */
 export function Row(props: RowProps) {
@@ -134,12 +134,12 @@ function Time({ times, item }: { times: Times; item: Item }) {
     <div
       {...CELL}
       className={classes(
-        "flex items-baseline gap-2 text-label leading-5 whitespace-nowrap text-ink-2 tabular-nums",
+        "flex items-baseline gap-2 @2xl:gap-1 text-label leading-5 whitespace-nowrap text-ink-2 tabular-nums",
         level === 2 && "pl-3",
       )}
     >
-      <span className="min-w-7 @2xl:min-w-12">{words.places(seq, last)}</span>
-      <span className="@2xl:min-w-14 @2xl:text-right">{times.since}</span>
+      <span className="min-w-7 @2xl:min-w-11">{words.places(seq, last)}</span>
+      <span className="@2xl:min-w-12 @2xl:text-right">{times.since}</span>
       <span className="@2xl:flex-1 @2xl:text-right">{times.step}</span>
     </div>
   );
