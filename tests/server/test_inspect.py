@@ -9,8 +9,8 @@ import httpx
 import msgspec
 import pytest
 
-from mobox.events import Done, Start, Text, TextEnd
-from mobox.formatters import get_formatter, protocols
+from mobox.events import Done, InputResponse, Start, Text, TextEnd
+from mobox.formatters import StoredRun, formatter_of_run, get_formatter, protocols
 from mobox.server.app import create_app, open_services
 from mobox.server.settings import Settings
 from mobox.storage.log import RawLine, Run
@@ -130,6 +130,42 @@ async def test_a_run_that_waits_is_told_up_to_there(tmp_path: Path) -> None:
             f"/api/runs/{run.id}/inspect", params=query | {"after": f"{run.tail_seq}.2"}
         )
         assert (beyond.status_code, beyond.json()["error"]["tail"]) == (400, run.tail_seq)
+
+
+@on_uvloop
+async def test_what_ends_a_response_stands_where_the_run_begins_to_wait(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await recorded(services, "langchain/parts_hitl")
+        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
+        log = await log_of(services, run)
+        found = await rows(client, run, format="ai-sdk:v7,ag-ui,panes")
+        [paused] = [row for row in found if row["event"]["type"] == "paused"]
+        for name in ("ai-sdk:v7", "ag-ui", "panes"):
+            protocol, _, profile = name.partition(":")
+            formatter = formatter_of_run(protocol, stored, profile or None)
+            frames = [[as_shown(document) for document in formatter.format(e)] for e in log]
+            assert [row["frames"][name] for row in found] == frames
+            assert paused["endings"].get(name, []) == [*map(as_shown, formatter.pause())]
+        asked, *_, last = paused["endings"]["ai-sdk:v7"]
+        assert (asked["type"], last) == ("tool-approval-request", "[DONE]")
+        assert set(paused["endings"]) == {"ai-sdk:v7", "ag-ui"}
+        assert all(row["endings"] == {} for row in found if row is not paused)
+        assert [row["waits"] for row in found] == [row["seq"] >= paused["seq"] for row in found]
+
+
+@on_uvloop
+async def test_a_response_that_goes_on_after_a_pause_is_told_as_one(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await recorded(services, "langchain/parts_hitl")
+        answer = InputResponse(id="any", decision="cancelled")
+        await append(services, run, [answer, Done(reason="stop")])
+        log = await log_of(services, run)
+        found = await rows(client, run, format="ai-sdk:v7")
+        formatter = get_formatter("ai-sdk", run.id, "v7")
+        assert [row["frames"]["ai-sdk:v7"] for row in found] == [
+            [as_shown(document) for document in formatter.format(e)] for e in log
+        ]
+        assert [row["waits"] for row in found][-3:] == [True, False, False]
 
 
 @on_uvloop

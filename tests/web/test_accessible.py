@@ -154,8 +154,8 @@ def printed_pane(panel: Panel) -> None:
 
 
 def inspector_pane(panel: Panel) -> None:
-    panel.open("Inspector")
-    expect(panel.box.get_by_role("tabpanel", name="Inspector")).to_be_visible()
+    grid = panel.open("Inspector").box.get_by_role("treegrid", name="Events")
+    expect(grid.get_by_role("row", name="tool_result").first).to_be_visible()
 
 
 PANES = {pane.__name__: pane for pane in (code_pane, terminal_pane, printed_pane, inspector_pane)}

@@ -28,7 +28,6 @@ SCRIPT: list[Step] = [
     emit("tool_result", tool_use_id="call", content="forty-two"),
     *ANSWER,
 ]
-FORMAT = re.compile(r"Format: ")
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -114,36 +113,6 @@ def test_a_pause_holds_the_rows_and_not_the_run(
     expect(inspector.row("text_delta")).to_be_visible()
     expect(inspector.row("done")).to_be_visible()
     expect(on).to_have_count(0)
-
-
-def test_every_format_and_profile_can_be_chosen(
-    server: LiveServer, http: httpx.Client, finished: Tab
-) -> None:
-    inspector = Inspector(finished, wide=True)
-    row = inspector.row("text_delta")
-    expect(row).to_contain_text(f"text-delta {TIMES} 8")
-    run = run_of(http, server, finished)
-    formats = http.get(f"{server.url}/api/formats").json()["formats"]
-    names = {
-        "ai-sdk": "AI SDK",
-        "ag-ui": "AG-UI",
-        "agent-event": "agent:event",
-        "panes": "Panes",
-        "canonical": "The log itself",
-    }
-    for format_ in formats:
-        inspector.choose(FORMAT, names[format_["name"]])
-        for profile in format_["profiles"]:
-            if len(format_["profiles"]) > 1:
-                inspector.choose(FORMAT, profile)
-            head = inspector.grid.get_by_role("columnheader", name="Frames")
-            expect(head).to_contain_text(f"what {names[format_['name']]} {profile} sends")
-            asked = f"{format_['name']}:{profile}"
-            log = log_of(http, server, run, asked)
-            deltas = [entry for entry in log if entry["event"]["type"] == "text_delta"]
-            [frame] = deltas[0]["frames"][asked]
-            about = frame.get("type") or frame.get("metadata", {}).get("component") or "seq"
-            expect(row).to_contain_text(f"{about} {TIMES} 8")
 
 
 def test_a_row_that_is_pinned_stays_whatever_is_filtered(finished: Tab) -> None:

@@ -340,7 +340,7 @@ def test_a_run_that_is_not_there_any_more(
     tab.say(prompt(text("Here I am.")))
     tab.finish()
     panel = Panel(tab).open("Code")
-    expect(panel.box).to_contain_text("The agent wrote and ran none in this answer.")
+    expect(panel.box).to_contain_text("Code that an agent only writes stays in its answer.")
     panel.button.click()
     assert http.delete(f"{server.url}/api/chats/{tab.chat}").is_success
     panel.open("Terminal")
@@ -352,5 +352,5 @@ def test_an_answer_without_tools_says_so(server: LiveServer, watched: Watched) -
     tab.say(prompt(text("Nothing to do.")))
     tab.finish()
     panel = Panel(tab).open("Code")
-    expect(panel.box).to_contain_text("The agent wrote and ran none in this answer.")
+    expect(panel.box).to_contain_text("Code that an agent only writes stays in its answer.")
     panel.open("Terminal").shows("Starting Scripted", "Finished: stop")

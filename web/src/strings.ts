@@ -249,8 +249,11 @@ export const strings = {
     gone: "This run is not here",
     goneLine: "Its chat may have been deleted since it was opened.",
     noCode: {
-      live: { title: "No code yet", line: "What the agent writes and runs will be here." },
-      over: { title: "No code", line: "The agent wrote and ran none in this answer." },
+      live: { title: "No code was run yet", line: "The code that the agent runs will be here." },
+      over: {
+        title: "No code was run",
+        line: "Code that an agent only writes stays in its answer.",
+      },
     },
     noOutput: {
       live: {
@@ -270,6 +273,8 @@ export const strings = {
     terminalHint: "What it shows can be read as text",
     asText: "Show as text",
     output: "What the tools printed",
+    cut: "The rest of it is in the answer.",
+    onlyEnd: "There is more than is shown here: this is the end of it. A copy has all of it.",
     copyCode: "Copy the code",
     copyOutput: "Copy all output",
   },

@@ -92,8 +92,8 @@ class RunsRoutes:
         asked = _formats(request)
 
         def tell(stored: StoredRun) -> Teller:
-            formatters = {name: _formatter(name, stored) for name in asked}
-            return Inspector(self._storage, run.id, formatters)
+            makers = {name: partial(_formatter, name, stored) for name in asked}
+            return Inspector(self._storage, run.id, makers)
 
         return await self._stream(request, run, self._tellers(run, tell, asked))
 

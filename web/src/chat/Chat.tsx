@@ -123,7 +123,7 @@ export function Chat(props: ChatProps) {
           </div>
         )}
       </main>
-      <SidePanel chatId={id} {...shown} />
+      <SidePanel {...shown} />
     </>
   );
 }

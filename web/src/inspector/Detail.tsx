@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Cut } from "@/inspector/Cut";
-import { type Entry, framesOf, type Origin } from "@/inspector/entries";
+import { type Entry, endingOf, framesOf, type Origin } from "@/inspector/entries";
 import { strings } from "@/strings";
 
 const words = strings.inspector;
@@ -14,6 +14,7 @@ interface DetailProps {
 /** All of an entry: the lines it came from, the event, and its frames, side by side if there is room. */
 export function Detail({ entry, origin, format }: DetailProps) {
   const frames = framesOf(entry, format);
+  const sent = [...frames, ...endingOf(entry, format)];
   return (
     <div className="grid gap-3 px-3 pt-1 pb-3 @2xl:grid-cols-3">
       <Column name={words.columns.raw.name}>
@@ -33,17 +34,17 @@ export function Detail({ entry, origin, format }: DetailProps) {
         </Part>
       </Column>
       <Column name={words.columns.frames.name}>
-        {frames.map((frame, index) => {
-          const name = words.frameNumber(index + 1, frames.length);
+        {sent.map((frame, index) => {
+          const name = words.frameNumber(index + 1, sent.length);
           const text = typeof frame === "string" ? frame : JSON.stringify(frame, null, 2);
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: frames have no name but their place
-            <Part key={index} name={name}>
+            <Part key={index} name={name} note={index < frames.length ? "" : words.ending}>
               <Cut text={text} label={name} />
             </Part>
           );
         })}
-        {frames.length === 0 && <None>{words.noFrames}</None>}
+        {sent.length === 0 && <None>{words.noFrames}</None>}
       </Column>
     </div>
   );

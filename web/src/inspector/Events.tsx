@@ -1,15 +1,16 @@
 import { useCallback, useDeferredValue, useMemo, useState } from "react";
 import type { Format } from "@/api";
-import { originsOf } from "@/inspector/entries";
+import { isOver, originsOf } from "@/inspector/entries";
 import { ALL, type Filter, filtered, isAll, typesOf } from "@/inspector/filtering";
 import { fold, type Item, pinnedRows, rowsOf } from "@/inspector/folding";
-import { type Chosen, nameOfFormat } from "@/inspector/formats";
+import { type Chosen, nameOfFormat, readFormat } from "@/inspector/formats";
 import { Grid, holds, type Told } from "@/inspector/Grid";
 import { Pinned } from "@/inspector/Pinned";
-import { Preview, Slider, useReplaying } from "@/inspector/Replay";
+import { Preview, Slider } from "@/inspector/Replay";
 import { Filtering, FormatMenu, PauseButton } from "@/inspector/Toolbar";
 import { timesOf } from "@/inspector/times";
 import { useParts } from "@/inspector/useParts";
+import { useReplaying } from "@/inspector/useReplaying";
 import type { InspectedRun } from "@/inspector/useRun";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -41,7 +42,7 @@ export function Events({ runId, run, formats, chosen, onChoose }: EventsProps) {
   const wanted = useDeferredValue(filter);
   const kept = useMemo(() => filtered(groups, wanted, run.format), [groups, wanted, run.format]);
   const rows = useMemo(() => rowsOf(kept, open), [kept, open]);
-  const live = run.phase !== "over";
+  const live = !isOver(run.entries);
 
   const tell = (item: Item): Told => {
     const entry = item.entry ?? item.group.entries[0];
@@ -77,7 +78,7 @@ export function Events({ runId, run, formats, chosen, onChoose }: EventsProps) {
           tell={tell}
           live={live && held === undefined && at === undefined}
           at={at}
-          format={nameOfFormat(chosen)}
+          format={nameOfFormat(readFormat(run.format))}
         />
       ) : (
         <div className="flex flex-1 flex-col items-center gap-3 px-6 py-10 text-block text-ink-2">

@@ -14,14 +14,13 @@ import { Heads } from "@/inspector/Heads";
 import { madeBy } from "@/inspector/made";
 import { Row, type RowProps } from "@/inspector/Row";
 import { ROWS, TREEGRID } from "@/inspector/roles";
+import { type Box, useEnd } from "@/inspector/useEnd";
 import { MADE, RUN, read } from "@/state/links";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 
 const words = strings.inspector;
 
-/** How near its end a list must be to be kept there. */
-const NEAR = 40;
 /** In pixels, as a row is where it has one line, and where its columns stand below each other. */
 const LOW = 38;
 const HIGH = 89;
@@ -57,8 +56,7 @@ export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
     [rows, active],
   );
   const estimateSize = useEstimate(box);
-  // One as long as the rows are the same: with another one all of them are placed anew.
-  const getItemKey = useCallback((index: number) => rows[index]?.key ?? index, [rows]);
+  const getItemKey = useKeys(rows);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -68,7 +66,7 @@ export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
     useFlushSync: false,
     rangeExtractor: (range: Range) => withActive(defaultRangeExtractor(range), activeIndex),
   });
-  const { isAtEnd, toEnd } = useEnd(box, rows, live, () =>
+  const { isAtEnd, toEnd } = useEnd(box, rows.length, live, () =>
     virtual.scrollToIndex(rows.length - 1, { align: "end" }),
   );
   const reveal = useCallback(
@@ -169,7 +167,15 @@ function withActive(indexes: number[], active: number): number[] {
   return indexes.includes(active) ? indexes : [...indexes, active].sort((a, b) => a - b);
 }
 
-type Box = React.RefObject<HTMLDivElement | null>;
+/** One as long as the same rows are there: with another one all of them are placed anew. */
+function useKeys(rows: readonly Item[]): (index: number) => string | number {
+  const keys = rows.map(({ key }) => key);
+  const [known, setKnown] = useState(keys);
+  const isKnown = keys.length === known.length && keys.every((key, index) => key === known[index]);
+  if (!isKnown) setKnown(keys);
+  const current = isKnown ? known : keys;
+  return useCallback((index: number) => current[index] ?? index, [current]);
+}
 
 /** How high a row will be. A good guess is cheap: what is measured otherwise moves all below it. */
 function useEstimate(box: Box): () => number {
@@ -178,37 +184,6 @@ function useEstimate(box: Box): () => number {
     setGuess((box.current?.clientWidth ?? 0) >= THREE_COLUMNS ? LOW : HIGH);
   }, [box]);
   return useCallback(() => guess, [guess]);
-}
-
-/** Keeps the end in sight while rows come, until the person scrolls up. */
-function useEnd(box: Box, rows: readonly Item[], live: boolean, scroll: () => void) {
-  const [isAtEnd, setIsAtEnd] = useState(true);
-  const stays = useRef(live);
-  const count = rows.length;
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    let before = 0;
-    const onScroll = () => {
-      const { scrollTop, scrollHeight, clientHeight } = element;
-      const near = scrollHeight - scrollTop - clientHeight < NEAR;
-      if (near) stays.current = true;
-      else if (scrollTop < before) stays.current = false;
-      before = scrollTop;
-      setIsAtEnd(near);
-    };
-    element.addEventListener("scroll", onScroll, { passive: true });
-    return () => element.removeEventListener("scroll", onScroll);
-  }, [box]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the number of rows that moves the end
-  useLayoutEffect(() => {
-    if (live && stays.current) scroll();
-  }, [count, live]);
-  const toEnd = () => {
-    stays.current = true;
-    scroll();
-  };
-  return { isAtEnd, toEnd };
 }
 
 /** The row that a replay is up to comes into sight. */

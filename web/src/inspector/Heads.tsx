@@ -42,7 +42,7 @@ const Head = ({ number, name, line }: HeadProps) => (
     <Step of={number} />
     <span className="min-w-0 @2xl:leading-tight">
       <span className="block font-semibold @max-2xl:inline">{name}</span>{" "}
-      <span className="block truncate text-ink-2 @max-2xl:inline">{line}</span>
+      <span className="block truncate text-ink-2 @max-2xl:inline @max-md:sr-only">{line}</span>
     </span>
   </span>
 );

@@ -1,6 +1,6 @@
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import Inspector from "@/inspector/Inspector";
 import { asInBrowser } from "@/testing/browser";
 import { json, later, Network, refusal } from "@/testing/server";
@@ -13,7 +13,9 @@ function network(): Network {
     json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }),
   );
 }
-const show = () => render(<Inspector chatId="c1" runId="run_1" />);
+const CHOICE = "mobox:inspector-format";
+afterEach(() => localStorage.clear());
+const show = () => render(<Inspector runId="run_1" />);
 
 it("says that it reads until there is something", async () => {
   const answer = later();
@@ -37,6 +39,34 @@ it("says in the server's words what was refused, and tries again if it is told t
   expect(await screen.findByText("no such profile")).toBeDefined();
   net.on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   await userEvent.click(screen.getByRole("button", { name: "Retry" }));
+  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(net.to(RUN)).toHaveLength(2);
+});
+
+it("reads a run at once in the format that was chosen before, and only in that", async () => {
+  localStorage.setItem(CHOICE, JSON.stringify({ name: "ai-sdk", profile: "v6" }));
+  const formats = later();
+  const net = network()
+    .on("GET api/formats", () => formats.response)
+    .on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
+  show();
+  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  formats.answer(json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }));
+  await screen.findByText("Its log is not here any more.");
+  expect(net.to(RUN).map(({ query }) => query.get("format"))).toEqual(["ai-sdk:v7,ai-sdk:v6"]);
+});
+
+it("lets who chose a format that cannot be read choose another one", async () => {
+  localStorage.setItem(CHOICE, JSON.stringify({ name: "ai-sdk", profile: "v6" }));
+  const net = network().on(RUN, ({ query }) =>
+    query.get("format")?.includes("v6")
+      ? refusal(400, "broken", "it broke")
+      : refusal(410, "log_deleted", "it was deleted"),
+  );
+  show();
+  await screen.findByText("it broke");
+  await userEvent.click(await screen.findByRole("button", { name: "Format: AI SDK v6" }));
+  await userEvent.click(await screen.findByRole("menuitemradio", { name: "v7" }));
   expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
 });

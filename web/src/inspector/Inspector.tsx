@@ -1,11 +1,14 @@
 import { CircleAlert, Columns3, LoaderCircle } from "lucide-react";
 import { Tabs } from "radix-ui";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Downloads } from "@/inspector/Downloads";
 import { Events } from "@/inspector/Events";
-import { asked, useFormats } from "@/inspector/formats";
+import { isOver } from "@/inspector/entries";
+import { asked, nameOfFormat, useFormats } from "@/inspector/formats";
 import { Stderr, Stdout } from "@/inspector/Output";
+import { FormatMenu } from "@/inspector/Toolbar";
 import { type InspectedRun, useRun } from "@/inspector/useRun";
+import { ErrorBlock } from "@/parts/ErrorBlock";
 import { panelWidth } from "@/state/panel";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
@@ -23,13 +26,15 @@ const WIDEST = "(min-width: 82rem)";
 type View = (typeof VIEWS)[number];
 
 /** What an agent said, what became of it, and what was sent. Nothing is asked for when it is not shown. */
-export default function Inspector({ runId }: { chatId: string; runId: string }) {
+export default function Inspector({ runId }: { runId: string }) {
   const [view, setView] = useState<View>("events");
   const { formats, chosen, choose } = useFormats();
   const run = useRun(runId, asked(chosen));
-  const over = run.phase === "over";
-  const isBroken = run.phase === "failed" || run.phase === "gone";
-  const isHere = !isBroken && run.entries.length > 0;
+  const over = isOver(run.entries);
+  const hasSome = run.entries.length > 0;
+  // In another format it may not be there: what was read before still is, and so is the choice.
+  const isBroken = run.phase === "gone" || (run.phase === "failed" && !hasSome);
+  const isHere = !isBroken && hasSome;
   return (
     <Tabs.Root
       value={view}
@@ -57,7 +62,20 @@ export default function Inspector({ runId }: { chatId: string; runId: string }) 
         tabIndex={-1}
         className="flex min-h-0 flex-1 flex-col outline-none"
       >
-        {isBroken && <Failed run={run} />}
+        {isBroken && (
+          <Failed run={run}>
+            <FormatMenu formats={formats ?? []} chosen={chosen} onChoose={choose} />
+          </Failed>
+        )}
+        {isHere && run.phase === "failed" && (
+          <div className="p-3">
+            <ErrorBlock
+              network
+              text={`${words.notRead(nameOfFormat(chosen))} ${run.problem ?? ""}`}
+              onRetry={run.retry}
+            />
+          </div>
+        )}
         {!isBroken && !isHere && <Loading />}
         {isHere && view === "events" && (
           <Events
@@ -115,12 +133,23 @@ const Loading = () => (
   </p>
 );
 
-const Failed = ({ run: { phase, problem, retry } }: { run: InspectedRun }) => (
+interface FailedProps {
+  run: InspectedRun;
+  /** What else could be read. */
+  children: ReactNode;
+}
+
+const Failed = ({ run: { phase, problem, retry }, children }: FailedProps) => (
   <Empty
     icon={<CircleAlert aria-hidden />}
     title={words.failed}
     line={phase === "gone" ? words.gone : (problem ?? "")}
   >
-    {phase === "failed" && <Button onClick={retry}>{strings.retry}</Button>}
+    {phase === "failed" && (
+      <div className="flex flex-wrap justify-center gap-2">
+        <Button onClick={retry}>{strings.retry}</Button>
+        {children}
+      </div>
+    )}
   </Empty>
 );

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { getStderr, type LegStderr } from "@/api";
 import { visible } from "@/content/Json";
 import type { Entry, Line } from "@/inspector/entries";
+import { useEnd } from "@/inspector/useEnd";
 import { strings } from "@/strings";
 
 const words = strings.inspector;
@@ -24,7 +25,7 @@ export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boo
   return (
     <Explained line={words.stdoutLine}>
       {lines.length > 0 ? (
-        <Lines lines={lines} />
+        <Lines lines={lines} live={!over} />
       ) : (
         <Nothing>{over ? words.noStdout : words.noStdoutYet}</Nothing>
       )}
@@ -33,7 +34,7 @@ export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boo
 }
 
 /** Only those in sight are there: there may be many thousands. */
-function Lines({ lines }: { lines: Line[] }) {
+function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: lines.length,
@@ -42,6 +43,7 @@ function Lines({ lines }: { lines: Line[] }) {
     overscan: 8,
     useFlushSync: false,
   });
+  useEnd(box, lines.length, live, () => virtual.scrollToIndex(lines.length - 1, { align: "end" }));
   return (
     <section
       ref={box}
@@ -120,7 +122,7 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
                 <p className="text-label font-medium tracking-wide text-ink-2">{words.leg(leg)}</p>
               )}
               <pre className="font-mono text-mono leading-5 break-words whitespace-pre-wrap">
-                {text}
+                {visible(text)}
               </pre>
             </div>
           ))}

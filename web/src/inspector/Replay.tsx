@@ -1,7 +1,6 @@
 import { ChevronLeft, ChevronRight, History } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Entry } from "@/inspector/entries";
-import { messageOf } from "@/inspector/replaying";
 import { Parts } from "@/parts/Parts";
 import { replays } from "@/state/replay";
 import { useStore } from "@/state/store";
@@ -16,22 +15,41 @@ export function Preview({ at }: { at: number | undefined }) {
   const isRoomy = useMedia(ROOMY);
   const { shown } = useStore(replays);
   const box = useRef<HTMLElement>(null);
+  const message = shown?.message;
   useEffect(() => {
-    if (shown) box.current?.scrollTo({ top: box.current.scrollHeight });
-  }, [shown]);
+    if (message) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [message]);
   if (isRoomy || at === undefined || !shown) return null;
+  const title = words.replayed(shown.at, shown.of);
   return (
-    <section
-      ref={box}
-      aria-label={words.replayed(shown.at, shown.of)}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-      tabIndex={0}
-      className="max-h-[40%] shrink-0 overflow-y-auto border-t-2 border-accent px-3 py-3 focus-visible:outline-offset-[-2px]"
-    >
-      <Parts message={shown.message} live={shown.live} />
-    </section>
+    <>
+      <div className="flex shrink-0 items-center gap-2 border-t-2 border-accent px-3 py-1 text-mono">
+        <History aria-hidden className="size-4 shrink-0 text-accent" />
+        <p className="min-w-0 flex-1 leading-tight">{title}</p>
+        <Present onLeave={shown.leave} />
+      </div>
+      <section
+        ref={box}
+        aria-label={title}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-[35%] shrink-0 overflow-y-auto border-t px-3 py-3 focus-visible:outline-offset-[-2px]"
+      >
+        <Parts message={shown.message} live={shown.live} />
+      </section>
+    </>
   );
 }
+
+const Present = ({ onLeave }: { onLeave: () => void }) => (
+  <Button
+    kind="solid"
+    className="min-h-8! shrink-0 px-2! text-mono! max-md:min-h-11!"
+    onClick={onLeave}
+  >
+    {words.present}
+  </Button>
+);
 
 interface SliderProps {
   entries: readonly Entry[];
@@ -42,6 +60,7 @@ interface SliderProps {
 
 /** Goes through the run entry by entry. Its end is the present. */
 export function Slider({ entries, at, onMove }: SliderProps) {
+  const isRoomy = useMedia(ROOMY); // else the preview has the way back
   const last = entries.length;
   const value = at ?? last;
   const move = (to: number) => onMove(to >= last ? undefined : Math.max(1, to));
@@ -81,37 +100,7 @@ export function Slider({ entries, at, onMove }: SliderProps) {
       <span className="text-right text-mono @2xl:min-w-20 text-ink-2 tabular-nums">
         {words.replayAt(value, last)}
       </span>
-      {at !== undefined && (
-        <Button
-          kind="solid"
-          className="min-h-8! px-2! text-mono! max-md:min-h-11!"
-          onClick={() => onMove(undefined)}
-        >
-          {words.present}
-        </Button>
-      )}
+      {isRoomy && at !== undefined && <Present onLeave={() => onMove(undefined)} />}
     </div>
   );
-}
-
-/** Shows the message as it was there, in its place, as long as the slider is not at its end. */
-export function useReplaying(
-  runId: string,
-  entries: readonly Entry[],
-  at: number | undefined,
-  leave: () => void,
-): void {
-  useEffect(() => {
-    if (at === undefined) return replays.set({ shown: undefined });
-    let wanted = true;
-    const until = entries.slice(0, at);
-    const live = until.at(-1)?.event.type !== "done";
-    void messageOf(runId, until).then((message) => {
-      if (wanted) replays.set({ shown: { message, live, at, of: entries.length, leave } });
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [runId, entries, at, leave]);
-  useEffect(() => () => replays.set({ shown: undefined }), []);
 }

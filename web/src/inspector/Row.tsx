@@ -1,11 +1,11 @@
 import { ChevronRight, Pin, PinOff } from "lucide-react";
 import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { Detail, ORIGINS } from "@/inspector/Detail";
-import { type Entry, framesOf, type Origin } from "@/inspector/entries";
+import { type Entry, endingOf, type Frame, framesOf, type Origin } from "@/inspector/entries";
 import { inkOf } from "@/inspector/families";
 import { type Item, isMany, saidBy } from "@/inspector/folding";
 import { madeBy } from "@/inspector/made";
-import { briefOf, briefOfFrame, namesOf, oneLine } from "@/inspector/preview";
+import { briefOf, briefOfFrame, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { CELL, ROW } from "@/inspector/roles";
 import type { Times } from "@/inspector/times";
 import { NOWHERE, point, usePointed } from "@/state/links";
@@ -35,7 +35,7 @@ export interface RowProps {
 
 /** As wide as there is room: three columns beside each other, or one below the other. */
 export const COLUMNS =
-  "@2xl:grid @2xl:grid-cols-[9.5rem_1fr_1.1fr_1fr_1.75rem] @2xl:items-center @2xl:gap-x-3";
+  "@2xl:grid @2xl:grid-cols-[10rem_1fr_1.1fr_1fr_1.75rem] @2xl:items-center @2xl:gap-x-3";
 
 /** One row: when it was, what the agent wrote, what Mobox understood, and what is sent. */
 export function Row(props: RowProps) {
@@ -86,7 +86,7 @@ export function Row(props: RowProps) {
         {...opens}
         className={classes("relative cursor-pointer py-1 pr-1 pl-2", COLUMNS)}
       >
-        <Time times={props.times} seq={entry.seq} level={item.level} />
+        <Time times={props.times} item={item} />
         <Lines item={item} origin={props.origin} />
         <EventCell item={item} open={open} />
         <Frames item={item} format={props.format} />
@@ -126,17 +126,20 @@ function does(key: string, { item, open, onToggle, onPin }: RowProps): boolean {
   return true;
 }
 
-function Time({ times, seq, level }: { times: Times; seq: number; level: number }) {
+function Time({ times, item }: { times: Times; item: Item }) {
+  const { entry, group, level } = item;
+  const { seq } = entry ?? group.entries[0];
+  const last = entry ? seq : seq + group.entries.length - 1;
   return (
     <div
       {...CELL}
       className={classes(
-        "flex items-baseline gap-2 text-label leading-5 whitespace-nowrap text-ink-2 tabular-nums",
+        "flex items-baseline gap-2 @2xl:gap-1 text-label leading-5 whitespace-nowrap text-ink-2 tabular-nums",
         level === 2 && "pl-3",
       )}
     >
-      <span className="min-w-7">{seq}</span>
-      <span className="@2xl:min-w-14 @2xl:text-right">{times.since}</span>
+      <span className="min-w-7 @2xl:min-w-11">{words.places(seq, last)}</span>
+      <span className="@2xl:min-w-12 @2xl:text-right">{times.since}</span>
       <span className="@2xl:flex-1 @2xl:text-right">{times.step}</span>
     </div>
   );
@@ -185,7 +188,7 @@ function Lines({ item, origin }: { item: Item; origin: Origin }) {
     <Cell number={1}>
       {first ? (
         <>
-          <span className="truncate text-ink-2">{oneLine(first.line)}</span>
+          <span className="truncate text-ink-2">{briefOfLine(first.line)}</span>
           {lines.length > 1 && <Count>{words.lines(lines.length)}</Count>}
         </>
       ) : (
@@ -217,26 +220,32 @@ function EventCell({ item, open }: { item: Item; open: boolean }) {
 function Frames({ item, format }: { item: Item; format: string }) {
   const entries: Entry[] = item.entry ? [item.entry] : item.group.entries;
   const frames = entries.flatMap((entry) => framesOf(entry, format));
+  const ending = entries.flatMap((entry) => endingOf(entry, format));
   const [first] = frames;
-  if (first === undefined)
-    return (
-      <Cell number={3}>
-        <Quiet>{words.noFrames}</Quiet>
-      </Cell>
-    );
   return (
     <Cell number={3}>
-      <span className="min-w-0 truncate font-medium">
-        {namesOf(frames)
-          .map(({ name, count }) => (count > 1 ? `${name} ${words.times(count)}` : name))
-          .join(" · ")}
-      </span>
-      {frames.length === 1 && !isMany(item.group) && (
+      {first !== undefined && <Names of={frames} />}
+      {first !== undefined && frames.length === 1 && !isMany(item.group) && (
         <span className="min-w-0 flex-1 truncate text-ink-2">{briefOfFrame(first)}</span>
       )}
+      {ending.length > 0 && (
+        <>
+          <Count>{words.endsHere}</Count>
+          <Names of={ending} />
+        </>
+      )}
+      {first === undefined && ending.length === 0 && <Quiet>{words.noFrames}</Quiet>}
     </Cell>
   );
 }
+
+const Names = ({ of }: { of: readonly Frame[] }) => (
+  <span className="min-w-0 truncate font-medium">
+    {namesOf(of)
+      .map(({ name, count }) => (count > 1 ? `${name} ${words.times(count)}` : name))
+      .join(" · ")}
+  </span>
+);
 
 const Count = ({ children }: { children: ReactNode }) => (
   <span className="shrink-0 rounded-small bg-ground-3 px-1 text-label whitespace-nowrap text-ink-2">

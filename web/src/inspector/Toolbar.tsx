@@ -125,7 +125,7 @@ export function PauseButton({ missed, onToggle }: PauseProps) {
   return (
     <Button className={SMALL} kind={paused ? "solid" : "outline"} onClick={onToggle}>
       <Icon aria-hidden className="size-3.5" />
-      {paused ? words.resume : words.pause}
+      {paused ? words.resume : <span className="@max-md:sr-only">{words.pause}</span>}
       {paused && missed > 0 && (
         <span className="tabular-nums">· {words.waitingEvents(missed)}</span>
       )}

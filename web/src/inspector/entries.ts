@@ -28,12 +28,20 @@ export interface Entry {
   lines: Line[];
   /** By format, and perhaps profile, as they were asked for. */
   frames: Record<string, Frame[]>;
+  /** What ends a response that ends here, as it may where the run begins to wait. */
+  endings: Record<string, Frame[]>;
+  /** The run waits for an answer after this. */
+  waits: boolean;
 }
 
 /** What the page itself reads: of these frames the chat is made. */
 export const OURS = "ai-sdk:v7";
 
 export const framesOf = (entry: Entry, format: string): Frame[] => entry.frames[format] ?? [];
+export const endingOf = (entry: Entry, format: string): Frame[] => entry.endings[format] ?? [];
+
+/** The run is over: nothing comes after this. */
+export const isOver = (entries: readonly Entry[]): boolean => entries.at(-1)?.event.type === "done";
 
 /** Where the line is from which an entry was parsed. */
 export type Origin =

@@ -1,17 +1,15 @@
-import type { Entry } from "@/inspector/entries";
+import { type Entry, isOver } from "@/inspector/entries";
+import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
 import { Store } from "@/state/store";
-
-/** A burst of entries is one rendering. */
-const GATHERING = 80;
 
 /** The entries of a run as the server inspects it, from the first on, and as they come. */
 export class Feed {
   readonly reader: RunReader;
   readonly entries = new Store<{ all: readonly Entry[] }>({ all: [] });
   #read: Entry[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #gathering = new Gathering(() => this.entries.set({ all: [...this.#read] }));
 
   constructor(runId: string, formats: readonly string[]) {
     const route = { path: "inspect", query: { format: formats.join(",") } } as const;
@@ -23,29 +21,29 @@ export class Feed {
     const leave = this.reader.open();
     return () => {
       leave();
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
+      this.#gathering.drop();
     };
   }
 
   #hear(told: Told[]): void {
     for (const { data } of told) this.#read.push(JSON.parse(data) as Entry);
-    this.#timer ??= setTimeout(this.#show, GATHERING);
+    this.#gathering.add();
   }
-
-  #show = (): void => {
-    this.#timer = undefined;
-    this.entries.set({ all: [...this.#read] });
-  };
 }
 
 /** How a run stands, and how the reading of it. */
 export type Phase = "loading" | "live" | "waiting" | "over" | "lost" | "gone" | "failed";
 
-export function phaseOf(reading: ReadingState["phase"], entries: readonly Entry[]): Phase {
-  const last = entries.at(-1)?.event.type;
-  if (last === "done") return "over";
-  if (reading !== "reading" && reading !== "over") return reading;
+/** `shown` may be what was read before, as long as less than that is there of `read`. */
+export function phaseOf(
+  reading: ReadingState["phase"],
+  read: readonly Entry[],
+  shown: readonly Entry[] = read,
+): Phase {
+  const isStuck = reading !== "reading" && reading !== "over";
+  if (isStuck && !isOver(read)) return reading;
+  const last = shown.at(-1);
   if (last === undefined) return "loading";
-  return last === "paused" ? "waiting" : "live";
+  if (isOver(shown)) return "over";
+  return last.waits ? "waiting" : "live";
 }

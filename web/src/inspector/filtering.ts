@@ -35,7 +35,7 @@ const known = new WeakMap<Entry, { format: string; words: string }>();
 function wordsOf(entry: Entry, format: string): string {
   const before = known.get(entry);
   if (before?.format === format) return before.words;
-  const frames = entry.frames[format] ?? entry.frames[OURS];
+  const frames = [entry.frames[format] ?? entry.frames[OURS], entry.endings[format]];
   const lines = entry.lines.map(({ line }) => line).join("\n");
   const words = `${lines}\n${JSON.stringify([entry.event, frames])}`.toLowerCase();
   known.set(entry, { format, words });

@@ -16,13 +16,17 @@ const isChosen = (value: unknown): value is Chosen =>
   typeof (value as Chosen).name === "string" &&
   typeof (value as Chosen).profile === "string";
 
-const [name = "", profile = ""] = OURS.split(":");
-/** What the page itself reads. */
-const FIRST: Chosen = { name, profile };
-const choice = stored<Chosen>("mobox:inspector-format", FIRST, isChosen);
-
 /** As the server is asked for it. */
 export const asked = ({ name, profile }: Chosen): string => (profile ? `${name}:${profile}` : name);
+
+export function readFormat(asked: string): Chosen {
+  const [name = "", profile = ""] = asked.split(":");
+  return { name, profile };
+}
+
+/** What the page itself reads. */
+const FIRST = readFormat(OURS);
+const choice = stored<Chosen>("mobox:inspector-format", FIRST, isChosen);
 
 export const nameOfFormat = ({ name, profile }: Chosen): string =>
   `${strings.inspector.formatNames[name] ?? name} ${profile}`.trim();
@@ -43,8 +47,9 @@ export function useFormats() {
       wanted = false;
     };
   }, []);
-  const isThere = known?.some(
-    (format) => format.name === chosen.name && format.profiles.includes(chosen.profile),
-  );
+  // Until it is known what there is, the choice is trusted: it was there when it was made.
+  const isThere =
+    !known ||
+    known.some(({ name, profiles }) => name === chosen.name && profiles.includes(chosen.profile));
   return { formats: known, chosen: isThere ? chosen : FIRST, choose };
 }

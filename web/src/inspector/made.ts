@@ -1,4 +1,4 @@
-import { type Entry, type Frame, framesOf, OURS } from "@/inspector/entries";
+import { type Entry, endingOf, type Frame, framesOf, OURS } from "@/inspector/entries";
 import { END } from "@/parts/wire";
 
 const known = new WeakMap<Entry, string[]>();
@@ -7,7 +7,7 @@ const known = new WeakMap<Entry, string[]>();
 export function madeBy(entry: Entry): string[] {
   const before = known.get(entry);
   if (before) return before;
-  const names = framesOf(entry, OURS).flatMap(nameIn);
+  const names = [...framesOf(entry, OURS), ...endingOf(entry, OURS)].flatMap(nameIn);
   const made = [...new Set([...names, ...(names.length ? (entry.event.scope ?? []) : [])])];
   known.set(entry, made);
   return made;

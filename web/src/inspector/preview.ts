@@ -6,6 +6,13 @@ const MOST = 240;
 /** On one line, and not too long for a row. */
 export const oneLine = (text: string): string => text.slice(0, MOST).replace(/\s+/g, " ");
 
+/** How lines of JSON begin that say little until they come to what they are about. */
+const OPENING = /^\s*\{\s*"type":\s*"([^"\\]*)",\s*(?:"data":\s*\{)?/;
+
+/** A line as it is, but for its opening: there is little room in a row. */
+export const briefOfLine = (line: string): string =>
+  oneLine(line.slice(0, 2 * MOST).replace(OPENING, "$1 {"));
+
 /** Where the words are in events and frames, the most telling first. */
 const TELLING = [
   "message",
@@ -29,7 +36,7 @@ const TELLING = [
   "raw",
 ];
 /** What says only which one it is. */
-const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider"]);
+const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider", "providerMetadata"]);
 
 type Fields = Record<string, unknown>;
 

@@ -16,6 +16,8 @@ const logOf = (chunks: UIMessageChunk[]): Entry[] =>
     event: { type: "any" },
     lines: [],
     frames: { [OURS]: [chunk as unknown as Frame] },
+    endings: {},
+    waits: false,
   }));
 
 const every = (blocks: Block[]): Block[] =>
@@ -45,6 +47,42 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
       const found = (block.made ?? []).filter((name) => made.has(name));
       expect(found, `${block.kind} ${block.key}`).not.toEqual([]);
     }
+  });
+});
+
+describe("a run that waited", () => {
+  const call = { toolCallId: "c", toolName: "remove" };
+  const told = logOf([
+    { type: "start" },
+    { type: "tool-input-available", ...call, input: {}, dynamic: true },
+  ]);
+  const [begun, called] = told as [Entry, Entry];
+  const asked = { type: "tool-approval-request", toolCallId: "c", approvalId: "a" };
+  const ending: Frame[] = [asked, { type: "finish" }, "[DONE]"];
+  const quiet = { ...begun, frames: {} };
+  const waited = { ...quiet, endings: { [OURS]: ending }, waits: true };
+  const usage = { ...quiet, waits: true };
+  const result = { type: "tool-output-available", toolCallId: "c", output: 1, dynamic: true };
+  const output = { ...quiet, frames: { [OURS]: [result] } };
+  const stateAt = async (...entries: Entry[]) => {
+    const [part] = (await messageOf("run_1", [begun, called, ...entries])).parts;
+    return (part as { state: string }).state;
+  };
+
+  it("is replayed with its question as long as it waits", async () => {
+    expect(await stateAt()).toBe("input-available");
+    expect(await stateAt(waited)).toBe("approval-requested");
+    expect(await stateAt(waited, usage)).toBe("approval-requested");
+  });
+
+  it("is replayed as one response where it went on", async () => {
+    expect(await stateAt(waited, quiet)).toBe("input-available");
+    expect(await stateAt(waited, quiet, output)).toBe("output-available");
+    expect(chunksOf([begun, called, waited, output])).not.toContainEqual(asked);
+  });
+
+  it("leads from its pause to what it asked about", () => {
+    expect(madeBy(waited)).toContain("c");
   });
 });
 

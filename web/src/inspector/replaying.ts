@@ -1,5 +1,5 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
-import { type Entry, framesOf, OURS } from "@/inspector/entries";
+import { type Entry, endingOf, type Frame, framesOf, OURS } from "@/inspector/entries";
 
 const DELTAS: Readonly<Record<string, "delta" | "inputTextDelta">> = {
   "text-delta": "delta",
@@ -16,7 +16,7 @@ type Chunk = UIMessageChunk & Record<string, unknown>;
  */
 export function chunksOf(entries: readonly Entry[]): Chunk[] {
   const chunks: Chunk[] = [];
-  for (const frame of entries.flatMap((entry) => framesOf(entry, OURS))) {
+  for (const frame of framesUntil(entries)) {
     // What is no JSON ends a stream, which is none here.
     if (typeof frame === "string" || frame.transient === true) continue;
     const last = chunks.at(-1);
@@ -25,6 +25,14 @@ export function chunksOf(entries: readonly Entry[]): Chunk[] {
     else chunks.push(frame as Chunk);
   }
   return chunks;
+}
+
+/** Where the run waits, the response is at its end; where it went on, it is as if it had not been. */
+function framesUntil(entries: readonly Entry[]): Frame[] {
+  const frames = entries.flatMap((entry) => framesOf(entry, OURS));
+  if (!entries.at(-1)?.waits) return frames;
+  const pause = entries.findLast((entry) => endingOf(entry, OURS).length > 0);
+  return pause ? [...frames, ...endingOf(pause, OURS)] : frames;
 }
 
 function join(last: Chunk, next: Chunk): Chunk | undefined {

@@ -3,13 +3,14 @@ import { type Entry, type Event, OURS, originsOf } from "@/inspector/entries";
 import { phaseOf } from "@/inspector/feed";
 import { ALL, filtered, typesOf } from "@/inspector/filtering";
 import { fold, isMany, pinnedRows, rowsOf, saidBy } from "@/inspector/folding";
-import { briefOf, namesOf, oneLine } from "@/inspector/preview";
+import { briefOf, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { span, timesOf } from "@/inspector/times";
 
 let next = 0;
 const entry = (event: Event, more: Partial<Entry> = {}): Entry => {
   next += 1;
-  return { seq: next, id: next, ts: null, event, lines: [], frames: {}, ...more };
+  const usual = { ts: null, lines: [], frames: {}, endings: {}, waits: event.type === "paused" };
+  return { seq: next, id: next, event, ...usual, ...more };
 };
 const log = (...events: Event[]): Entry[] => {
   next = 0;
@@ -93,6 +94,7 @@ describe("a filter", () => {
     found.lines.push({ n: at, firstSeq: at + 1, lastSeq: at + 1, line: text });
     found.frames.panes = [frame as Record<string, unknown>];
     found.frames[OURS] = [{ type: "hidden" }];
+    found.endings.panes = [{ metadata: { component: "the end" } }];
   };
   line(3, '{"raw": "only here"}', { metadata: { component: "terminal" } });
   const groups = fold(entries);
@@ -113,6 +115,7 @@ describe("a filter", () => {
     expect(found("ONLY HERE")).toEqual([[4]]);
     expect(found("reading")).toEqual([[4]]);
     expect(found("Terminal")).toEqual([[4]]);
+    expect(found("the end")).toEqual([[4]]);
     expect(found("nowhere")).toEqual([]);
   });
 
@@ -145,6 +148,8 @@ describe("a row", () => {
       ts: [7, 1_257, null][n] ?? null,
     }));
     const [first, second, third] = entries as [Entry, Entry, Entry];
+    const together = { ...second, seq: 3 };
+    expect(timesOf([first, second, together], together)).toEqual({ since: "1.250 s", step: "" });
     expect(timesOf(entries, first)).toEqual({ since: "0.000 s", step: "" });
     expect(timesOf(entries, second)).toEqual({ since: "1.250 s", step: "+1.3 s" });
     expect(timesOf(entries, third)).toEqual({ since: "–", step: "" });
@@ -161,6 +166,12 @@ describe("a row", () => {
     expect(briefOf({ type: "status", message: "a\n  b" })).toBe("a b");
     expect(briefOf({ type: "usage", id: "u", input: 0, output: 1 })).toBe("1");
     expect(briefOf({ type: "done" })).toBe("");
+    expect(briefOfLine('{"type": "status", "data": {"message": "Hi"}}')).toBe(
+      'status {"message": "Hi"}}',
+    );
+    expect(briefOfLine('{"type":"delta","index":0}')).toBe('delta {"index":0}');
+    expect(briefOfLine('{"type":"done"}')).toBe('{"type":"done"}');
+    expect(briefOfLine("no JSON")).toBe("no JSON");
     expect(oneLine("x".repeat(1_000_000)).length).toBeLessThan(1_000);
     expect(namesOf(["[DONE]", { type: "a" }, { type: "a" }])).toEqual([
       { name: "[DONE]", count: 1 },
@@ -179,4 +190,15 @@ it("knows how a run stands", () => {
   expect(phaseOf("lost", done)).toBe("over");
   expect(phaseOf("lost", log(START))).toBe("lost");
   expect(phaseOf("gone", [])).toBe("gone");
+  const usage = entry({ type: "usage" }, { waits: true });
+  expect(phaseOf("reading", [...log(START, { type: "paused" }), usage])).toBe("waiting");
+});
+
+it("knows that it reads anew what it has read before", () => {
+  const done = log(START, { type: "done" });
+  expect(phaseOf("reading", [], done)).toBe("over");
+  expect(phaseOf("reading", log(START), log(START, START))).toBe("live");
+  for (const stuck of ["lost", "failed", "gone"] as const) {
+    expect(phaseOf(stuck, log(START), done)).toBe(stuck);
+  }
 });

@@ -15,7 +15,8 @@ export function timesOf(entries: readonly Entry[], entry: Entry): Times {
   if (entry.ts === null || start === null) return { since: words.noTime, step: "" };
   return {
     since: words.seconds(((entry.ts - start) / 1000).toFixed(3)),
-    step: before === null ? "" : words.step(span(entry.ts - before)),
+    // Most come with the one before, which need not be said of each.
+    step: before === null || entry.ts === before ? "" : words.step(span(entry.ts - before)),
   };
 }
 

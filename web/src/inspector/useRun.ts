@@ -22,10 +22,10 @@ const begin = (runId: string, format: string) => ({
  * A run, read as long as this is shown; one component, one run. In another format it is read anew, and
  * shown as it was until that is as long.
  */
-export function useRun(runId: string, format: string): InspectedRun {
-  const [reading, setReading] = useState(() => begin(runId, format));
-  if (reading.format !== format) setReading(begin(runId, format));
-  const { feed } = reading;
+export function useRun(runId: string, wanted: string): InspectedRun {
+  const [reading, setReading] = useState(() => begin(runId, wanted));
+  if (reading.format !== wanted) setReading(begin(runId, wanted));
+  const { feed, format } = reading;
   useEffect(() => feed.open(), [feed]);
   const { all } = useStore(feed.entries);
   const { phase, problem } = useStore(feed.reader.state);
@@ -33,6 +33,6 @@ export function useRun(runId: string, format: string): InspectedRun {
   const isHere = all.length >= last.entries.length;
   if (isHere && (all !== last.entries || format !== last.format)) setLast({ entries: all, format });
   const told = isHere ? { entries: all, format } : last;
-  const retry = () => setReading(begin(runId, format));
-  return { ...told, phase: phaseOf(phase, told.entries), problem, retry };
+  const retry = () => setReading(begin(runId, wanted));
+  return { ...told, phase: phaseOf(phase, all, told.entries), problem, retry };
 }

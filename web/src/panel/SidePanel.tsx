@@ -21,12 +21,8 @@ const ICONS: Record<Pane, ReactNode> = {
   inspector: <ScanSearch aria-hidden />,
 };
 
-interface SidePanelProps extends ShownRun {
-  chatId: string;
-}
-
 /** What one run did, besides what it said: beside the chat where there is room, else over it. */
-export const SidePanel = memo(function SidePanel(props: SidePanelProps) {
+export const SidePanel = memo(function SidePanel(props: ShownRun) {
   const { open } = panel.use();
   const isRoomy = useMedia(ROOMY);
   const content = <Panel {...props} />;
@@ -57,7 +53,7 @@ function Beside({ children }: { children: ReactNode }) {
   );
 }
 
-function Panel({ chatId, runId, isNewest }: SidePanelProps) {
+function Panel({ runId, isNewest }: ShownRun) {
   const { pane } = panel.use();
   return (
     <Tabs.Root
@@ -83,7 +79,7 @@ function Panel({ chatId, runId, isNewest }: SidePanelProps) {
           <Boundary key={pane === "inspector" ? `inspector ${runId}` : runId}>
             <Suspense fallback={<Loading />}>
               {pane === "inspector" ? (
-                <Inspector key={runId} chatId={chatId} runId={runId} />
+                <Inspector key={runId} runId={runId} />
               ) : (
                 <Panes key={runId} runId={runId} pane={pane} />
               )}

@@ -1,8 +1,8 @@
 import { SquareTerminal } from "lucide-react";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { CopyButton } from "@/content/CopyButton";
-
 import { ScrollBox } from "@/content/ScrollBox";
+import { endOf } from "@/panes/endOf";
 import { plainText } from "@/panes/plainText";
 import { TerminalText } from "@/panes/terminalText";
 import type { PaneMessage } from "@/panes/wire";
@@ -56,16 +56,29 @@ export function TerminalPane({ messages, live }: TerminalPaneProps) {
   );
 }
 
+/** Text is laid out anew whenever there is more of it. */
+const ROOM = { most: 200_000, step: 50_000 };
+
 /** The same for who cannot see it, or wants to search in it. */
 function PlainView({ text }: { text: string }) {
-  const lines = useMemo(() => plainText(text), [text]);
+  const end = endOf(text, ROOM);
+  const lines = useMemo(() => plainText(end), [end]);
   return (
-    <ScrollBox
-      as="pre"
-      label={strings.panes.output}
-      className="min-h-0 flex-1 overflow-auto p-3 font-mono text-mono break-words whitespace-pre-wrap focus-visible:outline-offset-[-2px]"
-    >
-      <code className="block">{lines}</code>
-    </ScrollBox>
+    <>
+      {end !== text && (
+        <p className="border-b px-3 py-1.5 text-block text-ink-2">{strings.panes.onlyEnd}</p>
+      )}
+      <Printed>{lines}</Printed>
+    </>
   );
 }
+
+const Printed = ({ children }: { children: string }) => (
+  <ScrollBox
+    as="pre"
+    label={strings.panes.output}
+    className="min-h-0 flex-1 overflow-auto p-3 font-mono text-mono break-words whitespace-pre-wrap focus-visible:outline-offset-[-2px]"
+  >
+    <code className="block">{children}</code>
+  </ScrollBox>
+);

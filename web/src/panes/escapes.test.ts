@@ -25,6 +25,8 @@ const HARMFUL: [string, string, string][] = [
   ["eight bits", "a\u009d0;owned\u009c\u009b6n\u0090x\u009cb", "ab"],
   ["other commands", `a${ESC}_Gpicture${ESC}\\${ESC}^pm${ESC}\\${ESC}Xsos${ESC}\\b`, "ab"],
   ["letters that are not there", `a${ESC}[8msecret${ESC}[5;6m`, "asecret"],
+  ["letters hidden behind a broken colour", `a${ESC}[38;2;1:2;8;8msecret`, "asecret"],
+  ["letters hidden behind a broken number", `a${ESC}[58;5;1:2;8msecret${ESC}[48;5;:8m`, "asecret"],
   ["a turned direction", "a\u202eb\u2066c", "abc"],
   ["nothing", `a\u0000\u007f${ESC}`, "a"],
 ];
@@ -57,6 +59,34 @@ it("goes up no further than this program has come, and is at its end for the nex
   expect(filter.close()).toBe(`${ESC}[0m${ESC}[1B`);
   expect(filter.feed(`${ESC}[7B`)).toBe(`${ESC}[1B`);
   expect(filter.close()).toBe(`${ESC}[0m`);
+});
+
+describe("behind what we say ourselves", () => {
+  const behind = (text: string) => new EscapeFilter(true).feed(text);
+
+  it.each([
+    ["ok\n", "ok\n"],
+    ["one\r\ntwo\r\n", "one\ntwo\r\n"],
+    [`\r${ESC}[2Kgone`, `\n${ESC}[2Kgone`],
+    ["10%\r20%\r30%", "10%\n20%\r30%"],
+    [`${ESC}[2K${ESC}[1K${ESC}[9D${ESC}[1G\b\b\bgone`, "gone"],
+    [`${ESC}[F${ESC}[E${ESC}[Agone`, "gone"],
+    [`a\nb${ESC}[5A\r${ESC}[2Kgone`, `a\nb\r${ESC}[2Kgone`],
+    [`a${ESC}[K${ESC}[2C${ESC}[Jb\tc`, `a${ESC}[K${ESC}[2C${ESC}[Jb\tc`],
+    [`a\r${ESC}[31m\r\nb`, `a${ESC}[31m\nb`],
+  ])("%j is %j, wherever it is cut", (printed, left) => {
+    for (let at = 0; at <= printed.length; at++) {
+      const filter = new EscapeFilter(true);
+      expect(filter.feed(printed.slice(0, at)) + filter.feed(printed.slice(at))).toBe(left);
+    }
+  });
+
+  it("is at its end for the next one", () => {
+    const filter = new EscapeFilter(true);
+    expect(filter.feed(`a\rb\nc${ESC}[9A`)).toBe(`a\nb\nc${ESC}[1A`);
+    expect(filter.close()).toBe(`${ESC}[0m${ESC}[1B`);
+    expect(behind("\r")).toBe("");
+  });
 });
 
 it("keeps the colours beside what is left out", () => {

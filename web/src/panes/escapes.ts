@@ -5,7 +5,9 @@
  *         program printed itself. So nothing reaches the clipboard, the title, a link or an input,
  *         nothing is asked that a terminal would answer, and nobody else's output is overwritten.
  * Rule 2: nothing is printed so that it cannot be seen.
- * Rule 3: fed in pieces it gives what it gives in one go, as far as that is decided.
+ * Rule 3: what we say before it in its first line stays: there it writes on, and goes back no further
+ *         than to a line of its own.
+ * Rule 4: fed in pieces it gives what it gives in one go, as far as that is decided.
  */
 
 export const ESC = "\u001b";
@@ -53,6 +55,11 @@ export class EscapeFilter {
   /** Where we are, in lines below the first one that this program wrote. */
   #row = 0;
   #lowest = 0;
+  /** It went back to the beginning of our line; whatever comes next has a line of its own. */
+  #returns = false;
+
+  /** `isBehind`: something stands before it in its first line. */
+  constructor(readonly isBehind = false) {}
 
   feed(text: string): string {
     let written = "";
@@ -60,7 +67,7 @@ export class EscapeFilter {
       if (this.#state === "text") {
         const from = at;
         while (at < text.length && !isControl(text.charCodeAt(at))) at++;
-        written += text.slice(from, at);
+        if (at > from) written += this.#ownLine() + text.slice(from, at);
         if (at === text.length) break;
       }
       written += this.#step(text.charAt(at));
@@ -91,9 +98,33 @@ export class EscapeFilter {
   }
 
   #write(character: string): string {
+    if (this.#isOurs) return this.#writeBehind(character);
     if (character === "\n") this.#row++;
     this.#lowest = Math.max(this.#lowest, this.#row);
     return character;
+  }
+
+  get #isOurs(): boolean {
+    return this.isBehind && this.#row === 0;
+  }
+
+  #writeBehind(character: string): string {
+    if (character === "\b") return "";
+    if (character === "\r") {
+      this.#returns = true;
+      return "";
+    }
+    if (character !== "\n") return this.#ownLine() + character;
+    this.#returns = true;
+    return this.#ownLine();
+  }
+
+  /** Leaves our line, if it has gone back in it. */
+  #ownLine(): string {
+    if (!this.#returns) return "";
+    this.#returns = false;
+    this.#row = this.#lowest = 1;
+    return "\n";
   }
 
   /** Of what is left out as a whole. */
@@ -131,17 +162,27 @@ export class EscapeFilter {
   #allowed(parameters: string, final: string): string {
     const isPlain = /^[\d;:]*$/.test(parameters) && parameters.length < LONGEST;
     const allowed = ALLOWED[final];
-    return isPlain && allowed ? allowed(parameters, this.#move) : "";
+    if (!isPlain || !allowed) return "";
+    if (final === "m") return allowed(parameters, this.#move);
+    const own = this.#ownLine();
+    return this.#isOurs && !isOnward(parameters, final)
+      ? own
+      : own + allowed(parameters, this.#move);
   }
 
   /** How far we may go: never out of what this program wrote. */
   #move = (lines: number): number => {
-    const row = Math.min(Math.max(this.#row + lines, 0), this.#lowest);
+    const first = this.isBehind && this.#row > 0 ? 1 : 0;
+    const row = Math.min(Math.max(this.#row + lines, first), this.#lowest);
     const moved = row - this.#row;
     this.#row = row;
     return moved;
   };
 }
+
+/** Whether it leaves alone what stands before it in the line. */
+const isOnward = (parameters: string, final: string): boolean =>
+  final === "C" || final === "J" || (final === "K" && /^0*$/.test(parameters));
 
 type Allowed = (parameters: string, move: (lines: number) => number) => string;
 
@@ -188,7 +229,10 @@ function colours(parameters: string): string[] {
   for (let at = 0; at < given.length; at++) {
     const each = given[at] ?? "";
     const numbers = COLOUR.has(each) ? (NUMBERS[given[at + 1] ?? ""] ?? 0) : 0;
-    if (numbers) kept.push(...given.slice(at, at + numbers + 1));
+    const colour = given.slice(at, at + numbers + 1);
+    // A terminal ends a colour at a number in two parts, and takes the rest for something else.
+    if (numbers && !colour.every((number) => /^\d*$/.test(number))) return [];
+    if (numbers) kept.push(...colour);
     else if (!HIDING.has(each.replace(/^0+(?=\d)|:.*/g, ""))) kept.push(each);
     at += numbers;
   }

@@ -3,6 +3,9 @@ import { ESC } from "@/panes/escapes";
 /** The sequences that are left of what programs print, and what goes back in a line. */
 const PARTS = new RegExp(`${ESC}\\[([\\d;:]*)([A-Za-z])|[\\r\\b]|[^${ESC}\\r\\b]+`, "g");
 
+/** Most lines have none of it. */
+const PARTED = new RegExp(`[${ESC}\\r\\b]`);
+
 /**
  * What a terminal shows, as lines of text: what was overwritten or erased in a line is gone. Lines
  * that were moved to are written where they were told.
@@ -12,6 +15,7 @@ export function plainText(text: string): string {
 }
 
 function lineOf(text: string): string {
+  if (!PARTED.test(text)) return text.trimEnd();
   let line: string[] = [];
   let at = 0;
   for (const [part, parameters = "", final] of text.matchAll(PARTS)) {

@@ -2,12 +2,11 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { type ITheme, Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
+import { endOf } from "@/panes/endOf";
 import { ESC } from "@/panes/escapes";
 
 const LINES = 10_000;
-/** Characters; of what is longer, the end is shown, and its beginning goes in great steps. */
-const MOST = 1_000_000;
-const STEP = 250_000;
+const ROOM = { most: 1_000_000, step: 250_000 };
 const AFRESH = `${ESC}c`;
 
 /** Between what is written from the beginning of the line again. */
@@ -45,7 +44,7 @@ export class Screen {
 
   /** Shows this text; what is new in it is written behind what there is. */
   show(text: string): void {
-    this.#wanted = endOf(text);
+    this.#wanted = endOf(text, ROOM);
     if (!this.#isWriting) void this.#writeAll();
   }
 
@@ -132,12 +131,6 @@ const widthOf = (text: string) => text.replace(SEQUENCE, "").length;
 function isCovered(piece: string, next: string | undefined): boolean {
   if (!piece.startsWith("\r") || piece.includes("\n") || !next?.startsWith("\r")) return false;
   return widthOf(next.split("\n", 1)[0] ?? "") >= widthOf(piece);
-}
-
-function endOf(text: string): string {
-  if (text.length <= MOST) return text;
-  const from = Math.ceil((text.length - MOST) / STEP) * STEP;
-  return text.slice(text.indexOf("\n", from) + 1);
 }
 
 /** The page's own colours, which are readable on its ground. */

@@ -37,6 +37,28 @@ it("says that something went wrong, by word", () => {
   );
 });
 
+it("cuts a wall of data, which the chat has, and nothing that a program printed", () => {
+  const wall = "x".repeat(5_000);
+  const cut = `${wall.slice(0, 400)}\n… The rest of it is in the answer.`;
+  expect(shown(ran("a", "{}", "chart"), printed("a", wall), message("z", "end"))).toBe(
+    `» chart {}\n${cut}\nend`,
+  );
+  expect(shown(ran("a", "$ cat"), printed("a", wall))).toBe(`$ cat\n${wall}`);
+  expect(shown(printed("c", wall, { toolName: "python" }))).toBe(`» python\n${wall}`);
+});
+
+it("goes on while a wall of data grows, and cuts no sequence in two", () => {
+  const terminal = new TerminalText();
+  let before = "";
+  for (const length of [300, 398, 2_000, 3_000]) {
+    const wall = `${"x".repeat(398)}${ESC}]0;owned`.padEnd(3_000, "y").slice(0, length);
+    const now = terminal.of([ran("a", "{}", "chart"), printed("a", wall)]);
+    expect(now.startsWith(before)).toBe(true);
+    before = now;
+  }
+  expect(plainText(before).endsWith("x\n… The rest of it is in the answer.")).toBe(true);
+});
+
 it("says nothing of a call whose input is not there yet", () => {
   expect(shown(ran("a", ""), message("s", "Searching", { title: "Progress" }))).toBe(
     "Progress: Searching",
@@ -65,6 +87,14 @@ it("shows what takes the place of something else", () => {
   const progress = (content: string) => terminal.of([message("p", content), message("q", "more")]);
   expect(plainText(progress("1"))).toBe("1\nmore");
   expect(plainText(progress("2"))).toBe("2\nmore");
+});
+
+it.each([
+  ["an error", printed("a", `\r${ESC}[2Kall is well`, { title: "Error" }), "✗ Error:\nall is well"],
+  ["a command", ran("a", `$ rm -rf /\r${ESC}[2Kls`), "$ rm -rf /\nls"],
+  ["a call", ran("a", `{}${ESC}[2K${ESC}[1G» other`, "search"), "» search {}» other"],
+])("lets %s not erase what we say of it", (_, said, lines) => {
+  expect(shown(ran("a", "$ x"), { ...said, id: "z" })).toBe(`$ x\n${lines}`);
 });
 
 it("lets no tool's name do anything", () => {

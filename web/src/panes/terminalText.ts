@@ -1,4 +1,5 @@
 import { ESC, EscapeFilter } from "@/panes/escapes";
+import { plainText } from "@/panes/plainText";
 import type { PaneMessage } from "@/panes/wire";
 import { strings } from "@/strings";
 
@@ -9,11 +10,15 @@ const STRONG = sgr("1");
 const FAILED = sgr("31");
 const QUIET = sgr("90");
 const PLAIN = sgr("0");
+/** How a command begins. */
+const SHELL = "$ ";
 
 interface Written {
   /** What we say before it. */
   head: string;
   body: string;
+  /** What we say after it. */
+  tail?: string;
 }
 
 const NOTHING: Written = { head: "", body: "" };
@@ -43,18 +48,29 @@ function isCall({ event }: PaneMessage): boolean {
 
 /** A command has its prompt from the server; other calls have their tool's name. */
 function call({ content, toolName }: PaneMessage): Written {
-  if (content.startsWith("$ ")) {
-    return { head: `${PROMPT}$${PLAIN} ${STRONG}`, body: content.slice(2) };
+  if (content.startsWith(SHELL)) {
+    return { head: `${PROMPT}$${PLAIN} ${STRONG}`, body: content.slice(SHELL.length) };
   }
   return { head: `${named(toolName)} `, body: content };
 }
 
 /** What a call gave that is not shown here itself, since it is code, has the tool's name above it. */
-function written(message: PaneMessage, calls: Set<string | undefined>): Written {
+function written(message: PaneMessage, calls: Calls): Written {
   const { head, body } = WRITERS.find(([fits]) => fits(message))?.[1](message) ?? NOTHING;
-  const isAlone = body && message.event === "tool_output" && !calls.has(message.toolId);
-  return isAlone ? { head: `${named(message.toolName)}\n${head}`, body } : { head, body };
+  if (!body || message.event !== "tool_output") return { head, body };
+  const call = calls.get(message.toolId);
+  if (!call) return { head: `${named(message.toolName)}\n${head}`, body };
+  const isPrinted = call.content.startsWith(SHELL);
+  return isPrinted || body.length <= MOST
+    ? { head, body }
+    : { head, body: body.slice(0, MOST), tail };
 }
+
+type Calls = ReadonlyMap<string | undefined, PaneMessage>;
+
+/** Characters of what a call gave that no program printed: a wall of data. The chat has all of it. */
+const MOST = 400;
+const tail = `\n${QUIET}… ${strings.panes.cut}`;
 
 const named = (tool: string | undefined) => `${CALL}»${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;
 
@@ -74,28 +90,36 @@ export class TerminalText {
   #entries = new Map<string, Entry>();
 
   of(messages: PaneMessage[]): string {
-    const calls = new Set(messages.filter(isCall).map(({ toolId }) => toolId));
+    const calls = new Map(messages.filter(isCall).map((each) => [each.toolId, each] as const));
     const entries = messages
       .map((message) => this.#entry(message, calls))
       .filter(({ text }) => text);
-    return entries
-      .map(({ text, filter }, at) => (entries[at + 1] ? ended(text, filter) : text))
-      .join("");
+    return entries.map((entry, at) => (entries[at + 1] ? ended(entry) : said(entry))).join("");
   }
 
   /** Only what is new of a message goes through its filter. */
-  #entry(message: PaneMessage, calls: Set<string | undefined>): Entry {
-    const { head, body } = written(message, calls);
+  #entry(message: PaneMessage, calls: Calls): Entry {
+    const { head, body, tail } = written(message, calls);
     const known = this.#entries.get(message.id);
     const goesOn = known && known.head === head && body.startsWith(known.body);
-    const entry = goesOn ? known : { head, body: "", filter: new EscapeFilter(), text: head };
+    const filter = goesOn ? known.filter : new EscapeFilter(isInLine(head));
+    const entry: Entry = goesOn ? known : { head, body: "", filter, text: head };
     entry.text += entry.filter.feed(body.slice(entry.body.length));
     entry.body = body;
+    entry.tail = tail;
     this.#entries.set(message.id, entry);
     return entry;
   }
 }
 
+/** Whether there is something to see before what follows it. */
+const isInLine = (head: string) => /[^\n]$/.test(plainText(head));
+
 /** The next one begins in a line of its own. */
-const ended = (text: string, filter: EscapeFilter) =>
-  `${text}${filter.close()}${/\n$/.test(text) ? "" : "\r\n"}`;
+const ended = (entry: Entry) => {
+  const text = said(entry) + (entry.tail ? PLAIN : entry.filter.close());
+  return /\n$/.test(said(entry)) ? text : `${text}\r\n`;
+};
+
+/** Our own words are below all that it wrote. */
+const said = ({ text, filter, tail }: Entry) => (tail ? text + filter.close() + tail : text);

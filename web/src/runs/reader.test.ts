@@ -88,8 +88,12 @@ it("reads nothing while nobody looks, and goes on after that", async () => {
   await until(() => expect(told).toEqual(["a"]));
   look("hidden");
   expect(network.asked[0]?.signal?.aborted).toBe(true);
+  const phases: string[] = [];
+  reader.state.subscribe(() => phases.push(phase(reader)));
+  await new Promise((resolve) => setTimeout(resolve));
   look("visible");
   await until(() => expect(phase(reader)).toBe("over"));
+  expect(phases).toEqual(["over"]);
   expect(told).toEqual(["a", "b"]);
   look("hidden");
   look("visible");

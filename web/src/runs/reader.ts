@@ -85,18 +85,23 @@ export class RunReader {
       if (!response.ok) throw Refused.from(response.status, await response.text());
       if (response.status === 204 || !response.body) return this.#be("over");
       this.#be("reading");
-      return await this.#read(response.body, silence);
+      return await this.#read(response.body, silence, signal);
     } finally {
       silence.end();
     }
   }
 
-  async #read(body: ReadableStream<Uint8Array>, silence: Silence): Promise<"reading" | "lost"> {
+  async #read(
+    body: ReadableStream<Uint8Array>,
+    silence: Silence,
+    left: AbortSignal,
+  ): Promise<"reading" | "lost"> {
     const events = new EventReader();
     const reader = body.getReader();
     let hasTold = false;
     for (;;) {
       const next = await reader.read().catch(() => undefined);
+      if (left.aborted) return "reading"; // nobody has lost what nobody wants
       // One that ends without a word would be asked for again and again.
       if (!next || silence.signal.aborted || (next.done && !hasTold)) return this.#be("lost");
       if (next.done) return "reading";

@@ -1,0 +1,45 @@
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, it } from "vitest";
+import { TerminalPane } from "@/panes/TerminalPane";
+import type { PaneMessage } from "@/panes/wire";
+import { terminalAsText } from "@/state/panel";
+import { asInBrowser } from "@/testing/browser";
+
+const told = { pane: "terminal", isMore: false, isPending: false, isRetracted: false } as const;
+const printed = (content: string): PaneMessage => ({
+  ...told,
+  id: "a",
+  event: "tool_output",
+  toolName: "shell",
+  content,
+});
+const MANY = Array.from({ length: 100_000 }, (_, n) => `line ${n}\n`).join("");
+
+function show(content: string) {
+  asInBrowser();
+  terminalAsText.set(true);
+  return render(<TerminalPane messages={[printed(content)]} live={false} />);
+}
+afterEach(() => localStorage.clear());
+
+it("shows all of what is not much", () => {
+  show("one\ntwo\n");
+  expect(screen.getByRole("group", { name: "What the tools printed" }).textContent).toContain(
+    "one\ntwo",
+  );
+  expect(screen.queryByText(/this is the end of it/)).toBeNull();
+});
+
+it("shows the end of what is much, says so, and copies all of it", async () => {
+  const user = userEvent.setup();
+  show(MANY);
+  const text = screen.getByRole("group", { name: "What the tools printed" }).textContent ?? "";
+  expect(text.length).toBeLessThanOrEqual(200_000);
+  expect(text.trimEnd().endsWith("line 99999")).toBe(true);
+  expect(/^line \d+\n/.test(text)).toBe(true);
+  expect(screen.getByText(/this is the end of it/)).toBeDefined();
+  await user.click(screen.getByRole("button", { name: "Copy all output" }));
+  const copied = await navigator.clipboard.readText();
+  expect(copied.startsWith("» shell\nline 0\n")).toBe(true);
+});
