@@ -73,10 +73,10 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes newer versions
 	$(PIP) uv==0.13.7
 	$(COMPILE) pyproject.toml --extra server --group build -o requirements/run.txt
-	$(COMPILE) pyproject.toml --extra server --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --group node -o requirements/node.txt
-	$(COMPILE) pyproject.toml --extra server --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
-	$(COMPILE) pyproject.toml --group frameworks -c requirements/run.txt -o requirements/frameworks.txt
+	$(COMPILE) pyproject.toml --all-extras --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --extra server --group frameworks -c requirements/run.txt -o requirements/frameworks.txt
 	cd $(CLIENTS) && npm install --package-lock-only
 	cd $(WEB) && npm install --package-lock-only
 
