@@ -152,10 +152,10 @@ BY_OWNER: dict[str, Use] = {
 }
 LISTS_OF_AN_OWNER = {"chats"}
 BY_RUN_ID = {
-    "append", "asked", "beyond", "follow", "next_leg", "note", "raw_lines", "read", "release",
-    "take_over",
+    "append", "asked", "beyond", "follow", "next_leg", "note", "queue", "raw_lines", "read",
+    "release", "take_over",
 }  # fmt: skip
-OF_THE_STORE = {"close", "drop_raw", "expired", "stopping"}
+OF_THE_STORE = {"claim", "close", "drop_raw", "expired", "stopping"}
 
 
 def methods(protocol: type) -> set[str]:

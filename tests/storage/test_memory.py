@@ -4,8 +4,17 @@ from pathlib import Path
 
 from mobox.storage import MemoryStorage, Settings, Storage
 from storage.conformance import StorageConformance
+from storage.conformance_queue import QueueConformance
 
 
 class TestMemoryStorage(StorageConformance):
     async def open(self, folder: Path, settings: Settings) -> Storage:
         return MemoryStorage(settings)
+
+
+class TestMemoryQueue(QueueConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return MemoryStorage(settings)
+
+    async def open_again(self, folder: Path) -> None:
+        """It is of one process."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -86,6 +86,16 @@ class SqliteStorage(Following):
 
     async def note(self, run_id: RunId, asking: Asking) -> None:
         await self._write(lambda t: askings.note(t, run_id, asking))
+
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        await self._write(lambda t: turns.queue(t, run_id, epoch))
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        if not await self._readers.read(reads.has_queued_runs, self._settings.clock()):
+            return []  # so that who looks in vain, and often, keeps nobody from writing
+        return await self._write(lambda t: turns.claim(t, agents, limit, sparing))
 
     async def expired(self) -> list[Run]:
         return await self._readers.read(reads.expired_runs, self._settings.clock())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -11,10 +12,10 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
-from mobox.storage.runs import released, taken_over
+from mobox.storage.runs import claimed, queued, released, taken_over
 from mobox.storage.sqlite import askings
 from mobox.storage.sqlite.appends import check_none_runs
-from mobox.storage.sqlite.reads import find_chat, owned_run
+from mobox.storage.sqlite.reads import find_chat, owned_run, queued_runs
 from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.turns import (
@@ -29,8 +30,10 @@ from mobox.turn import HistoryMessage, Request
 
 __all__ = [
     "begin_turn",
+    "claim",
     "delete_chat",
     "drop_raw",
+    "queue",
     "release",
     "rename_chat",
     "request_stop",
@@ -146,6 +149,25 @@ def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
     """See `Log.release`."""
     n, before = _written_run(transaction.connection, run_id, epoch)
     save_run(transaction.connection, n, released(before, epoch))
+
+
+def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    """See `Log.queue`."""
+    n, before = _written_run(transaction.connection, run_id, epoch)
+    run = queued(before, epoch, transaction.settings.queued_until())
+    save_run(transaction.connection, n, run)
+
+
+def claim(
+    transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
+) -> list[Run]:
+    """See `Log.claim`."""
+    waiting = queued_runs(transaction.connection, agents, transaction.now)
+    taken = [(n, run) for n, run in waiting if run.owner not in sparing][:limit]
+    mine = [(n, claimed(run, transaction.lease, transaction.now)) for n, run in taken]
+    for n, run in mine:
+        save_run(transaction.connection, n, run)
+    return [run for _, run in mine]
 
 
 def _written_run(connection: sqlite3.Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
