@@ -4,8 +4,9 @@ from pathlib import Path
 
 from mobox.storage import MemoryStorage, Settings, Storage
 from storage.conformance import StorageConformance
+from storage.conformance_pruning import PruningConformance
 
 
-class TestMemoryStorage(StorageConformance):
+class TestMemoryStorage(StorageConformance, PruningConformance):
     async def open(self, folder: Path, settings: Settings) -> Storage:
         return MemoryStorage(settings)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from mobox.storage import Settings, SqliteStorage, Storage
 from storage.conformance import StorageConformance
+from storage.conformance_pruning import PruningConformance
 
 
-class TestSqliteStorage(StorageConformance):
+class TestSqliteStorage(StorageConformance, PruningConformance):
     async def open(self, folder: Path, settings: Settings) -> Storage:
         return await SqliteStorage.open(folder / "mobox.db", settings)
