@@ -114,12 +114,19 @@ async def ids_of(store: Storage, chat_id: str = "chat") -> list[str]:
     return [message.id for message in (await store.history("ann", chat_id)).messages]
 
 
+class Conformance:
+    """Tests of a store; a backend's test file says how it is opened."""
+
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        raise NotImplementedError
+
+
 def scenario(
     test: Callable[[Any, Storage], Coroutine[Any, Any, None]],
-) -> Callable[[StorageConformance, Path], None]:
+) -> Callable[[Conformance, Path], None]:
     """A test of a store that is opened for it and closed after it."""
 
-    def run(self: StorageConformance, tmp_path: Path) -> None:
+    def run(self: Conformance, tmp_path: Path) -> None:
         async def opened() -> None:
             store = await self.open(tmp_path, SETTINGS)
             try:
@@ -156,18 +163,17 @@ BY_RUN_ID = {
     "append", "asked", "beyond", "follow", "next_leg", "note", "queue", "raw_lines", "read",
     "release", "take_over",
 }  # fmt: skip
-OF_THE_STORE = {"claim", "close", "drop_raw", "expired", "stopping"}
+OF_THE_STORE = {
+    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "idle_chats", "stopping",
+}  # fmt: skip
 
 
 def methods(protocol: type) -> set[str]:
     return {name for name in dir(protocol) if not name.startswith("_")}
 
 
-class StorageConformance:
+class StorageConformance(Conformance):
     """One suite for every backend."""
-
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        raise NotImplementedError
 
     # Owners
 

@@ -23,6 +23,7 @@ from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
+from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
 from mobox.transcript import fold
@@ -209,6 +210,25 @@ class MemoryStorage(MemoryLog, MemoryKeys):
             self._deleted[run_id] = owner
             self._unpublish(run_id)
         self._beginnings.ring(chat_id)
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        threads = sorted(self._threads.values(), key=lambda t: (t.chat.updated_at, t.n))
+        return [
+            IdleChat(id=thread.chat.id, owner=thread.chat.owner, runs=tuple(thread.runs))
+            for thread in threads
+            if self._is_idle(thread, since)
+        ]
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        thread = self._threads.get(chat.id)
+        if thread is None or thread.chat.owner != chat.owner or not self._is_idle(thread, since):
+            return False
+        await self.delete(chat.owner, chat.id)
+        return True
+
+    def _is_idle(self, thread: Thread, since: int) -> bool:
+        ended = all(self._recordings[run_id].run.status == "done" for run_id in thread.runs)
+        return ended and thread.chat.updated_at < since
 
     def _thread(self, owner: str, chat_id: str) -> Thread:
         thread = self._threads.get(chat_id)

@@ -217,13 +217,17 @@ class MemoryLog(Following):
         return [line for line in lines if line.n > after][:limit]
 
     async def drop_raw(self, ended_before: int) -> int:
-        dropped = 0
-        for recording in self._recordings.values():
-            ended_at = recording.run.ended_at
-            if ended_at is not None and ended_at < ended_before:
-                dropped += len(recording.raw)
-                recording.raw = []
+        dropped = await self.count_raw(ended_before)
+        for recording in self._ended(ended_before):
+            recording.raw = []
         return dropped
+
+    async def count_raw(self, ended_before: int) -> int:
+        return sum(len(recording.raw) for recording in self._ended(ended_before))
+
+    def _ended(self, before: int) -> list[Recording]:
+        ended = [each for each in self._recordings.values() if each.run.ended_at is not None]
+        return [each for each in ended if (each.run.ended_at or 0) < before]
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         runs = [self._recordings[run_id].run for run_id in run_ids if run_id in self._recordings]

@@ -24,8 +24,9 @@ from mobox.storage.chats import (
 from mobox.storage.following import Following
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite import askings, keys, messages, reads, turns
+from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import Appended, NextLeg, prepare, start_next_leg
 from mobox.storage.sqlite.checkpoints import Checkpoints
 from mobox.storage.sqlite.database import open_database
@@ -111,7 +112,10 @@ class SqliteStorage(Following):
         return await self._readers.read(reads.stopping_runs, self._holder)
 
     async def drop_raw(self, ended_before: int) -> int:
-        return await self._write(lambda t: turns.drop_raw(t, ended_before))
+        return await self._write(lambda t: retention.drop_raw(t, ended_before))
+
+    async def count_raw(self, ended_before: int) -> int:
+        return await self._readers.read(retention.count_raw, ended_before)
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         done: T = await self._writer.submit(work)
@@ -201,7 +205,19 @@ class SqliteStorage(Following):
         return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
 
     async def delete(self, owner: str, chat_id: str) -> None:
-        for run_id in await self._write(lambda t: turns.delete_chat(t, owner, chat_id)):
+        self._forget(chat_id, await self._write(lambda t: turns.delete_chat(t, owner, chat_id)))
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        return await self._readers.read(retention.idle_chats, since)
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        gone = await self._write(lambda t: retention.delete_idle(t, chat, since))
+        if gone is not None:
+            self._forget(chat.id, gone)
+        return gone is not None
+
+    def _forget(self, chat_id: str, run_ids: Iterable[RunId]) -> None:
+        for run_id in run_ids:
             self._unpublish(run_id)
         self._beginnings.ring(chat_id)
 

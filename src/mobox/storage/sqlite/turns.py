@@ -32,7 +32,6 @@ __all__ = [
     "begin_turn",
     "claim",
     "delete_chat",
-    "drop_raw",
     "queue",
     "release",
     "rename_chat",
@@ -207,9 +206,3 @@ def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunI
     connection.executemany("INSERT INTO deleted_run VALUES (?, ?)", left)
     connection.execute("DELETE FROM chat WHERE n = ?", (n,))
     return [RunId(run_id) for (run_id,) in runs]
-
-
-def drop_raw(transaction: Transaction, ended_before: int) -> int:
-    """See `Log.drop_raw`."""
-    drop = "DELETE FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
-    return transaction.connection.execute(drop, (ended_before,)).rowcount
