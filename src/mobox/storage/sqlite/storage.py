@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 
 from mobox.errors import Fenced, StorageError
 from mobox.events import LogEntry, StreamEvent
+from mobox.storage.batches import Appended, NextLeg, prepare
 from mobox.storage.chats import (
     BegunTurn,
     Chat,
@@ -21,16 +22,17 @@ from mobox.storage.chats import (
     NamedRequest,
     RunUsage,
 )
+from mobox.storage.folds import Fold, Told
 from mobox.storage.following import Following
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
-from mobox.storage.sqlite.appends import Appended, NextLeg, prepare, start_next_leg
+from mobox.storage.sqlite.appends import start_next_leg
 from mobox.storage.sqlite.checkpoints import Checkpoints
 from mobox.storage.sqlite.database import open_database
-from mobox.storage.sqlite.messages import Fold, Told, store_fold
+from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.writer import Writer
