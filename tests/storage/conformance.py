@@ -155,7 +155,7 @@ BY_RUN_ID = {
     "append", "asked", "beyond", "follow", "next_leg", "note", "raw_lines", "read", "release",
     "take_over",
 }  # fmt: skip
-OF_THE_STORE = {"close", "drop_raw", "expired", "stopping"}
+OF_THE_STORE = {"close", "drop_raw", "expired", "stopping", "wake_ups", "when_work"}
 
 
 def methods(protocol: type) -> set[str]:

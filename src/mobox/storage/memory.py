@@ -24,6 +24,7 @@ from mobox.storage.log import Run, RunId
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
 from mobox.storage.settings import Settings
 from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
+from mobox.storage.wake_ups import News
 from mobox.transcript import fold
 from mobox.turn import Request, UserMessage
 
@@ -40,6 +41,7 @@ class MemoryStorage(MemoryLog):
 
     async def close(self) -> None:
         await self._stop_polling()
+        await self._stop_telling()
 
     # Turns
 
@@ -130,6 +132,7 @@ class MemoryStorage(MemoryLog):
         if recording.run.status != "done" and recording.run.stop_requested_at is None:
             now = self._settings.clock()
             recording.run = replace(recording.run, stop_requested_at=now)
+            self._tell(News(work=True))
         return recording.run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
@@ -205,8 +208,7 @@ class MemoryStorage(MemoryLog):
         for run_id in thread.runs:
             del self._recordings[run_id]
             self._deleted[run_id] = owner
-            self._unpublish(run_id)
-        self._beginnings.ring(chat_id)
+        self._forget(thread.runs, chat_id)
 
     def _thread(self, owner: str, chat_id: str) -> Thread:
         thread = self._threads.get(chat_id)
