@@ -165,6 +165,7 @@ BY_RUN_ID = {
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "idle_chats", "stopping",
+    "wake_ups", "when_work",
 }  # fmt: skip
 
 

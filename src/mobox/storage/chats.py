@@ -8,6 +8,7 @@ Rule 4: what a cut leaves behind is superseded: kept, and left out of every list
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 import msgspec
@@ -173,6 +174,13 @@ class Chats(Protocol):
 
 class Storage(Log, Chats, Keys, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
+
+    @property
+    def wake_ups(self) -> Literal["none", "up", "down"]:
+        """Whether other processes' news comes by itself. While it does not, it is looked for."""
+
+    def when_work(self, callback: Callable[[], None]) -> None:
+        """Call this whenever somebody is to look around: because of this process or another."""
 
     async def close(self) -> None:
         """Commit what is pending and let go of everything."""

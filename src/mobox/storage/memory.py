@@ -26,6 +26,7 @@ from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
 from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
+from mobox.storage.wake_ups import News
 from mobox.transcript import fold
 from mobox.turn import Request, UserMessage
 
@@ -43,6 +44,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
 
     async def close(self) -> None:
         await self._stop_polling()
+        await self._stop_telling()
 
     # Turns
 
@@ -133,6 +135,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         if recording.run.status != "done" and recording.run.stop_requested_at is None:
             now = self._settings.clock()
             recording.run = replace(recording.run, stop_requested_at=now)
+            self._tell(News(work=True))
         return recording.run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
@@ -208,8 +211,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         for run_id in thread.runs:
             del self._recordings[run_id]
             self._deleted[run_id] = owner
-            self._unpublish(run_id)
-        self._beginnings.ring(chat_id)
+        self._forget(thread.runs, chat_id)
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
         threads = sorted(self._threads.values(), key=lambda t: (t.chat.updated_at, t.n))

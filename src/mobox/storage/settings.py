@@ -24,7 +24,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     queue_seconds: float = 60.0
     """For how long a run waits for somebody to execute it, before the reaper ends it."""
     poll_seconds: float = 1.0
-    """How often readers look for what other processes wrote."""
+    """How often readers look for what other processes wrote, where nobody tells them."""
+    channel_prefix: str = "mobox"
+    """How the channel's name begins on which processes tell each other news."""
     raw_bytes: int = 4 * 1024 * 1024
     """How much of a run's raw lines is kept."""
     synchronous: Literal["NORMAL", "FULL"] = "NORMAL"

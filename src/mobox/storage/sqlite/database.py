@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from mobox.errors import StorageError
 from mobox.storage.schema import Migration, check_version, read_migrations
 from mobox.storage.settings import Settings
 
-__all__ = ["Migration", "connect", "migrate", "migrations", "open_database"]
+__all__ = ["Migration", "connect", "identity", "migrate", "migrations", "open_database"]
 
 _OLDEST_SQLITE = (3, 38, 0)  # the first with all of STRICT, RETURNING and JSON
 _CHECKPOINT_PAGES = 50_000  # 200 MB: a last resort, because a commit that copies takes long
@@ -124,3 +125,12 @@ def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     now = time.time_ns() // 1_000_000
     applied = (migration.version, migration.name, now)
     connection.execute("INSERT INTO migration VALUES (?, ?, ?)", applied)
+
+
+def identity(connection: sqlite3.Connection) -> str:
+    """What no other database is called: drawn when it is first asked for, and kept in it."""
+    add = "INSERT INTO counter VALUES ('identity', ?) ON CONFLICT DO NOTHING"
+    connection.execute(add, (secrets.randbits(63),))
+    find = "SELECT value FROM counter WHERE name = 'identity'"
+    ((drawn,),) = connection.execute(find).fetchall()
+    return f"{drawn:016x}"

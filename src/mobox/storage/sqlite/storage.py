@@ -31,11 +31,12 @@ from mobox.storage.settings import Settings
 from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_leg
 from mobox.storage.sqlite.checkpoints import Checkpoints
-from mobox.storage.sqlite.database import open_database
+from mobox.storage.sqlite.database import identity, open_database
 from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.writer import Writer
+from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
 
 __all__ = ["SqliteStorage"]
@@ -46,8 +47,14 @@ T = TypeVar("T")
 class SqliteStorage(Following):
     """Everything in one file; open it with `SqliteStorage.open`."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, settings: Settings) -> None:
-        super().__init__(settings.poll_seconds)
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        settings: Settings,
+        wake_ups: WakeUps | None = None,
+    ) -> None:
+        super().__init__(settings.poll_seconds, wake_ups)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._writer = Writer(connection, settings, self._holder, self._publish_all)
@@ -55,15 +62,23 @@ class SqliteStorage(Following):
         self._checkpoints = Checkpoints(path, settings)
 
     @classmethod
-    async def open(cls, path: Path, settings: Settings | None = None) -> Self:
+    async def open(
+        cls, path: Path, settings: Settings | None = None, way: WayToOthers | None = None
+    ) -> Self:
         """Open a database, made or brought up to date if need be, in the running event loop."""
         settings = settings or Settings()
         connection = await asyncio.to_thread(open_database, path, settings)
-        return cls(connection, path, settings)
+        try:
+            wake_ups = way(await asyncio.to_thread(identity, connection)) if way else None
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, settings, wake_ups)
 
     async def close(self) -> None:
         await self._stop_polling()
         await self._writer.close()
+        await self._stop_telling()
         await self._readers.close()
         await asyncio.to_thread(self._checkpoints.close)
 
@@ -126,7 +141,8 @@ class SqliteStorage(Following):
     def _publish_all(self, outcomes: Iterable[object]) -> None:
         """Tell the readers, before the writers, what was committed."""
         self._checkpoints.note_commit()
-        for outcome in outcomes:
+        committed = list(outcomes)
+        for outcome in committed:
             match outcome:
                 case Appended() as told:
                     self._publish(told.run_id, told.position, told.entries, told.size)
@@ -138,6 +154,7 @@ class SqliteStorage(Following):
                     self._hand_over(RunId(outcome.run_id))
                 case _:
                     pass
+        self._tell(_news_of(committed))
 
     # Readers
 
@@ -174,7 +191,9 @@ class SqliteStorage(Following):
         return await self._readers.read(askings.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
-        return await self._write(lambda t: turns.request_stop(t, owner, run_id))
+        run = await self._write(lambda t: turns.request_stop(t, owner, run_id))
+        self._tell(News(work=True))
+        return run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
         await self._catch_up(owner, chat_id)
@@ -207,7 +226,8 @@ class SqliteStorage(Following):
         return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
 
     async def delete(self, owner: str, chat_id: str) -> None:
-        self._forget(chat_id, await self._write(lambda t: turns.delete_chat(t, owner, chat_id)))
+        gone = await self._write(lambda t: turns.delete_chat(t, owner, chat_id))
+        self._forget(gone, chat_id)
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
         return await self._readers.read(retention.idle_chats, since)
@@ -215,13 +235,8 @@ class SqliteStorage(Following):
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
         gone = await self._write(lambda t: retention.delete_idle(t, chat, since))
         if gone is not None:
-            self._forget(chat.id, gone)
+            self._forget(gone, chat.id)
         return gone is not None
-
-    def _forget(self, chat_id: str, run_ids: Iterable[RunId]) -> None:
-        for run_id in run_ids:
-            self._unpublish(run_id)
-        self._beginnings.ring(chat_id)
 
     # Keys
 
@@ -266,3 +281,17 @@ class SqliteStorage(Following):
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))
+
+
+def _news_of(outcomes: Sequence[object]) -> News:
+    """What others are to know of a commit."""
+    legs = [outcome for outcome in outcomes if isinstance(outcome, NextLeg)]
+    begun = [outcome.run for outcome in outcomes if isinstance(outcome, BegunTurn)]
+    appended = [outcome for outcome in outcomes if isinstance(outcome, Appended)]
+    appended += [leg.answers for leg in legs]
+    runs = [*begun, *(leg.run for leg in legs)]
+    return News(
+        positions={told.run_id: told.position for told in appended},
+        chats=tuple(run.chat_id for run in begun),
+        work=any(run.status == "running" and run.lease_owner is None for run in runs),
+    )
