@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
+from postgres_server import Databases, running_postgres
 
 # No deadline, because the machine may be busy; and in CI the same examples every time.
 settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -56,3 +57,13 @@ def ag_ui(node: str) -> Iterator[AGUIClients]:
     """The real AG-UI clients."""
     with AGUIClients(node) as clients:
         yield clients
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Databases]:
+    """A real PostgreSQL, with a database for each test that asks for one."""
+    if url := os.environ.get("DATABASE_URL"):
+        yield Databases(url)
+        return
+    with running_postgres() as server:
+        yield Databases(server.url)

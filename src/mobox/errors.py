@@ -39,6 +39,7 @@
   * BadCursor             a reader asks for what is not there yet, or names no place at all
   * Fenced                a writer no longer owns its run, or the run is over: it must stop
   * StorageError          the database cannot be used
+    * DatabaseAway        it cannot be reached now
     * DatabaseTooNew      a later version of mobox has written it
 
 An agent that breaks its own format raises nothing: what is not understood travels on as RAW.
@@ -316,6 +317,13 @@ class Fenced(MoboxError):
 
 class StorageError(MoboxError):
     """The database cannot be used; the message says why."""
+
+
+class DatabaseAway(StorageError):
+    """The database did not answer in time; it may the next time."""
+
+    def __init__(self) -> None:
+        super().__init__("the database cannot be reached now")
 
 
 class DatabaseTooNew(StorageError):

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
-from typing import Literal
+from typing import ClassVar, Final, Literal, ParamSpec, TypeVar
 
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
@@ -17,9 +26,17 @@ from mobox.storage.wake_ups import News, WakeUps
 
 __all__ = ["Following"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PATIENCE: Final = 0.1
+
 
 class Following(ABC):
     """Reads from memory what has just been written, and the rest from the store below it."""
+
+    _outlasts: ClassVar[tuple[type[StorageError], ...]] = ()
+    """Why a store may be unable to tell how a log goes on, although it will be able again."""
 
     def __init__(self, poll_seconds: float | None, wake_ups: WakeUps | None = None) -> None:
         """Look every so often for what other processes wrote: `None` where there are none."""
@@ -66,18 +83,22 @@ class Following(ABC):
     ) -> AsyncIterator[list[LogEntry]]:
         with self._reading(run_id) as watch:
             await self._check_cursor(run_id, watch, after)
-            while entries := await self._next(run_id, watch, after, through_pauses):
+            while entries := await self._patiently(
+                self._next, run_id, watch, after, through_pauses
+            ):
                 after = entries[-1].seq
                 yield entries
 
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
         with self._beginnings.watching(chat_id) as watch:
-            while True:
-                changes = watch.changes
-                if run := await self._run_after(owner, chat_id, run_id):
-                    return run
+            changes = watch.changes
+            run = await self._run_after(owner, chat_id, run_id)
+            while run is None:
                 self._elsewhere.start_polling()
                 await watch.beyond(changes)
+                changes = watch.changes
+                run = await self._patiently(self._run_after, owner, chat_id, run_id)
+            return run
 
     def when_work(self, callback: Callable[[], None]) -> None:
         self._on_work.append(callback)
@@ -97,6 +118,16 @@ class Following(ABC):
             raise RunNotFound(run_id)
         place = 0 if run_id is None else ids.index(run_id) + 1
         return runs[place] if place < len(runs) else None
+
+    async def _patiently(
+        self, ask: Callable[P, Awaitable[T]], *asked: P.args, **more: P.kwargs
+    ) -> T:
+        """Whoever follows something already does not have to come back because of the store."""
+        while True:
+            try:
+                return await ask(*asked, **more)
+            except self._outlasts:
+                await asyncio.sleep(_PATIENCE)
 
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool

@@ -34,10 +34,10 @@ _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(Letter)
 
 
-def write_letter(letter: Letter) -> bytes:
+def write_letter(letter: Letter, most_bytes: int = MOST_BYTES) -> bytes:
     """The letter as it is sent."""
     data = _encode(letter)
-    if len(data) > MOST_BYTES:  # a chat's name is its client's, and may be of any length
+    if len(data) > most_bytes:  # a chat's name is its client's, and may be of any length
         data = _encode(Letter(letter.sender, News(everything=True, work=letter.news.work)))
     return data
 

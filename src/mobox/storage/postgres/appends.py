@@ -57,7 +57,7 @@ class Found(Struct):
 class _Placed(NamedTuple):
     """A batch that has its place in its log, and the place of its first id among the new ones."""
 
-    job: Job
+    append: Append
     run: Run
     first_seq: int
     place: int
@@ -66,9 +66,7 @@ class _Placed(NamedTuple):
 class Plan:
     """What becomes of runs when batches are appended in their order; nothing is written yet."""
 
-    def __init__(
-        self, found: dict[RunId, Found], running: dict[int, RunId], terms: Terms
-    ) -> None:
+    def __init__(self, found: dict[RunId, Found], running: dict[int, RunId], terms: Terms) -> None:
         self._found = found
         self._running = running
         """The running run of each chat that has one."""
@@ -91,13 +89,11 @@ class Plan:
         if found is None:  # deleted: its writer must stop
             raise Fenced(append.run_id, append.epoch)
         before = found.run
-        run = job.change(
-            before, append.epoch, append.events, self._terms.lease, self._terms.now
-        )
+        run = job.change(before, append.epoch, append.events, self._terms.lease, self._terms.now)
         self._check_alone(found.chat, before, run)
         first_seq = before.tail_seq + 1
         run = self._keep_raw(append, found.n, range(first_seq, run.tail_seq + 1), run)
-        placed = _Placed(job, run, first_seq, self._ids + 1)
+        placed = _Placed(append, run, first_seq, self._ids + 1)
         self._keep_events(append, found.n, first_seq)
         if append.events or append.raw:
             found.run = run
@@ -160,8 +156,9 @@ class Plan:
 
         It is done whole or not at all, so one of them that is tells of all.
         """
-        changed = ((mine.run, found.get(run_id)) for run_id, mine in self._found.items()
-                   if mine.is_changed)
+        changed = (
+            (mine.run, found.get(run_id)) for run_id, mine in self._found.items() if mine.is_changed
+        )
         return any(theirs is not None and _is_same(run, theirs.was) for run, theirs in changed)
 
     def outcomes(self, before: int) -> list[Outcome]:
@@ -182,7 +179,7 @@ def _is_same(run: Run, found: Run) -> bool:
 
 
 def _outcome(placed: _Placed, before: int) -> Outcome:
-    (append, change), run, first_seq, place = placed
+    append, run, first_seq, place = placed
     count = len(append.events)
     seqs, ids = range(first_seq, first_seq + count), range(before + place, before + place + count)
     entries = list(map(LogEntry, seqs, ids, repeat(append.ts), append.events))

@@ -12,6 +12,7 @@ from mobox.storage.log import Asking, RunId
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.reads import find_chat
 from mobox.storage.postgres.rows import RUN, find_run, run_of
+from mobox.storage.postgres.transaction import Transaction
 from mobox.turn import Frontend
 
 __all__ = ["add", "asked", "named", "note"]
@@ -36,8 +37,9 @@ async def add(connection: Connection, run: int, asking: Asking) -> None:
     await connection.execute(_ADD, run, asking.name, asking.after, frontend)
 
 
-async def note(connection: Connection, run_id: RunId, asking: Asking) -> None:
+async def note(transaction: Transaction, run_id: RunId, asking: Asking) -> None:
     """See `Log.note`."""
+    connection = transaction.connection
     n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
     await add(connection, n, asking)
 

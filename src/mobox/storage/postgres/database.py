@@ -5,6 +5,7 @@ All of it is in a schema of its own, `mobox`, so that a database may be shared w
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any, Final
@@ -16,6 +17,7 @@ from mobox.storage.schema import Migration, check_version, read_migrations
 
 __all__ = [
     "NOW",
+    "TROUBLE",
     "Connect",
     "Connection",
     "connector",
@@ -51,6 +53,15 @@ CREATE TABLE IF NOT EXISTS migration (
 
 # What can go wrong
 
+TROUBLE: Final = (
+    OSError,
+    TimeoutError,
+    EOFError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
+"""All that a connection raises."""
 _AWAY: Final = (
     OSError,
     TimeoutError,
@@ -91,19 +102,30 @@ def connector(url: str, seconds: float) -> Connect:
     return connect
 
 
-async def open_database(connect: Connect) -> None:
-    """Bring the database up to date."""
+async def open_database(connect: Connect) -> str:
+    """Bring the database up to date, and return what no other is called."""
     try:
         connection = await connect()
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError) as why:
+    except (*TROUBLE, ValueError) as why:
         raise StorageError(f"the database cannot be reached: {_told(why)}") from why
     try:
         await _check_server(connection)
         await migrate(connection, migrations())
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as why:
+        return await _identity(connection)
+    except TROUBLE as why:
         raise StorageError(f"the database cannot be opened: {_told(why)}") from why
     finally:
         connection.terminate()
+
+
+async def _identity(connection: Connection) -> str:
+    """Drawn when it is first asked for, and kept in the database."""
+    find = "SELECT value FROM counter WHERE name = 'identity'"
+    if (drawn := await connection.fetchval(find)) is None:
+        add = "INSERT INTO counter VALUES ('identity', $1) ON CONFLICT DO NOTHING"
+        await connection.execute(add, secrets.randbits(63))
+        drawn = await connection.fetchval(find)
+    return f"{drawn:016x}"
 
 
 def _told(error: BaseException) -> str:

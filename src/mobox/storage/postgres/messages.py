@@ -109,9 +109,7 @@ async def folds_behind(
 ) -> list[Fold]:
     """The next folds of runs that are over and were never read; none if there are no more."""
     rows = await connection.fetch(_BEHIND, owner, chat_id, after)
-    return [
-        Fold(n, run, seq, await _fold_log(connection, run_id)) for n, run, run_id, seq in rows
-    ]
+    return [Fold(n, run, seq, await _fold_log(connection, run_id)) for n, run, run_id, seq in rows]
 
 
 _KEEP: Final = """

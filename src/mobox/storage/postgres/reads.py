@@ -17,6 +17,7 @@ from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
 __all__ = [
     "expired_runs",
     "find_chat",
+    "has_queued_runs",
     "latest_runs",
     "list_chats",
     "owned_run",
@@ -80,10 +81,20 @@ async def expired_runs(
     return [run_of(row) for row in rows]
 
 
+async def has_queued_runs(connection: Connection, now: int) -> bool:
+    """Whether anything is there to be claimed."""
+    is_queued = "status = 'running' AND lease_owner IS NULL AND lease_until > $1"
+    return bool(
+        await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM run WHERE {is_queued})", now)
+    )
+
+
 async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     """See `Log.stopping`."""
     asked = "run.lease_owner = $1 AND run.stop_requested_at IS NOT NULL"
-    return await _runs(connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder)
+    return await _runs(
+        connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder
+    )
 
 
 async def _runs(connection: Connection, where: str, *values: Any) -> list[Run]:
@@ -114,9 +125,7 @@ WHERE run.id = $1 ORDER BY page.last_seq
 """
 
 
-async def read_log(
-    connection: Connection, run_id: RunId, after: int, limit: int
-) -> list[LogEntry]:
+async def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
     """See `Log.read`. A page ends where it has enough bytes, too: a slow reader holds no more."""
     rows = await connection.fetch(_PAGE, run_id, max(-1, min(after, _MOST)), limit)
     if not rows:

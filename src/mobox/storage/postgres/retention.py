@@ -30,9 +30,7 @@ async def idle_chats(connection: Connection, since: int) -> list[IdleChat]:
     ]
 
 
-async def delete_idle(
-    transaction: Transaction, chat: IdleChat, since: int
-) -> list[RunId] | None:
+async def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[RunId] | None:
     """Delete a chat if it is idle still; return the runs that went with it."""
     find = f"{_IDLE} AND id = $2 AND owner = $3"
     connection = transaction.connection

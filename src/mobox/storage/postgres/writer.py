@@ -156,6 +156,8 @@ class Writer:
                     self._lose(error)
                 elif isinstance(error, asyncpg.PostgresError) and not is_again(error):
                     return await self._one_by_one(jobs, error)
+                elif not is_again(error):
+                    raise
                 self._known.clear()
             await waits.next()
 
@@ -166,9 +168,7 @@ class Writer:
             self._renew_at = 0.0
         if time.monotonic() >= self._renew_at:
             await self._renew_leases(connection)
-        terms = Terms(
-            self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes
-        )
+        terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
         return await group.write(connection, self._known, terms) if group.jobs else []
 
     async def _renew_leases(self, connection: Connection) -> None:
@@ -185,7 +185,7 @@ class Writer:
 
     def _lose(self, error: Exception) -> None:
         if self._connection is not None:
-            log.warning("the database is away, agents wait: %s", error or type(error).__name__)
+            log.warning("the database is away, agents wait: %s", str(error) or type(error).__name__)
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
 
@@ -232,9 +232,7 @@ class _Group:
         runs = [(row[0], row[1], run_of(row)) for row in rows]
         return {run.id: Found(n, chat, run, run) for n, chat, run in runs}
 
-    async def _plan(
-        self, connection: Connection, found: dict[RunId, Found], terms: Terms
-    ) -> Plan:
+    async def _plan(self, connection: Connection, found: dict[RunId, Found], terms: Terms) -> Plan:
         chats = list({each.chat for each in found.values() if each.was.status == "waiting"})
         running = await connection.fetch(_RUNNING, chats) if chats else []
         plan = Plan(found, dict(map(tuple, running)), terms)
@@ -274,5 +272,3 @@ def _remember(known: dict[RunId, Found], plan: Plan) -> None:
             known[found.run.id] = found
         else:
             known.pop(found.run.id, None)
-
-

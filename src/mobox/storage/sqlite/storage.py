@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from mobox.errors import Fenced, StorageError
+from mobox.errors import StorageError
 from mobox.events import LogEntry, StreamEvent
-from mobox.storage.batches import Appended, NextLeg, prepare
+from mobox.storage.batches import Appended, prepare
 from mobox.storage.chats import (
     BegunTurn,
     Chat,
@@ -23,9 +23,9 @@ from mobox.storage.chats import (
     RunUsage,
 )
 from mobox.storage.folds import Fold, Told
-from mobox.storage.following import Following
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.publishing import Publishing
 from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
@@ -44,7 +44,7 @@ __all__ = ["SqliteStorage"]
 T = TypeVar("T")
 
 
-class SqliteStorage(Following):
+class SqliteStorage(Publishing):
     """Everything in one file; open it with `SqliteStorage.open`."""
 
     def __init__(
@@ -139,22 +139,8 @@ class SqliteStorage(Following):
         return done
 
     def _publish_all(self, outcomes: Iterable[object]) -> None:
-        """Tell the readers, before the writers, what was committed."""
         self._checkpoints.note_commit()
-        committed = list(outcomes)
-        for outcome in committed:
-            match outcome:
-                case Appended() as told:
-                    self._publish(told.run_id, told.position, told.entries, told.size)
-                case NextLeg(answers=told):
-                    self._publish(told.run_id, told.position, told.entries, told.size)
-                case BegunTurn(run=run):
-                    self._beginnings.ring(run.chat_id)
-                case Fenced():
-                    self._hand_over(RunId(outcome.run_id))
-                case _:
-                    pass
-        self._tell(_news_of(committed))
+        super()._publish_all(outcomes)
 
     # Readers
 
@@ -281,17 +267,3 @@ class SqliteStorage(Following):
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))
-
-
-def _news_of(outcomes: Sequence[object]) -> News:
-    """What others are to know of a commit."""
-    legs = [outcome for outcome in outcomes if isinstance(outcome, NextLeg)]
-    begun = [outcome.run for outcome in outcomes if isinstance(outcome, BegunTurn)]
-    appended = [outcome for outcome in outcomes if isinstance(outcome, Appended)]
-    appended += [leg.answers for leg in legs]
-    runs = [*begun, *(leg.run for leg in legs)]
-    return News(
-        positions={told.run_id: told.position for told in appended},
-        chats=tuple(run.chat_id for run in begun),
-        work=any(run.status == "running" and run.lease_owner is None for run in runs),
-    )
