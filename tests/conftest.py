@@ -1,5 +1,6 @@
 """Fixtures and options that many tests share."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,7 +64,9 @@ def ag_ui(node: str) -> Iterator[AGUIClients]:
 def postgres() -> Iterator[Databases]:
     """A real PostgreSQL, with a database for each test that asks for one."""
     if url := os.environ.get("DATABASE_URL"):
-        yield Databases(url)
+        databases = Databases(url)
+        yield databases
+        asyncio.run(databases.drop())
         return
     with running_postgres() as server:
         yield Databases(server.url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pwd
 import shutil
@@ -31,36 +30,49 @@ OPTIONS = {
     "autovacuum": "off",
 }
 
+EMPTY = """
+DELETE FROM mobox.chat; DELETE FROM mobox.event; DELETE FROM mobox.raw;
+DELETE FROM mobox.deleted_run; DELETE FROM mobox.api_key; DELETE FROM mobox.ticket;
+UPDATE mobox.counter SET value = 0 WHERE name = 'entry';
+"""
+
 
 class Databases:
-    """The databases of one server, made as they are needed."""
+    """The databases of one server."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._made: dict[str, str] = {}
         self._prefix = f"mobox_test_{os.getpid()}"
+        self._made: list[str] = []
+        self._shared = ""
+        self._used_by = ""
 
-    async def database(self, key: str) -> str:
-        """The URL of the database of a test; it is up to date, and nobody has used it."""
-        if key not in self._made:
-            if "" not in self._made:
-                template = await self.blank("template")
-                await open_database(connector(template, 60))
-                self._made[""] = template
-            digest = hashlib.sha256(key.encode()).hexdigest()[:16]
-            self._made[key] = await self.blank(digest, f"{self._prefix}_template")
-        return self._made[key]
+    async def database(self, test: str) -> str:
+        """The URL of a database that is up to date, and empty: one is emptied sooner than made."""
+        if not self._shared:
+            self._shared = await self.blank()
+            await open_database(connector(self._shared, 60))
+        if self._used_by not in ("", test):
+            await self._execute(self._shared, EMPTY)
+        self._used_by = test
+        return self._shared
 
-    async def blank(self, name: str, template: str = "template0") -> str:
-        """The URL of a new database."""
-        name = f"{self._prefix}_{name}"
-        await self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    async def blank(self) -> str:
+        """The URL of a new database, in which there is nothing."""
+        name = f"{self._prefix}_{len(self._made)}"
+        await self._execute(self.url, f"CREATE DATABASE {name} TEMPLATE template0")
+        self._made.append(name)
         return _named(self.url, name)
 
-    async def execute(self, statement: str) -> None:
-        connection = await asyncpg.connect(self.url)
+    async def drop(self) -> None:
+        """Leave the server as it was."""
+        for name in self._made:
+            await self._execute(self.url, f"DROP DATABASE {name} WITH (FORCE)")
+
+    async def _execute(self, url: str, statements: str) -> None:
+        connection = await asyncpg.connect(url)
         try:
-            await connection.execute(statement)
+            await connection.execute(statements)
         finally:
             await connection.close()
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterable,
     Iterator,
@@ -14,29 +12,22 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
-from typing import ClassVar, Final, Literal, ParamSpec, TypeVar
+from typing import Literal
 
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
 from mobox.storage.beginnings import Beginnings
 from mobox.storage.elsewhere import Elsewhere, Places
 from mobox.storage.log import PAGE, Position, Run, RunId
+from mobox.storage.patience import patiently
 from mobox.storage.tail import Watch
 from mobox.storage.wake_ups import News, WakeUps
 
 __all__ = ["Following"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_PATIENCE: Final = 0.1
-
 
 class Following(ABC):
     """Reads from memory what has just been written, and the rest from the store below it."""
-
-    _outlasts: ClassVar[tuple[type[StorageError], ...]] = ()
-    """Why a store may be unable to tell how a log goes on, although it will be able again."""
 
     def __init__(self, poll_seconds: float | None, wake_ups: WakeUps | None = None) -> None:
         """Look every so often for what other processes wrote: `None` where there are none."""
@@ -83,9 +74,7 @@ class Following(ABC):
     ) -> AsyncIterator[list[LogEntry]]:
         with self._reading(run_id) as watch:
             await self._check_cursor(run_id, watch, after)
-            while entries := await self._patiently(
-                self._next, run_id, watch, after, through_pauses
-            ):
+            while entries := await patiently(self._next, run_id, watch, after, through_pauses):
                 after = entries[-1].seq
                 yield entries
 
@@ -97,7 +86,7 @@ class Following(ABC):
                 self._elsewhere.start_polling()
                 await watch.beyond(changes)
                 changes = watch.changes
-                run = await self._patiently(self._run_after, owner, chat_id, run_id)
+                run = await patiently(self._run_after, owner, chat_id, run_id)
             return run
 
     def when_work(self, callback: Callable[[], None]) -> None:
@@ -118,16 +107,6 @@ class Following(ABC):
             raise RunNotFound(run_id)
         place = 0 if run_id is None else ids.index(run_id) + 1
         return runs[place] if place < len(runs) else None
-
-    async def _patiently(
-        self, ask: Callable[P, Awaitable[T]], *asked: P.args, **more: P.kwargs
-    ) -> T:
-        """Whoever follows something already does not have to come back because of the store."""
-        while True:
-            try:
-                return await ask(*asked, **more)
-            except self._outlasts:
-                await asyncio.sleep(_PATIENCE)
 
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool

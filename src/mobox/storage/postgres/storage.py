@@ -49,8 +49,6 @@ _SLOW = 0.2
 class PostgresStorage(Publishing):
     """Everything in one database; open it with `PostgresStorage.open`."""
 
-    _outlasts = (DatabaseAway,)
-
     def __init__(self, connect: Connect, settings: Settings, wake_ups: WakeUps) -> None:
         super().__init__(settings.poll_seconds, wake_ups)
         self._settings = settings
