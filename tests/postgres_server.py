@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -113,11 +114,12 @@ class PostgresServer:
 
     def kill(self) -> None:
         """As the kernel does, with all of its processes."""
-        for pid in self.processes():
+        killed = self.processes()
+        for pid in killed:
             os.kill(pid, signal.SIGKILL)
-        while self.processes():
-            pass
-        (self._data / "postmaster.pid").unlink(missing_ok=True)
+        while any(map(_is_alive, killed)):
+            time.sleep(0.01)
+        (self._data / "postmaster.pid").unlink()
 
     def freeze(self) -> None:
         for pid in self.processes():
@@ -129,15 +131,11 @@ class PostgresServer:
 
     def processes(self) -> list[int]:
         """The postmaster, which alone makes others, and then those."""
-        first = self._postmaster()
-        found = [first] if first is not None else []
-        return found + [pid for pid in _children(first) if pid != first]
-
-    def _postmaster(self) -> int | None:
         try:
-            return int((self._data / "postmaster.pid").read_text().split()[0])
+            first = int((self._data / "postmaster.pid").read_text().split()[0])
         except (OSError, IndexError):
-            return None
+            return []
+        return [first, *_children(first)] if _is_alive(first) else []
 
     def _call(self, program: str, *arguments: str) -> None:
         account: dict[str, Any] = {}
@@ -171,16 +169,26 @@ def _programs(folder: Path) -> Path:
     return copy / "bin"
 
 
-def _children(parent: int | None) -> list[int]:
+def _children(parent: int) -> list[int]:
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if parent is not None and int(fields[1]) == parent and fields[0] != "Z":
-            found.append(int(stat.parent.name))
+    for folder in Path("/proc").glob("[0-9]*"):
+        status, its_parent = _status(int(folder.name))
+        if its_parent == parent and status != "Z":
+            found.append(int(folder.name))
     return found
+
+
+def _is_alive(pid: int) -> bool:
+    return _status(pid)[0] not in ("", "Z", "X")
+
+
+def _status(pid: int) -> tuple[str, int]:
+    """What a process does, and its parent."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "", 0
+    return fields[0], int(fields[1])
 
 
 @contextmanager

@@ -42,8 +42,6 @@ from mobox.turn import Request
 __all__ = ["PostgresStorage"]
 
 T = TypeVar("T")
-_SLOW = 0.2
-"""The part of a lease's length from which on an answer comes so late that it tells of trouble."""
 
 
 class PostgresStorage(Publishing):
@@ -137,9 +135,9 @@ class PostgresStorage(Publishing):
         found = await self._ask(
             reads.expired_runs, self._clock.given, self._clock.lease_ms, is_steady
         )
-        if time.monotonic() - asked_at < lease * _SLOW:
+        if not _is_late(time.monotonic() - asked_at, lease):
             return found
-        self._sessions.steadiness.note_trouble()  # and nobody else could renew a lease meanwhile
+        self._sessions.steadiness.note_trouble()
         return [run for run in found if run.lease_until is None]
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
@@ -292,3 +290,8 @@ class PostgresStorage(Publishing):
 
 def _storable(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(storable(value) if isinstance(value, str) else value for value in args)
+
+
+def _is_late(seconds: float, lease_seconds: float) -> bool:
+    """Whether an answer took so long that others may have been unable to renew their leases."""
+    return seconds > max(1.0, lease_seconds / 5)
