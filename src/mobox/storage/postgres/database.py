@@ -155,11 +155,15 @@ async def migrate(connection: Connection, known: Sequence[Migration]) -> None:
     newest = known[-1].version
     if await _version(connection, newest) == newest:
         return
-    for migration in known:
-        async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-            if await _version(connection, newest) < migration.version:
-                await _apply(connection, migration)
+    # Not in the transaction: what others have made is sure to be seen in one that begins later.
+    await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+    try:
+        for migration in known:
+            async with connection.transaction():
+                if await _version(connection, newest) < migration.version:
+                    await _apply(connection, migration)
+    finally:
+        await connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
 
 
 async def _version(connection: Connection, newest: int) -> int:
