@@ -208,50 +208,60 @@ _LEASES: Final = ("lease_owner", "lease_until")
 """Which the writer renews apart from this: they are written only where the status changes."""
 
 
+_TEMPLATE: Final = """
+WITH asked AS (
+    SELECT * FROM unnest({asked}) AS t (n, {was}, {changing})
+), locked AS (
+    SELECT n FROM chat WHERE n = ANY({chats}::bigint[]) ORDER BY n FOR NO KEY UPDATE
+), mine AS (
+    SELECT run.n FROM run JOIN asked ON asked.n = run.n
+    WHERE (SELECT count(*) FROM locked) >= 0 AND {are_so}
+    ORDER BY run.n FOR NO KEY UPDATE OF run
+), taken AS (
+    UPDATE counter SET value = value + {ids}::bigint
+    WHERE name = 'entry' AND (SELECT count(*) FROM mine) = (SELECT count(*) FROM asked)
+    RETURNING value - {ids}::bigint AS before
+), events AS (
+    INSERT INTO event (run, last_seq, count, first_id, ts, events)
+    SELECT run, last_seq, count, before + place, ts, events
+    FROM taken, unnest({events}) AS t (run, last_seq, count, place, ts, events)
+), lines AS (
+    INSERT INTO raw (run, n, line, first_seq, last_seq)
+    SELECT t.* FROM taken, unnest({raw}) AS t (run, n, line, first_seq, last_seq)
+), runs AS (
+    UPDATE run SET {changes} FROM asked, taken WHERE run.n = asked.n
+), touched AS (
+    UPDATE chat SET updated_at = {now}::bigint FROM taken WHERE chat.n = ANY({chats}::bigint[])
+)
+SELECT before FROM taken
+"""
+"""Chats before runs, as everybody locks them; and the counter, which all need, only then."""
+
+
 def _statement() -> str:
-    counted = iter(range(1, 100))
+    numbers = iter(range(1, 100))
 
     def arrays(*types: str) -> str:
-        return ", ".join(f"${next(counted)}::{type_}[]" for type_ in types)
+        return ", ".join(f"${next(numbers)}::{type_}[]" for type_ in types)
 
-    asked = arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values())
-    events = arrays("bigint", "bigint", "bigint", "bigint", "bigint", "bytea")
-    raw = arrays("bigint", "bigint", "bytea", "bigint", "bigint")
-    chats, now, ids = (f"${next(counted)}" for _ in range(3))
-    sets = [f"{name} = asked.{name}" for name in CHANGING if name not in _LEASES]
-    sets += [
-        f"{name} = CASE WHEN run.status = asked.status THEN run.{name} ELSE asked.{name} END"
-        for name in _LEASES
-    ]
-    return f"""
-    WITH asked AS (
-        SELECT * FROM unnest({asked})
-        AS t (n, {", ".join(f"was_{name}" for name in STATE)}, {", ".join(CHANGING)})
-    ), locked AS (
-        SELECT n FROM chat WHERE n = ANY({chats}::bigint[]) ORDER BY n FOR NO KEY UPDATE
-    ), mine AS (
-        SELECT run.n FROM run JOIN asked ON asked.n = run.n
-        WHERE (SELECT count(*) FROM locked) >= 0
-            AND {" AND ".join(f"run.{name} = asked.was_{name}" for name in STATE)}
-        ORDER BY run.n FOR NO KEY UPDATE OF run
-    ), taken AS (
-        UPDATE counter SET value = value + {ids}::bigint
-        WHERE name = 'entry' AND (SELECT count(*) FROM mine) = (SELECT count(*) FROM asked)
-        RETURNING value - {ids}::bigint AS before
-    ), events AS (
-        INSERT INTO event (run, last_seq, count, first_id, ts, events)
-        SELECT run, last_seq, count, before + place, ts, events
-        FROM taken, unnest({events}) AS t (run, last_seq, count, place, ts, events)
-    ), lines AS (
-        INSERT INTO raw (run, n, line, first_seq, last_seq)
-        SELECT t.* FROM taken, unnest({raw}) AS t (run, n, line, first_seq, last_seq)
-    ), runs AS (
-        UPDATE run SET {", ".join(sets)} FROM asked, taken WHERE run.n = asked.n
-    ), touched AS (
-        UPDATE chat SET updated_at = {now}::bigint FROM taken WHERE chat.n = ANY({chats}::bigint[])
+    return _TEMPLATE.format(
+        asked=arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values()),
+        events=arrays("bigint", "bigint", "bigint", "bigint", "bigint", "bytea"),
+        raw=arrays("bigint", "bigint", "bytea", "bigint", "bigint"),
+        chats=f"${next(numbers)}",
+        now=f"${next(numbers)}",
+        ids=f"${next(numbers)}",
+        was=", ".join(f"was_{name}" for name in STATE),
+        changing=", ".join(CHANGING),
+        are_so=" AND ".join(f"run.{name} = asked.was_{name}" for name in STATE),
+        changes=", ".join(map(_change, CHANGING)),
     )
-    SELECT before FROM taken
-    """
+
+
+def _change(name: str) -> str:
+    if name not in _LEASES:
+        return f"{name} = asked.{name}"
+    return f"{name} = CASE WHEN run.status = asked.status THEN run.{name} ELSE asked.{name} END"
 
 
 WRITE: Final = _statement()
