@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
+from valkey_server import Valkey, running_valkey
 
 # No deadline, because the machine may be busy; and in CI the same examples every time.
 settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -56,3 +57,17 @@ def ag_ui(node: str) -> Iterator[AGUIClients]:
     """The real AG-UI clients."""
     with AGUIClients(node) as clients:
         yield clients
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Valkey]:
+    """A Valkey that many tests use, each with a database of its own, and leave as it is."""
+    with running_valkey() as valkey:
+        yield valkey
+
+
+@pytest.fixture
+def own_valkey() -> Iterator[Valkey]:
+    """A Valkey that a test may kill."""
+    with running_valkey() as valkey:
+        yield valkey
