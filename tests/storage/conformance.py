@@ -223,6 +223,18 @@ class StorageConformance(Conformance):
         his = await begin(store, submit(chat_id="his", key="k"), owner="bob")
         assert hers.id != his.id
 
+    # Work
+
+    @scenario
+    async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
+        told: list[int] = []
+        store.when_work(lambda: told.append(1))
+        store.when_work(lambda: told.append(2))
+        run = await begin(store)
+        await say(store, run, *BEGINNING)
+        await store.request_stop("ann", run.id)
+        assert {*told} == {1, 2}
+
     # Appending
 
     @scenario

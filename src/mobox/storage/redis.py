@@ -85,10 +85,11 @@ class RedisWakeUps:
         self._there_is_news.set()
         if self._mouth is not None and self.is_healthy:
             await asyncio.wait([self._mouth], timeout=_ANSWER_SECONDS)
-        tasks = [task for task in (self._ears, self._mouth) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        tasks = {task for task in (self._ears, self._mouth) if task is not None}
+        while tasks:  # the client swallows a cancellation that comes while it connects
+            for task in tasks:
+                task.cancel()
+            _, tasks = await asyncio.wait(tasks, timeout=_FIRST_WAIT)
 
     async def _keep_doing(
         self, what: str, work: Callable[[Connection], Coroutine[Any, Any, None]]
@@ -177,7 +178,7 @@ class RedisWakeUps:
 def _connections(url: str) -> ConnectionPool:
     """What makes connections: ours do not try again by themselves, which would take time."""
     try:
-        pool = ConnectionPool.from_url(url, socket_timeout=_ANSWER_SECONDS)
+        pool = ConnectionPool.from_url(url, socket_timeout=_ANSWER_SECONDS, **_OURS)
     except ValueError:  # which may quote a part of the password
         raise InvalidSetting("redis_url", "***", "no address of a Redis") from None
     pool.connection_kwargs.update(_OURS)
