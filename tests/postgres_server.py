@@ -9,8 +9,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -115,19 +115,16 @@ class PostgresServer:
     def kill(self) -> None:
         """As the kernel does, with all of its processes."""
         killed = self.processes()
-        for pid in killed:
-            os.kill(pid, signal.SIGKILL)
+        _signal(killed, signal.SIGKILL)
         while any(map(_is_alive, killed)):
             time.sleep(0.01)
         (self._data / "postmaster.pid").unlink()
 
     def freeze(self) -> None:
-        for pid in self.processes():
-            os.kill(pid, signal.SIGSTOP)
+        _signal(self.processes(), signal.SIGSTOP)
 
     def thaw(self) -> None:
-        for pid in self.processes():
-            os.kill(pid, signal.SIGCONT)
+        _signal(self.processes(), signal.SIGCONT)
 
     def processes(self) -> list[int]:
         """The postmaster, which alone makes others, and then those."""
@@ -167,6 +164,12 @@ def _programs(folder: Path) -> Path:
     copy = folder / package.name / INSTALLED
     shutil.copytree(package / INSTALLED, copy, symlinks=True)
     return copy / "bin"
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # one that had nothing more to do
+            os.kill(pid, number)
 
 
 def _children(parent: int) -> list[int]:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from mobox.storage import Settings, Storage
+from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.postgres import PostgresStorage
 from postgres_server import Databases
 from storage.conformance import Conformance, StorageConformance
 from storage.conformance_keys import KeysConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
+from valkey_server import Valkey
 
 
 class OnPostgres(Conformance):
@@ -26,6 +27,16 @@ class OnPostgres(Conformance):
 
 class TestPostgresStorage(OnPostgres, StorageConformance, PruningConformance):
     pass
+
+
+class TestPostgresWithValkey(OnPostgres, StorageConformance):
+    @pytest.fixture(autouse=True)
+    def _with(self, valkey: Valkey) -> None:
+        self.valkey = valkey
+
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        url = await self.postgres.database(str(folder))
+        return await open_storage(url, settings, self.valkey.url)
 
 
 class TestPostgresKeys(OnPostgres, KeysConformance):

@@ -18,7 +18,7 @@ import asyncpg
 from mobox.errors import DatabaseAway, MoboxError, StorageError
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
-from mobox.storage.postgres.steadiness import Steadiness, Waits
+from mobox.storage.postgres.steadiness import MOST_AGAIN, Steadiness, Waits
 
 __all__ = ["Sessions"]
 
@@ -120,10 +120,10 @@ class Sessions:
                     self.steadiness.note_trouble()
                     if is_sent():
                         raise _InDoubt from error
-                elif isinstance(error, asyncpg.PostgresError) and not is_again(error):
-                    raise StorageError(f"the database refuses: {error}") from error
-                elif not is_again(error):
+                elif not isinstance(error, asyncpg.PostgresError):
                     raise
+                elif not is_again(error) or waits.count > MOST_AGAIN:
+                    raise StorageError(f"the database refuses: {error}") from error
             await waits.next()
 
     async def _try(self, work: Work[T]) -> T:

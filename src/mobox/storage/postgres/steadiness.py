@@ -7,7 +7,10 @@ import random
 import time
 from typing import Final
 
-__all__ = ["Steadiness", "Waits"]
+__all__ = ["MOST_AGAIN", "Steadiness", "Waits"]
+
+MOST_AGAIN: Final = 20
+"""How often others can be in the way before it must be something else."""
 
 _FIRST: Final = 0.02
 _LONGEST: Final = 0.5
@@ -17,10 +20,12 @@ class Waits:
     """Longer and longer ones, and never those of all processes at once."""
 
     def __init__(self) -> None:
+        self.count = 0
         self._seconds = _FIRST
 
     async def next(self) -> None:
         """Leave the database alone for a while."""
+        self.count += 1
         await asyncio.sleep(self._seconds * random.uniform(0.5, 1))
         self._seconds = min(_LONGEST, self._seconds * 2)
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from mobox.errors import DatabaseAway
 from mobox.events import LogEntry, StreamEvent
@@ -43,6 +43,9 @@ __all__ = ["PostgresStorage"]
 
 T = TypeVar("T")
 
+_FIRST_SECONDS: Final = 30.0
+"""How long to wait for a server that may be starting, too."""
+
 
 class PostgresStorage(Publishing):
     """Everything in one database; open it with `PostgresStorage.open`."""
@@ -64,8 +67,8 @@ class PostgresStorage(Publishing):
     ) -> Self:
         """Open a database, brought up to date if need be, in the running event loop."""
         settings = settings or Settings()
+        identity = await open_database(connector(url, _FIRST_SECONDS))
         connect = connector(url, settings.busy_seconds)
-        identity = await open_database(connect)
         wake_ups = NotifyWakeUps(connect) if way is None else way(identity)
         return cls(connect, settings, wake_ups)
 

@@ -26,7 +26,7 @@ from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connection, is_again, is_away
 from mobox.storage.postgres.rows import RUN, run_of
 from mobox.storage.postgres.sessions import Sessions
-from mobox.storage.postgres.steadiness import Waits
+from mobox.storage.postgres.steadiness import MOST_AGAIN, Waits
 from mobox.storage.runs import after_events
 from mobox.storage.settings import Settings
 
@@ -152,13 +152,13 @@ class Writer:
                 async with asyncio.timeout(self._settings.busy_seconds):
                     return await self._write(group)
             except Exception as error:
+                self._known.clear()
                 if is_away(error):
                     self._lose(error)
-                elif isinstance(error, asyncpg.PostgresError) and not is_again(error):
-                    return await self._one_by_one(jobs, error)
-                elif not is_again(error):
+                elif not isinstance(error, asyncpg.PostgresError):
                     raise
-                self._known.clear()
+                elif not is_again(error) or waits.count > MOST_AGAIN:
+                    return await self._one_by_one(jobs, error)
             await waits.next()
 
     async def _write(self, group: _Group) -> list[Outcome]:
