@@ -43,6 +43,7 @@ class NotifyWakeUps:
         self._there_is_news = asyncio.Event()
         self._is_closing = False
         self._is_healthy = False
+        self._is_troubled = False
         self._on_news: Callable[[News], None] = lambda news: None
         self._task: asyncio.Task[None] | None = None
 
@@ -76,7 +77,7 @@ class NotifyWakeUps:
             try:
                 connection = await self._connect()
             except TROUBLE as error:
-                _note(error)
+                self._note_trouble(error)
             else:
                 waits = Waits()
                 await self._talk_on(connection)
@@ -90,10 +91,11 @@ class NotifyWakeUps:
                 await connection.add_listener(_CHANNEL, self._hear)
                 connection.add_termination_listener(self._note_end)
             self._is_healthy = True
+            self._is_troubled = False
             self._on_news(News(everything=True, work=True))  # who knows what was said before
             await self._tell_all(connection)
         except TROUBLE as error:
-            _note(error)
+            self._note_trouble(error)
         finally:
             self._is_healthy = False
             connection.remove_termination_listener(self._note_end)
@@ -128,14 +130,15 @@ class NotifyWakeUps:
         if letter is not None and letter.sender != self._name:
             self._on_news(letter.news)
 
+    def _note_trouble(self, error: BaseException) -> None:
+        if not self._is_troubled:
+            self._is_troubled = True
+            why = str(error) or type(error).__name__
+            log.warning("news does not come by NOTIFY, readers look for it: %s", why)
+
     def _note_end(self, connection: Any) -> None:
         self._is_healthy = False
         self._there_is_news.set()
-
-
-def _note(error: BaseException) -> None:
-    why = str(error) or type(error).__name__
-    log.warning("news does not come by NOTIFY, readers look for it: %s", why)
 
 
 def letters(sender: str, news: News) -> Iterator[bytes]:

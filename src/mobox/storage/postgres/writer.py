@@ -74,6 +74,7 @@ class Writer:
         self._is_open = True
         self._renew_at = 0.0
         self._connection: Connection | None = None
+        self._is_away = False
         self._known: dict[RunId, Found] = {}
         self._task = asyncio.create_task(self._serve())
 
@@ -168,6 +169,9 @@ class Writer:
             self._renew_at = 0.0
         if time.monotonic() >= self._renew_at:
             await self._renew_leases(connection)
+        if self._is_away:
+            self._is_away = False
+            log.info("the database is back")
         terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
         return await group.write(connection, self._known, terms) if group.jobs else []
 
@@ -184,7 +188,8 @@ class Writer:
         return [StorageError(f"the database cannot be written: {error}")]
 
     def _lose(self, error: Exception) -> None:
-        if self._connection is not None:
+        if not self._is_away:
+            self._is_away = True
             log.warning("the database is away, agents wait: %s", str(error) or type(error).__name__)
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
