@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
@@ -69,7 +70,7 @@ def test_a_database_is_brought_up_to_date_with_its_data_or_left_as_it_was(
 
 def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databases) -> None:
     rights = """
-    CREATE ROLE writer LOGIN;
+    CREATE ROLE writer LOGIN PASSWORD 'writer';
     GRANT USAGE ON SCHEMA mobox TO writer;
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mobox TO writer;
     """
@@ -79,7 +80,10 @@ def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databa
         await open_database(connector(url, SECONDS))
         connection = await asyncpg.connect(url)
         await connection.execute(rights)
-        store = await PostgresStorage.open(url.replace("postgres@", "writer@"), SETTINGS)
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        theirs = urlunsplit(parts._replace(netloc=f"writer:writer@{host}"))
+        store = await PostgresStorage.open(theirs, SETTINGS)
         await turn(store, "Hello", "Hi")
         assert len(await ids_of(store)) == 2
         await store.delete("ann", "chat")

@@ -44,6 +44,11 @@ def mortal() -> Iterator[Mortal]:
         yield Mortal(server)
 
 
+@pytest.fixture
+def databases(mortal: Mortal) -> Databases:
+    return mortal.databases
+
+
 async def begin(store: PostgresStorage, request: Request | None = None) -> Run:
     return await patiently(begin_once, store, request)
 
@@ -187,10 +192,10 @@ async def by_proxy(
 
 @pytest.mark.parametrize("ending", [[], [DONE]])
 def test_an_append_that_was_committed_unheard_is_not_repeated(
-    postgres: Databases, tmp_path: Path, ending: list[Any]
+    databases: Databases, tmp_path: Path, ending: list[Any]
 ) -> None:
     async def scenario() -> None:
-        async with by_proxy(postgres, tmp_path) as (near, far, proxy):
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
             run = await begin(far)
             other = await begin(far, submit(chat_id="other"))
             await say(far, run, *words("a"))
@@ -213,9 +218,9 @@ async def has_come(store: PostgresStorage, run: Run, tail: int) -> bool:
     return (await store.run("ann", run.id)).tail_seq == tail
 
 
-def test_an_append_that_was_never_heard_is_repeated(postgres: Databases, tmp_path: Path) -> None:
+def test_an_append_that_was_never_heard_is_repeated(databases: Databases, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with by_proxy(postgres, tmp_path) as (near, far, proxy):
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
             run = await begin(far)
             proxy.swallow_questions()
             appends = [asyncio.create_task(say(far, run, *words(str(n)))) for n in range(5)]
@@ -232,10 +237,10 @@ def test_an_append_that_was_never_heard_is_repeated(postgres: Databases, tmp_pat
 
 
 def test_answers_that_were_committed_unheard_start_one_leg(
-    postgres: Databases, tmp_path: Path
+    databases: Databases, tmp_path: Path
 ) -> None:
     async def scenario() -> None:
-        async with by_proxy(postgres, tmp_path) as (near, far, proxy):
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
             run = await begin(far)
             await say(far, run, *QUESTION)
             proxy.swallow_answer_to(b'"decision":"answered"')
@@ -252,10 +257,10 @@ def test_answers_that_were_committed_unheard_start_one_leg(
 
 
 def test_a_turn_that_was_committed_unheard_is_begun_once(
-    postgres: Databases, tmp_path: Path
+    databases: Databases, tmp_path: Path
 ) -> None:
     async def scenario() -> None:
-        async with by_proxy(postgres, tmp_path) as (near, far, proxy):
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
             proxy.swallow_answer_to(b"COMMIT")
             pending = asyncio.create_task(begin(far))
 
@@ -272,14 +277,14 @@ def test_a_turn_that_was_committed_unheard_is_begun_once(
 
 
 def test_a_writer_that_was_cut_off_goes_on_unless_its_run_was_taken_over(
-    postgres: Databases, tmp_path: Path
+    databases: Databases, tmp_path: Path
 ) -> None:
     async def scenario() -> None:
-        async with by_proxy(postgres, tmp_path) as (near, far, proxy):
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
             kept, lost = await begin(far), await begin(far, submit(chat_id="other"))
             await proxy.close()
             pending = [asyncio.create_task(say(far, run, *words("a"))) for run in (kept, lost)]
-            await execute(postgres, tmp_path, "UPDATE mobox.run SET lease_until = 0")
+            await execute(databases, tmp_path, "UPDATE mobox.run SET lease_until = 0")
             mine = await near.take_over(lost.id, lost.epoch)
             await proxy.open()
             entries, fenced = await asyncio.gather(*pending, return_exceptions=True)
@@ -305,7 +310,7 @@ async def execute(databases: Databases, folder: Path, statement: str) -> None:
 
 
 def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
-    postgres: Databases, tmp_path: Path
+    databases: Databases, tmp_path: Path
 ) -> None:
     async def expired(url: str, lease_seconds: float) -> list[str]:
         store = await PostgresStorage.open(url, Settings(lease_seconds=lease_seconds))
@@ -314,12 +319,12 @@ def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
         return found
 
     async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
+        url = await databases.database(str(tmp_path))
         store = await PostgresStorage.open(url, CALM)
         silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
         await store.release(let_go.id, let_go.epoch)
         outlived = f"UPDATE mobox.run SET lease_until = 1 WHERE id = '{silent.id}'"
-        await execute(postgres, tmp_path, outlived)
+        await execute(databases, tmp_path, outlived)
         month = 30 * 24 * 3600
         assert await expired(url, month) == [let_go.id], "the server was started meanwhile"
         async with asyncio.timeout(SECONDS):
@@ -331,12 +336,12 @@ def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
 
 
 def test_who_could_not_reach_the_database_does_not_know_who_else_could(
-    postgres: Databases, tmp_path: Path
+    databases: Databases, tmp_path: Path
 ) -> None:
     clock = Clock()
 
     async def scenario() -> None:
-        url = await postgres.database(str(tmp_path))
+        url = await databases.database(str(tmp_path))
         proxy = Proxy(url, tmp_path)
         await proxy.open()
         near = await PostgresStorage.open(url, replace(CALM, clock=clock))
