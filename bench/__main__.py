@@ -20,6 +20,7 @@ from bench.report import Result, markdown, write_docs
 BENCHES = {
     "transform": "bench.transform",
     "server": "bench.server",
+    "tails": "bench.tails",
     "web": "bench.web",
 }
 """By the name that ONLY takes; each module is a `bench.figures.Bench`."""

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Hosted", "use_client_core"]
+__all__ = ["Hosted", "server_core", "use_client_core"]
 
 _NS, _KB = 1e-9, 1024
 
@@ -18,7 +18,7 @@ class Hosted:
     """One of `bench.hosted.APPS`, listening; a context manager that ends it."""
 
     def __init__(self, app: str, data: Path) -> None:
-        command = [sys.executable, "-m", "bench.hosted", app, str(data), str(_cores()[1])]
+        command = [sys.executable, "-m", "bench.hosted", app, str(data), str(server_core())]
         _allow_many_files()
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
@@ -58,6 +58,11 @@ class Hosted:
 def use_client_core() -> None:
     """Keep this process, which is the client, off the core of the servers."""
     os.sched_setaffinity(0, {_cores()[0]})
+
+
+def server_core() -> int:
+    """The core for whatever serves."""
+    return _cores()[1]
 
 
 def _cores() -> tuple[int, int]:

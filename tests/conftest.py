@@ -1,5 +1,6 @@
 """Fixtures and options that many tests share."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from hypothesis import settings
 
 from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
+from postgres_server import Databases, running_postgres
+from valkey_server import Valkey, running_valkey
 
 # No deadline, because the machine may be busy; and in CI the same examples every time.
 settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -56,3 +59,29 @@ def ag_ui(node: str) -> Iterator[AGUIClients]:
     """The real AG-UI clients."""
     with AGUIClients(node) as clients:
         yield clients
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Databases]:
+    """A real PostgreSQL, with a database for each test that asks for one."""
+    if url := os.environ.get("DATABASE_URL"):
+        databases = Databases(url)
+        yield databases
+        asyncio.run(databases.drop())
+        return
+    with running_postgres() as server:
+        yield Databases(server.url)
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Valkey]:
+    """A Valkey that many tests use, each with a database of its own, and leave as it is."""
+    with running_valkey() as valkey:
+        yield valkey
+
+
+@pytest.fixture
+def own_valkey() -> Iterator[Valkey]:
+    """A Valkey that a test may kill."""
+    with running_valkey() as valkey:
+        yield valkey

@@ -26,6 +26,8 @@ VALUES = {
     "port": ("8123", 8123),
     "data": ("/srv/mobox", Path("/srv/mobox")),
     "database_url": ("memory:", "memory:"),
+    "redis_url": ("redis://cache:6379/1", "redis://cache:6379/1"),
+    "redis_prefix": ("team", "team"),
     "agents": ("/srv/agents", Path("/srv/agents")),
     "agent": ("demo", "demo"),
     "allowed_hosts": ("a.example, b.example,", ("a.example", "b.example")),
@@ -153,6 +155,16 @@ def test_a_password_is_not_shown(url: str, expected: str) -> None:
     lines = show_settings(settings, {"DATABASE_URL": url}, {}).splitlines()
     (told,) = [line.split() for line in lines if line.startswith("database_url ")]
     assert told == ["database_url", expected, "DATABASE_URL"]
+
+
+def test_a_password_of_redis_is_not_shown_nor_told_with_what_is_wrong() -> None:
+    variables = {"REDIS_URL": "redis://:hunter2@cache/0"}
+    shown = show_settings(read_settings(variables, {}), variables, {})
+    assert "redis://***@cache/0" in shown
+    with pytest.raises(InvalidSetting) as refused:
+        read_settings({"REDIS_URL": "http://:hunter2@cache"}, {})
+    assert str(refused.value).startswith("REDIS_URL=http://***@cache: expected an address that")
+    assert "hunter2" not in f"{shown}{refused.value}"
 
 
 # What is refused

@@ -45,6 +45,7 @@ from mobox.events import (
 from mobox.message import Message
 from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
+from mobox.storage.keys import Keys
 from mobox.storage.log import PAGE, Asking, Log, RawLine, Run, RunId
 from mobox.transcript import fold
 from mobox.turn import (
@@ -113,12 +114,19 @@ async def ids_of(store: Storage, chat_id: str = "chat") -> list[str]:
     return [message.id for message in (await store.history("ann", chat_id)).messages]
 
 
+class Conformance:
+    """Tests of a store; a backend's test file says how it is opened."""
+
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        raise NotImplementedError
+
+
 def scenario(
     test: Callable[[Any, Storage], Coroutine[Any, Any, None]],
-) -> Callable[[StorageConformance, Path], None]:
+) -> Callable[[Conformance, Path], None]:
     """A test of a store that is opened for it and closed after it."""
 
-    def run(self: StorageConformance, tmp_path: Path) -> None:
+    def run(self: Conformance, tmp_path: Path) -> None:
         async def opened() -> None:
             store = await self.open(tmp_path, SETTINGS)
             try:
@@ -152,26 +160,26 @@ BY_OWNER: dict[str, Use] = {
 }
 LISTS_OF_AN_OWNER = {"chats"}
 BY_RUN_ID = {
-    "append", "asked", "beyond", "follow", "next_leg", "note", "raw_lines", "read", "release",
-    "take_over",
+    "append", "asked", "beyond", "follow", "next_leg", "note", "queue", "raw_lines", "read",
+    "release", "take_over",
 }  # fmt: skip
-OF_THE_STORE = {"close", "drop_raw", "expired", "stopping"}
+OF_THE_STORE = {
+    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "idle_chats", "stopping",
+    "wake_ups", "when_work",
+}  # fmt: skip
 
 
 def methods(protocol: type) -> set[str]:
     return {name for name in dir(protocol) if not name.startswith("_")}
 
 
-class StorageConformance:
+class StorageConformance(Conformance):
     """One suite for every backend."""
-
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        raise NotImplementedError
 
     # Owners
 
     def test_every_method_is_listed(self) -> None:
-        listed = [*BY_OWNER, *LISTS_OF_AN_OWNER, *BY_RUN_ID, *OF_THE_STORE]
+        listed = [*BY_OWNER, *LISTS_OF_AN_OWNER, *BY_RUN_ID, *OF_THE_STORE, *methods(Keys)]
         assert sorted(listed) == sorted(methods(Storage))
         assert methods(Chats) == BY_OWNER.keys() | LISTS_OF_AN_OWNER
 
@@ -214,6 +222,18 @@ class StorageConformance:
         hers = await begin(store, submit(chat_id="hers", key="k"))
         his = await begin(store, submit(chat_id="his", key="k"), owner="bob")
         assert hers.id != his.id
+
+    # Work
+
+    @scenario
+    async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
+        told: list[int] = []
+        store.when_work(lambda: told.append(1))
+        store.when_work(lambda: told.append(2))
+        run = await begin(store)
+        await say(store, run, *BEGINNING)
+        await store.request_stop("ann", run.id)
+        assert {*told} == {1, 2}
 
     # Appending
 

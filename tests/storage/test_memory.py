@@ -4,8 +4,24 @@ from pathlib import Path
 
 from mobox.storage import MemoryStorage, Settings, Storage
 from storage.conformance import StorageConformance
+from storage.conformance_keys import KeysConformance
+from storage.conformance_pruning import PruningConformance
+from storage.conformance_queue import QueueConformance
 
 
-class TestMemoryStorage(StorageConformance):
+class TestMemoryStorage(StorageConformance, PruningConformance):
     async def open(self, folder: Path, settings: Settings) -> Storage:
         return MemoryStorage(settings)
+
+
+class TestMemoryKeys(KeysConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return MemoryStorage(settings)
+
+
+class TestMemoryQueue(QueueConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return MemoryStorage(settings)
+
+    async def open_again(self, folder: Path) -> None:
+        """It is of one process."""

@@ -4,8 +4,21 @@ from pathlib import Path
 
 from mobox.storage import Settings, SqliteStorage, Storage
 from storage.conformance import StorageConformance
+from storage.conformance_keys import KeysConformance
+from storage.conformance_pruning import PruningConformance
+from storage.conformance_queue import QueueConformance
 
 
-class TestSqliteStorage(StorageConformance):
+class TestSqliteStorage(StorageConformance, PruningConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return await SqliteStorage.open(folder / "mobox.db", settings)
+
+
+class TestSqliteKeys(KeysConformance):
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return await SqliteStorage.open(folder / "mobox.db", settings)
+
+
+class TestSqliteQueue(QueueConformance):
     async def open(self, folder: Path, settings: Settings) -> Storage:
         return await SqliteStorage.open(folder / "mobox.db", settings)

@@ -13,13 +13,8 @@ import pytest
 
 from mobox.errors import DatabaseTooNew, StorageError
 from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
-from mobox.storage.sqlite.database import (
-    Migration,
-    connect,
-    migrate,
-    migrations,
-    open_database,
-)
+from mobox.storage.schema import Migration
+from mobox.storage.sqlite.database import connect, migrate, migrations, open_database
 from storage.conformance import ids_of, turn
 
 LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")

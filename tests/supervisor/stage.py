@@ -160,9 +160,10 @@ async def staged(
     limits: Limits = QUIET,
     settings: Settings = SETTINGS,
     patience: Patience = HASTY,
+    redis_url: str = "",
 ) -> AsyncIterator[Stage]:
     """A supervisor that knows these agents, the first one best."""
-    store = await open_storage(url or f"sqlite:///{folder}/mobox.db", settings)
+    store = await open_storage(url or f"sqlite:///{folder}/mobox.db", settings, redis_url)
     supervisor = Supervisor(
         store,
         Catalog(agents),

@@ -39,6 +39,9 @@ from supervisor.stage import (
     until,
     write_agent,
 )
+from valkey_server import Valkey
+
+NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +102,26 @@ def test_a_run_is_stopped_by_a_request_to_another_server(tmp_path: Path, sleeper
         async with AsyncExitStack() as stack:
             limits = Limits(look=0.02, sweep=3600)
             here, elsewhere = await two(stack, tmp_path, sleeper, limits)
+            begun = await here.begin()
+            await here.told("ready")
+            await elsewhere.supervisor.stop("ann", begun.id)
+            assert reason_of(await elsewhere.until_it_ends(begun)) == "cancelled"
+
+    run(scenario())
+
+
+def test_who_is_told_of_a_request_to_stop_need_not_look_for_it(
+    tmp_path: Path, sleeper: Agent, valkey: Valkey
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = [
+                await stack.enter_async_context(
+                    staged(tmp_path, sleeper, settings=NEWS_ONLY, redis_url=valkey.url)
+                )
+                for _ in range(2)
+            ]
+            await until(lambda: here.store.wake_ups == elsewhere.store.wake_ups == "up")
             begun = await here.begin()
             await here.told("ready")
             await elsewhere.supervisor.stop("ann", begun.id)

@@ -52,7 +52,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         supervisor = Supervisor(
             storage, catalog, settings.data, limits=limits, default_agent=settings.agent
         )
-        metrics = _metrics(supervisor, heartbeats)
+        metrics = _metrics(storage, supervisor, heartbeats)
         sockets = _sockets(storage, supervisor, metrics, settings)
         async with supervisor, aclosing(sockets):
             yield Services(
@@ -69,8 +69,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         await storage.close()
 
 
-def _metrics(supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
+def _metrics(storage: Storage, supervisor: Supervisor, heartbeats: Heartbeats) -> Registry:
     metrics = Registry()
+    metrics.gauge(
+        "mobox_wake_ups",
+        "Whether other processes' news comes by itself.",
+        lambda: int(storage.wake_ups == "up"),
+    )
     metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
     metrics.gauge(
         "mobox_streams", "Responses that are being streamed.", lambda: heartbeats.open_streams
@@ -115,8 +120,9 @@ def _load_agents(settings: Settings) -> Catalog:
 
 
 async def _open_storage(settings: Settings) -> Storage:
+    kept = StoreSettings(lease_seconds=settings.lease, channel_prefix=settings.redis_prefix)
     try:
-        return await open_storage(settings.database, StoreSettings(lease_seconds=settings.lease))
+        return await open_storage(settings.database, kept, settings.redis_url)
     except DatabaseTooNew:
         raise
     except StorageError as error:

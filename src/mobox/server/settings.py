@@ -33,6 +33,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: int = 8000
     data: Path = Path(".mobox")
     database_url: str = ""
+    redis_url: str = ""
+    redis_prefix: str = "mobox"
     agents: Path | None = None
     agent: str | None = None
     allowed_hosts: tuple[str, ...] = ()
@@ -78,6 +80,8 @@ class Setting(NamedTuple):
     env: str
     parse: Callable[[str], Any]
     meaning: str
+    is_address: bool = False
+    """Whether a password may be in it, which nobody is shown."""
 
     @property
     def flag(self) -> str:
@@ -142,6 +146,13 @@ def _loopback(text: str) -> str:
     )
 
 
+def _redis(text: str) -> str:
+    schemes = ("redis://", "rediss://", "unix://")
+    if not text.startswith(schemes):
+        raise ValueError(f"expected an address that begins with {', '.join(schemes)}")
+    return text
+
+
 def _level(text: str) -> str:
     levels = ("debug", "info", "warning", "error")
     if text.lower() not in levels:
@@ -154,8 +165,20 @@ SETTINGS: Final = (
     Setting("port", "PORT", _port, "port to listen on, 0 for any"),
     Setting("data", "MOBOX_DATA", _path, "folder for the database and what agents keep"),
     Setting(
-        "database_url", "DATABASE_URL", str, "sqlite:///PATH, or memory: (else mobox.db in data)"
+        "database_url",
+        "DATABASE_URL",
+        str,
+        "sqlite:///PATH, or memory: (else mobox.db in data)",
+        is_address=True,
     ),
+    Setting(
+        "redis_url",
+        "REDIS_URL",
+        _redis,
+        "Redis or Valkey by which processes tell each other news, redis://HOST:PORT",
+        is_address=True,
+    ),
+    Setting("redis_prefix", "MOBOX_REDIS_PREFIX", str, "how the channel's name begins there"),
     Setting("agents", "MOBOX_AGENTS", _path, "folder of agents (else ./agents, else our own)"),
     Setting("agent", "MOBOX_AGENT", str, "agent of chats that name none (else the first)"),
     Setting("allowed_hosts", "MOBOX_ALLOWED_HOSTS", _hosts, "further names of this server, a,b"),
@@ -201,7 +224,8 @@ def _parse(setting: Setting, told: Told) -> Any:
     try:
         return setting.parse(told.text)
     except ValueError as error:
-        raise InvalidSetting(told.where, told.text, str(error)) from None
+        shown = _without_password(told.text) if setting.is_address else told.text
+        raise InvalidSetting(told.where, shown, str(error)) from None
 
 
 def show_settings(
@@ -211,20 +235,20 @@ def show_settings(
     rows = []
     for setting in SETTINGS:
         told = _told(setting, environment, flags)
-        rows.append((setting.field, _shown(settings, setting.field), told.where if told else ""))
+        rows.append((setting.field, _shown(settings, setting), told.where if told else ""))
     names, values = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = (f"{name:<{names}}  {value:<{values}}  {where}" for name, value, where in rows)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _shown(settings: Settings, field: str) -> str:
+def _shown(settings: Settings, setting: Setting) -> str:
     """What holds, also where nothing is said; without the passwords that addresses may have."""
-    database = _without_password(settings.database)
-    holds = {"database_url": database, "agents": settings.agents_folder}
-    value = holds.get(field, getattr(settings, field))
+    holds = {"database_url": settings.database, "agents": settings.agents_folder}
+    value = holds.get(setting.field, getattr(settings, setting.field))
     if isinstance(value, tuple):
         return ",".join(value)
-    return "" if value is None else str(value)
+    shown = "" if value is None else str(value)
+    return _without_password(shown) if setting.is_address else shown
 
 
 def _without_password(url: str) -> str:

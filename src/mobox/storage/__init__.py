@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mobox.errors import StorageError
+from mobox.errors import NotInstalled, StorageError
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import SqliteStorage
+from mobox.storage.wake_ups import WayToOthers
+
+if TYPE_CHECKING:
+    from mobox.storage.postgres import PostgresStorage
 
 __all__ = ["MemoryStorage", "Settings", "SqliteStorage", "Storage", "open_storage"]
 
 _SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
 
 
-async def open_storage(url: str, settings: Settings | None = None) -> Storage:
-    """The store that a URL names: `memory:`, or `sqlite:///` and the path of a file."""
+async def open_storage(url: str, settings: Settings | None = None, redis_url: str = "") -> Storage:
+    """The store that a URL names: `memory:`, `sqlite:///` and a file's path, or `postgresql://…`.
+
+    Processes that share it tell each other what is new by the Redis or Valkey at `redis_url`;
+    without that PostgreSQL tells them, and those who share a file look for it.
+    """
+    settings = settings or Settings()
     if url == "memory:":
-        return MemoryStorage(settings)
+        return MemoryStorage(settings)  # which nobody shares
+    way = _by_redis(redis_url, settings.channel_prefix) if redis_url else None
+    if url.startswith(_POSTGRES):
+        return await _postgres().open(url, settings, way)
     if not url.startswith(_SQLITE) or url == _SQLITE:
         scheme = "".join(url.partition(":")[:2])  # the rest may hold a password
-        raise StorageError(f"unknown store {scheme!r}; known: memory:, {_SQLITE}PATH")
-    return await SqliteStorage.open(Path(url.removeprefix(_SQLITE)), settings)
+        known = f"memory:, {_SQLITE}PATH, {_POSTGRES[0]}HOST/DATABASE"
+        raise StorageError(f"unknown store {scheme!r}; known: {known}")
+    return await SqliteStorage.open(Path(url.removeprefix(_SQLITE)), settings, way)
+
+
+def _postgres() -> type[PostgresStorage]:
+    with _extra("PostgreSQL", "postgres"):
+        from mobox.storage.postgres import PostgresStorage
+    return PostgresStorage
+
+
+def _by_redis(url: str, prefix: str) -> WayToOthers:
+    with _extra("Redis", "redis"):
+        from mobox.storage.redis import RedisWakeUps
+    return lambda identity: RedisWakeUps(url, f"{prefix}:news:{identity}")
+
+
+@contextmanager
+def _extra(wanted: str, extra: str) -> Iterator[None]:
+    """Say what to install, where it is not."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "mobox":
+            raise
+        raise NotInstalled(wanted, error.name, extra) from None

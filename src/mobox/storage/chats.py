@@ -8,13 +8,16 @@ Rule 4: what a cut leaves behind is superseded: kept, and left out of every list
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from mobox.message import Message, told_again
+from mobox.storage.keys import Keys
 from mobox.storage.log import Asking, Log, Run, RunId
+from mobox.storage.retention import Retention
 from mobox.turn import HistoryMessage, Request, UserMessage
 from mobox.usage import Totals
 
@@ -169,8 +172,15 @@ class Chats(Protocol):
         """What the chat's runs have used, those that are over, also the superseded ones."""
 
 
-class Storage(Log, Chats, Protocol):
+class Storage(Log, Chats, Keys, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
+
+    @property
+    def wake_ups(self) -> Literal["none", "up", "down"]:
+        """Whether other processes' news comes by itself. While it does not, it is looked for."""
+
+    def when_work(self, callback: Callable[[], None]) -> None:
+        """Call this whenever somebody is to look around: because of this process or another."""
 
     async def close(self) -> None:
         """Commit what is pending and let go of everything."""

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
+from typing import Literal
 
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
 from mobox.storage.beginnings import Beginnings
+from mobox.storage.elsewhere import Elsewhere, Places
 from mobox.storage.log import PAGE, Position, Run, RunId
+from mobox.storage.patience import patiently
 from mobox.storage.tail import Watch
+from mobox.storage.wake_ups import News, WakeUps
 
 __all__ = ["Following"]
 
@@ -19,12 +29,14 @@ __all__ = ["Following"]
 class Following(ABC):
     """Reads from memory what has just been written, and the rest from the store below it."""
 
-    def __init__(self, poll_seconds: float | None) -> None:
+    def __init__(self, poll_seconds: float | None, wake_ups: WakeUps | None = None) -> None:
+        """Look every so often for what other processes wrote: `None` where there are none."""
         self._watches: dict[RunId, Watch] = {}
         self._beginnings = Beginnings()
-        self._poll_seconds = poll_seconds
-        """How often to look for what other processes wrote; `None` where there are none."""
-        self._poller: asyncio.Task[None] | None = None
+        self._on_work: list[Callable[[], None]] = []
+        self._elsewhere = Elsewhere(poll_seconds, wake_ups, self._look_at, self._waited_for)
+        if wake_ups is not None:
+            wake_ups.listen(self._on_news)
 
     @abstractmethod
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
@@ -62,18 +74,27 @@ class Following(ABC):
     ) -> AsyncIterator[list[LogEntry]]:
         with self._reading(run_id) as watch:
             await self._check_cursor(run_id, watch, after)
-            while entries := await self._next(run_id, watch, after, through_pauses):
+            while entries := await patiently(self._next, run_id, watch, after, through_pauses):
                 after = entries[-1].seq
                 yield entries
 
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
         with self._beginnings.watching(chat_id) as watch:
-            while True:
-                changes = watch.changes
-                if run := await self._run_after(owner, chat_id, run_id):
-                    return run
-                self._start_polling()
+            changes = watch.changes
+            run = await self._run_after(owner, chat_id, run_id)
+            while run is None:
+                self._elsewhere.start_polling()
                 await watch.beyond(changes)
+                changes = watch.changes
+                run = await patiently(self._run_after, owner, chat_id, run_id)
+            return run
+
+    def when_work(self, callback: Callable[[], None]) -> None:
+        self._on_work.append(callback)
+
+    @property
+    def wake_ups(self) -> Literal["none", "up", "down"]:
+        return self._elsewhere.state
 
     async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
         try:
@@ -100,7 +121,7 @@ class Following(ABC):
     async def _wait_beyond(self, run_id: RunId, watch: Watch, seq: int) -> Position:
         position = watch.position or await self._look(run_id, watch)
         while position.tail <= seq and position.status != "done":
-            self._start_polling()
+            self._elsewhere.start_polling()
             await watch.change()
             if watch.gone:
                 raise LogDeleted(run_id)
@@ -163,28 +184,48 @@ class Following(ABC):
         if not watch.readers and not is_written and self._watches.get(run_id) is watch:
             del self._watches[run_id]
 
+    def _forget(self, run_ids: Iterable[RunId], chat_id: str) -> None:
+        """A chat was deleted with its runs, whose readers elsewhere know of no chat."""
+        for run_id in run_ids:
+            self._unpublish(run_id)
+        self._beginnings.ring(chat_id)
+        self._tell(News(chats=(chat_id,), everything=True))
+
     # Other processes
 
-    def _start_polling(self) -> None:
-        if self._poll_seconds is not None and self._poller is None:
-            self._poller = asyncio.get_running_loop().create_task(self._poll(self._poll_seconds))
+    def _tell(self, news: News) -> None:
+        """Pass on what a commit has changed; to be called once for each."""
+        self._elsewhere.tell(news)
+        self._announce(news)
 
-    async def _poll(self, seconds: float) -> None:
-        """One question for all who wait, so that a thousand idle readers cost as much as one."""
-        try:
-            while self._waited_for() or self._beginnings.watched:
-                await asyncio.sleep(seconds)
-                await self._look_for_news(self._waited_for())
-        finally:
-            self._poller = None
+    def _announce(self, news: News) -> None:
+        if news.work:
+            for callback in self._on_work:
+                callback()
 
-    def _waited_for(self) -> list[RunId]:
-        return [run_id for run_id, watch in self._watches.items() if watch.is_waited_for]
+    def _on_news(self, news: News) -> None:
+        """Others say so. How far a log has really come, the store says."""
+        for chat_id in news.chats:
+            self._beginnings.ring(chat_id)
+        told = (run_id for run_id, place in news.positions.items() if self._lacks(run_id, place))
+        self._elsewhere.look_soon(told)
+        if news.everything:
+            self._elsewhere.look_soon(self._watches, self._beginnings.watched)
+        self._announce(news)
 
-    async def _look_for_news(self, run_ids: Sequence[RunId]) -> None:
+    def _lacks(self, run_id: RunId, told: Position) -> bool:
+        """Whether somebody here reads this log, and does not know that it is so long."""
+        watch = self._watches.get(run_id)
+        return watch is not None and (watch.position is None or watch.position.tail < told.tail)
+
+    def _waited_for(self) -> Places:
+        run_ids = [run_id for run_id, watch in self._watches.items() if watch.is_waited_for]
+        return Places(run_ids, self._beginnings.watched)
+
+    async def _look_at(self, places: Places) -> None:
+        run_ids, chat_ids = places
         try:
             found = await self._positions(run_ids) if run_ids else {}
-            chat_ids = self._beginnings.watched
             self._beginnings.look(chat_ids, await self._latest_runs(chat_ids) if chat_ids else {})
         except StorageError:
             return  # it may be back next time
@@ -196,6 +237,9 @@ class Following(ABC):
                 self._unpublish(run_id)
 
     async def _stop_polling(self) -> None:
-        if self._poller is not None:
-            self._poller.cancel()
-            await asyncio.gather(self._poller, return_exceptions=True)
+        """Before the store closes."""
+        await self._elsewhere.stop_looking()
+
+    async def _stop_telling(self) -> None:
+        """After the last commit."""
+        await self._elsewhere.stop_telling()

@@ -10,7 +10,7 @@ Rule 4: nothing is returned, or shown to a reader, before it is committed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Literal, NewType, Protocol
 
 from msgspec import Struct
@@ -135,11 +135,22 @@ class Log(Protocol):
     async def asked(self, run_id: RunId) -> list[Asking]:
         """What clients asked of a run, oldest first, as far as they gave it a name or a page."""
 
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        """Leave a run of ours to whoever claims it first, for `Settings.queue_seconds`."""
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        """Own queued runs of these agents, each under a new epoch, those that wait longest first.
+
+        No two who claim get the same one. Runs of the owners `sparing` are left where they are.
+        """
+
     async def expired(self) -> list[Run]:
-        """Running runs whose writers let their leases go: the reaper's list."""
+        """Running runs whose writers let their leases go, or that nobody claimed in time."""
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
-        """Own an expired run under a new epoch; `Fenced` if it is not expired, or is another's."""
+        """Own an expired or queued run under a new epoch; `Fenced` if it is somebody's."""
 
     async def release(self, run_id: RunId, epoch: int) -> None:
         """Let the lease of a running run go, because nobody here executes it any more."""

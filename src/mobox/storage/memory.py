@@ -21,25 +21,30 @@ from mobox.storage.chats import (
 )
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
+from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
+from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
+from mobox.storage.wake_ups import News
 from mobox.transcript import fold
 from mobox.turn import Request, UserMessage
 
 __all__ = ["MemoryStorage"]
 
 
-class MemoryStorage(MemoryLog):
+class MemoryStorage(MemoryLog, MemoryKeys):
     """Everything in dictionaries."""
 
     def __init__(self, settings: Settings | None = None) -> None:
-        super().__init__(settings or Settings())
+        MemoryLog.__init__(self, settings or Settings())
+        MemoryKeys.__init__(self)
         self._keys: dict[tuple[str, str], tuple[bytes, RunId]] = {}
         self._deleted: dict[str, str] = {}  # run id -> owner
 
     async def close(self) -> None:
         await self._stop_polling()
+        await self._stop_telling()
 
     # Turns
 
@@ -130,6 +135,7 @@ class MemoryStorage(MemoryLog):
         if recording.run.status != "done" and recording.run.stop_requested_at is None:
             now = self._settings.clock()
             recording.run = replace(recording.run, stop_requested_at=now)
+            self._tell(News(work=True))
         return recording.run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
@@ -205,8 +211,26 @@ class MemoryStorage(MemoryLog):
         for run_id in thread.runs:
             del self._recordings[run_id]
             self._deleted[run_id] = owner
-            self._unpublish(run_id)
-        self._beginnings.ring(chat_id)
+        self._forget(thread.runs, chat_id)
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        threads = sorted(self._threads.values(), key=lambda t: (t.chat.updated_at, t.n))
+        return [
+            IdleChat(id=thread.chat.id, owner=thread.chat.owner, runs=tuple(thread.runs))
+            for thread in threads
+            if self._is_idle(thread, since)
+        ]
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        thread = self._threads.get(chat.id)
+        if thread is None or thread.chat.owner != chat.owner or not self._is_idle(thread, since):
+            return False
+        await self.delete(chat.owner, chat.id)
+        return True
+
+    def _is_idle(self, thread: Thread, since: int) -> bool:
+        ended = all(self._recordings[run_id].run.status == "done" for run_id in thread.runs)
+        return ended and thread.chat.updated_at < since
 
     def _thread(self, owner: str, chat_id: str) -> Thread:
         thread = self._threads.get(chat_id)

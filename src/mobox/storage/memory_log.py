@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -17,7 +17,16 @@ from mobox.message import Message
 from mobox.storage.chats import Chat
 from mobox.storage.following import Following
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId, keep_raw
-from mobox.storage.runs import Lease, after_events, in_next_leg, released, taken_over
+from mobox.storage.runs import (
+    Lease,
+    after_events,
+    claimed,
+    in_next_leg,
+    is_queued,
+    queued,
+    released,
+    taken_over,
+)
 from mobox.storage.settings import Settings
 from mobox.turn import HistoryMessage, UserMessage
 
@@ -117,6 +126,24 @@ class MemoryLog(Following):
         recording = self._recordings.get(run_id)
         return [*recording.asked] if recording is not None else []
 
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        recording = self._recording(run_id, epoch)
+        recording.run = queued(recording.run, epoch, self._settings.queued_until())
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        now = self._settings.clock()
+        waiting = [
+            run
+            for run in self._running()
+            if is_queued(run, now) and run.agent in agents and run.owner not in sparing
+        ]
+        oldest = sorted(waiting, key=lambda run: run.lease_until or 0)[:limit]
+        for run in oldest:
+            self._recordings[run.id].run = claimed(run, self._lease(), now)
+        return [self._recordings[run.id].run for run in oldest]
+
     async def expired(self) -> list[Run]:
         now = self._settings.clock()
         return [run for run in self._running() if (run.lease_until or 0) <= now]
@@ -190,13 +217,17 @@ class MemoryLog(Following):
         return [line for line in lines if line.n > after][:limit]
 
     async def drop_raw(self, ended_before: int) -> int:
-        dropped = 0
-        for recording in self._recordings.values():
-            ended_at = recording.run.ended_at
-            if ended_at is not None and ended_at < ended_before:
-                dropped += len(recording.raw)
-                recording.raw = []
+        dropped = await self.count_raw(ended_before)
+        for recording in self._ended(ended_before):
+            recording.raw = []
         return dropped
+
+    async def count_raw(self, ended_before: int) -> int:
+        return sum(len(recording.raw) for recording in self._ended(ended_before))
+
+    def _ended(self, before: int) -> list[Recording]:
+        ended = [each for each in self._recordings.values() if each.run.ended_at is not None]
+        return [each for each in ended if (each.run.ended_at or 0) < before]
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         runs = [self._recordings[run_id].run for run_id in run_ids if run_id in self._recordings]

@@ -5,11 +5,16 @@ status   goes on to                  by
 ======== =========================== ============================================
 running  waiting                     PAUSED, which gives up the lease
 running  done                        DONE
-running  running, in a new epoch     `taken_over`, once the lease has run out
+running  running, and nobody's       `queued`, by who had the lease
+running  running, in a new epoch     `claimed`, while it is queued
+running  running, in a new epoch     `taken_over`, once nobody has it any more
 waiting  running, in a new leg       `in_next_leg`, with the answers
 waiting  running, in the same leg    whatever the process that waits still says
 waiting  done                        DONE, when somebody cancels it
 ======== =========================== ============================================
+
+A run is queued while it is running, nobody has it, and somebody may still claim it. That is no
+status of its own: its readers need not know who executes it, or whether somebody does already.
 """
 
 from __future__ import annotations
@@ -23,7 +28,16 @@ from mobox.errors import Fenced, ProtocolError
 from mobox.events import Done, StreamEvent
 from mobox.storage.log import Run, Status, status_after
 
-__all__ = ["Lease", "after_events", "in_next_leg", "released", "taken_over"]
+__all__ = [
+    "Lease",
+    "after_events",
+    "claimed",
+    "in_next_leg",
+    "is_queued",
+    "queued",
+    "released",
+    "taken_over",
+]
 
 
 class Lease(Struct, frozen=True):
@@ -64,9 +78,27 @@ def in_next_leg(run: Run, epoch: int, events: Sequence[StreamEvent], lease: Leas
 
 def taken_over(run: Run, epoch: int, lease: Lease, now: int) -> Run:
     """The run when somebody else has it."""
-    is_expired = run.status == "running" and (run.lease_until or 0) <= now
-    if run.epoch != epoch or not is_expired:
+    is_nobodys = run.lease_owner is None or (run.lease_until or 0) <= now
+    if run.epoch != epoch or run.status != "running" or not is_nobodys:
         raise Fenced(run.id, epoch)
+    return _owned(run, lease)
+
+
+def is_queued(run: Run, now: int) -> bool:
+    """Whether somebody is to claim it."""
+    is_nobodys = run.status == "running" and run.lease_owner is None
+    return is_nobodys and (run.lease_until or 0) > now
+
+
+def queued(run: Run, epoch: int, until: int) -> Run:
+    """The run when whoever claims it first may have it."""
+    return replace(released(run, epoch), lease_until=until)
+
+
+def claimed(run: Run, lease: Lease, now: int) -> Run:
+    """The run when somebody has claimed it."""
+    if not is_queued(run, now):
+        raise Fenced(run.id, run.epoch)
     return _owned(run, lease)
 
 

@@ -21,8 +21,12 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     lease_seconds: float = 15.0
     """For how long a run is safe from the reaper after its process died."""
+    queue_seconds: float = 60.0
+    """For how long a run waits for somebody to execute it, before the reaper ends it."""
     poll_seconds: float = 1.0
-    """How often readers look for what other processes wrote."""
+    """How often readers look for what other processes wrote, where nobody tells them."""
+    channel_prefix: str = "mobox"
+    """How the channel's name begins on which processes tell each other news."""
     raw_bytes: int = 4 * 1024 * 1024
     """How much of a run's raw lines is kept."""
     synchronous: Literal["NORMAL", "FULL"] = "NORMAL"
@@ -36,3 +40,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     def lease_until(self) -> int:
         """When a lease that is given now runs out."""
         return self.clock() + round(self.lease_seconds * 1000)
+
+    def queued_until(self) -> int:
+        """When a run that is queued now is given up."""
+        return self.clock() + round(self.queue_seconds * 1000)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from mobox.storage.log import Position, RunId
 
-__all__ = ["News", "WakeUps"]
+__all__ = ["News", "WakeUps", "WayToOthers"]
 
 
 class News(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,6 +26,8 @@ class News(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Chats where a run was begun, or that were deleted."""
     work: bool = False
     """Somebody is to look around: a run is there to be claimed, or is asked to stop."""
+    everything: bool = False
+    """More than can be told, or was heard: whatever is waited for is to be looked at."""
 
 
 class WakeUps(Protocol):
@@ -43,3 +45,7 @@ class WakeUps(Protocol):
 
     async def close(self) -> None:
         """Say no more, and listen no more."""
+
+
+WayToOthers = Callable[[str], WakeUps]
+"""Makes the way to all who have opened the database with this identity."""

@@ -86,6 +86,8 @@ class Supervisor:
         self._seats = Seats(self._limits)
         self._requests: set[asyncio.Task[Any]] = set()
         self._watch: asyncio.Task[None] | None = None
+        self._work = asyncio.Event()
+        storage.when_work(self._work.set)
         self._closing = False
 
     async def __aenter__(self) -> Self:
@@ -325,6 +327,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         sweep_at = loop.time()
         while True:
+            self._work.clear()
             try:
                 await self._stop_asked()
                 if loop.time() >= sweep_at:
@@ -334,7 +337,9 @@ class Supervisor:
                 log.warning("cannot look after runs: %s", error)
             except Exception:
                 log.exception("looking after runs broke")
-            await asyncio.sleep(self._limits.look)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.look):
+                    await self._work.wait()
 
     async def _stop_asked(self) -> None:
         for run in await self._storage.stopping():

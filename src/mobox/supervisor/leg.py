@@ -26,6 +26,7 @@ from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, Strea
 from mobox.printable import on_one_line
 from mobox.storage import Storage
 from mobox.storage.log import Run
+from mobox.storage.patience import patiently
 from mobox.supervisor.deadlines import Alarm, Deadlines
 from mobox.supervisor.reaper import Verdict
 from mobox.supervisor.scribe import Scribe
@@ -171,9 +172,9 @@ class Leg:
     async def _work(self) -> None:
         self._scribe = Scribe(self._store, self.run)
         if self.run.tail_seq:
-            await self._scribe.catch_up()
+            await patiently(self._scribe.catch_up)
         while not self.over:
-            turn = await turn_for(self._store, self.run, self._scribe.asked)
+            turn = await patiently(turn_for, self._store, self.run, self._scribe.asked)
             await self._scribe.write(*self._announcement(turn))
             outcome = await self._employ(self._scribe, turn)
             await self._keep_stderr(outcome)

@@ -26,7 +26,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How often runs are looked for that nobody writes any more. Their end is promised within 5 s
     of the lease's: to write it takes some time too."""
     look: float = 1
-    """How often other processes' requests to stop are looked for."""
+    """How often other processes' requests to stop are looked for, where nobody tells of them."""
     drain: float = 8
     """How long agents have when the server ends."""
 

@@ -10,56 +10,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mobox.errors import Fenced, RunActive, RunNotFound
-from mobox.events import LogEntry, StreamEvent
-from mobox.storage.log import Position, RawLine, Run, RunId, Status, keep_raw, status_after
+from mobox.events import LogEntry
+from mobox.storage.batches import Append, Appended, NextLeg
+from mobox.storage.log import Position, Run, RunId, Status, keep_raw
 from mobox.storage.runs import after_events, in_next_leg
 from mobox.storage.sqlite.packing import boundary, pack
-from mobox.storage.sqlite.rows import Row, encode_events, find_run, insert_many, save_run
+from mobox.storage.sqlite.rows import Row, find_run, insert_many, save_run
 from mobox.storage.sqlite.transaction import LAST_ID, Transaction
 
 __all__ = [
-    "Append",
-    "Appended",
-    "NextLeg",
     "append_all",
     "append_one",
     "check_none_runs",
-    "prepare",
     "start_next_leg",
 ]
-
-
-class Append(Struct, frozen=True, kw_only=True):
-    """A batch as the writer gets it."""
-
-    run_id: RunId
-    epoch: int
-    events: Sequence[StreamEvent]
-    ts: int | None
-    raw: Sequence[RawLine] = ()
-    rows: list[tuple[int, bytes]]
-    is_plain: bool
-    """A running run runs on: nothing but its log changes."""
-
-    @property
-    def size(self) -> int:
-        return sum(len(data) for _, data in self.rows)
-
-
-class Appended(Struct, frozen=True):
-    """A batch in its log."""
-
-    run_id: RunId
-    position: Position
-    entries: list[LogEntry]
-    size: int
-
-
-class NextLeg(Struct, frozen=True):
-    """A run that goes on, and what it goes on with."""
-
-    run: Run
-    answers: Appended
 
 
 class _Written(Struct, array_like=True):
@@ -75,27 +39,6 @@ class _Written(Struct, array_like=True):
 
 
 Outcome = Appended | Exception
-
-
-def prepare(
-    run_id: RunId,
-    epoch: int,
-    events: Sequence[StreamEvent],
-    ts: int | None,
-    raw: Sequence[RawLine] = (),
-) -> Append:
-    """Encode and check here, so that what cannot be stored fails its caller and nobody else."""
-    if ts is not None and not -(2**63) <= ts < 2**63:
-        raise OverflowError(f"{ts} is no time that can be stored")
-    return Append(
-        run_id=run_id,
-        epoch=epoch,
-        events=events,
-        ts=ts,
-        raw=raw,
-        rows=encode_events(events),
-        is_plain=status_after("running", events) == "running",
-    )
 
 
 # Many at once

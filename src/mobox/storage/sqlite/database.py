@@ -1,13 +1,9 @@
-"""The database file: how it is opened, and how it is brought up to date.
-
-Rule 1: a migration is a numbered file that never changes once released; each is one transaction.
-Rule 2: a database that a later version has written is not touched.
-"""
+"""The database file: how it is opened, and how it is brought up to date."""
 
 from __future__ import annotations
 
 import os
-import re
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -15,17 +11,15 @@ from contextlib import ExitStack, suppress
 from importlib.resources import files
 from pathlib import Path
 
-from msgspec import Struct
-
-from mobox.errors import DatabaseTooNew, StorageError
+from mobox.errors import StorageError
+from mobox.storage.schema import Migration, check_version, read_migrations
 from mobox.storage.settings import Settings
 
-__all__ = ["Migration", "connect", "migrate", "migrations", "open_database"]
+__all__ = ["Migration", "connect", "identity", "migrate", "migrations", "open_database"]
 
 _OLDEST_SQLITE = (3, 38, 0)  # the first with all of STRICT, RETURNING and JSON
 _CHECKPOINT_PAGES = 50_000  # 200 MB: a last resort, because a commit that copies takes long
 _STATEMENTS = 256  # an insert of each size from 1 to 64 rows, twice, and all others
-_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 _VERSIONS = """
 CREATE TABLE IF NOT EXISTS migration (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL
@@ -33,31 +27,9 @@ CREATE TABLE IF NOT EXISTS migration (
 """
 
 
-class Migration(Struct, frozen=True):
-    """One step of the schema."""
-
-    version: int
-    name: str
-    sql: str
-
-    def statements(self) -> Iterator[str]:
-        """Its statements one by one: `executescript` would commit what went before."""
-        statement = ""
-        for line in self.sql.splitlines(keepends=True):
-            statement += line
-            if sqlite3.complete_statement(statement):
-                yield statement
-                statement = ""
-
-
 def migrations() -> list[Migration]:
     """All that this version knows, in order."""
-    found = []
-    for file in files("mobox.storage").joinpath("migrations").iterdir():
-        if match := _FILE.fullmatch(file.name):
-            sql = file.read_text(encoding="utf-8")
-            found.append(Migration(int(match[1]), match[2], sql))
-    return sorted(found, key=lambda migration: migration.version)
+    return read_migrations(files("mobox.storage").joinpath("migrations"))
 
 
 def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
@@ -134,15 +106,31 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> None:
 
 def _version(connection: sqlite3.Connection, newest: int) -> int:
     (found,) = connection.execute("SELECT coalesce(max(version), 0) FROM migration").fetchone()
-    version = int(found)
-    if version > newest:
-        raise DatabaseTooNew(version, newest)
-    return version
+    return check_version(int(found), newest)
+
+
+def _statements(sql: str) -> Iterator[str]:
+    """The statements one by one: `executescript` would commit what went before."""
+    statement = ""
+    for line in sql.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
-    for statement in migration.statements():
+    for statement in _statements(migration.sql):
         connection.execute(statement)
     now = time.time_ns() // 1_000_000
     applied = (migration.version, migration.name, now)
     connection.execute("INSERT INTO migration VALUES (?, ?, ?)", applied)
+
+
+def identity(connection: sqlite3.Connection) -> str:
+    """What no other database is called: drawn when it is first asked for, and kept in it."""
+    add = "INSERT INTO counter VALUES ('identity', ?) ON CONFLICT DO NOTHING"
+    connection.execute(add, (secrets.randbits(63),))
+    find = "SELECT value FROM counter WHERE name = 'identity'"
+    ((drawn,),) = connection.execute(find).fetchall()
+    return f"{drawn:016x}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from mobox.message import Message
 from mobox.storage.chats import History, MessagePage, RunUsage, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.storage.folds import Fold, Told, kept_fold
 from mobox.storage.log import Run, RunId
 from mobox.storage.sqlite.reads import find_chat, iterate_log
 from mobox.storage.sqlite.rows import RUN, Row, run_of
@@ -20,8 +19,6 @@ from mobox.turn import UserMessage
 from mobox.usage import Totals
 
 __all__ = [
-    "Fold",
-    "Told",
     "folds_behind",
     "read_history",
     "read_messages",
@@ -29,24 +26,7 @@ __all__ = [
     "store_fold",
 ]
 
-T = TypeVar("T")
 Connection = sqlite3.Connection
-
-
-class Fold(Struct, frozen=True):
-    """A message made of a log's first `seq` entries."""
-
-    message: int
-    run: int
-    seq: int
-    folded: Message
-
-
-class Told(Struct, Generic[T], frozen=True):
-    """What was read, and the folds that had to be made for it."""
-
-    value: T
-    folds: list[Fold]
 
 
 _FIND = """
@@ -63,7 +43,6 @@ ORDER BY run.status = 'running' DESC, run.n DESC LIMIT 1
 _ALL = 2**62
 
 _decode_said = msgspec.json.Decoder(UserMessage).decode
-_decode_folded = msgspec.json.Decoder(Message).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -122,7 +101,7 @@ class _Reading:
         if role == "user":
             said = _decode_said(body)
             return StoredMessage(id=id_, role=role, created_at=created_at, body=said)
-        kept = _kept(body) if folded_seq == tail_seq else None
+        kept = kept_fold(body) if folded_seq == tail_seq else None
         folded = kept or self._fold(n, id_, run, tail_seq)
         return StoredMessage(
             id=id_, role=role, created_at=created_at, body=folded, run_id=RunId(id_)
@@ -132,14 +111,6 @@ class _Reading:
         folded = _fold_log(self._connection, run_id)
         self.folds.append(Fold(n, run, tail_seq, folded))
         return folded
-
-
-def _kept(body: bytes | None) -> Message | None:
-    """The kept fold, unless another version made it in another shape."""
-    try:
-        return _decode_folded(body) if body is not None else None
-    except msgspec.ValidationError:
-        return None
 
 
 def _fold_log(connection: Connection, run_id: str) -> Message:

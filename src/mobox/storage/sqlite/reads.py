@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
@@ -17,11 +17,13 @@ from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
 __all__ = [
     "expired_runs",
     "find_chat",
+    "has_queued_runs",
     "iterate_log",
     "latest_runs",
     "list_chats",
     "owned_run",
     "positions",
+    "queued_runs",
     "raw_lines",
     "read_log",
     "runs_of_chat",
@@ -58,10 +60,27 @@ def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, Ru
     return {chat_id: run_id for chat_id, run_id in rows if run_id is not None}
 
 
+_QUEUED = "run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > ?"
+
+
 def expired_runs(connection: Connection, now: int) -> list[Run]:
     """See `Log.expired`."""
     is_over = "(run.lease_until IS NULL OR run.lease_until <= ?)"
     return _runs(connection, f"WHERE run.status = 'running' AND {is_over} ORDER BY run.n", now)
+
+
+def queued_runs(connection: Connection, agents: Collection[str], now: int) -> list[tuple[int, Run]]:
+    """The numbers of queued runs of these agents and the runs, those that wait longest first."""
+    of_agents = "run.agent IN (SELECT value FROM json_each(?))"
+    find = f"{RUN} WHERE {_QUEUED} AND {of_agents} ORDER BY run.lease_until, run.n"
+    rows = connection.execute(find, (now, json.dumps([*agents])))
+    return [(row[0], run_of(row)) for row in rows]
+
+
+def has_queued_runs(connection: Connection, now: int) -> bool:
+    """Whether anything is there to be claimed."""
+    find = f"SELECT 1 FROM run WHERE {_QUEUED} LIMIT 1"
+    return connection.execute(find, (now,)).fetchone() is not None
 
 
 def stopping_runs(connection: Connection, holder: str) -> list[Run]:

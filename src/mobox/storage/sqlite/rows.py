@@ -10,17 +10,16 @@ from typing import Any
 
 import msgspec
 
-from mobox.errors import CorruptLog, RunNotFound
-from mobox.events import AnyEvent, LogEntry, StreamEvent, decode
+from mobox.errors import RunNotFound
+from mobox.events import LogEntry
 from mobox.storage.chats import Chat
+from mobox.storage.encoding import decode_events
 from mobox.storage.log import Run
 
 __all__ = [
     "CHAT",
-    "EVENTS_PER_ROW",
     "RUN",
     "chat_of",
-    "encode_events",
     "entries_of",
     "find_run",
     "insert_many",
@@ -30,9 +29,6 @@ __all__ = [
 ]
 
 Row = tuple[Any, ...]
-
-EVENTS_PER_ROW = 256
-"""A longer append becomes several rows, so that a page of it needs no more than a page."""
 
 _OWN = [name for name in Run.__struct_fields__ if name not in ("chat_id", "owner")]
 _CHANGING = [name for name in _OWN if name not in ("id", "agent", "framework", "started_at")]
@@ -96,21 +92,12 @@ def _insert(into: str, form: str, size: int) -> str:
 
 # Events
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[list[AnyEvent]]).decode
-_decode_raw = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
 _decode_json: Callable[[str], Any] = msgspec.json.decode
-
-
-def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
-    """The events as JSON, a row each: how many, and what."""
-    rows = (events[i : i + EVENTS_PER_ROW] for i in range(0, len(events), EVENTS_PER_ROW))
-    return [(len(row), _encode(row)) for row in rows]
 
 
 def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> list[LogEntry]:
     """The entries of rows that follow each other, told as lists: one decoding for all of them."""
-    events = _events_of(b"[%b]" % data)
+    events = decode_events(data)
     seqs = range(last_seq - len(events) + 1, last_seq + 1)
     return list(map(LogEntry, seqs, *numbers_of(counts, ids, times), events))
 
@@ -126,20 +113,3 @@ def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int |
         numbers[row : row + 1] = every
         moments[row : row + 1] = _decode_json(f"[{moment}]") if is_packed else [moment] * count
     return numbers, moments
-
-
-def _events_of(rows: bytes) -> list[StreamEvent]:
-    try:
-        return list(chain.from_iterable(_decode(rows)))
-    except msgspec.DecodeError:
-        return _foreign_events(rows)
-
-
-def _foreign_events(rows: bytes) -> list[StreamEvent]:
-    """Another version's events: what is unknown here becomes RAW, as everywhere."""
-    line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
-    try:
-        events = list(chain.from_iterable(_decode_raw(rows)))
-    except msgspec.DecodeError as error:
-        raise CorruptLog(f"not lists of events: {error}: {rows[:80]!r}") from error
-    return [decode(line % bytes(event)).event for event in events]

@@ -6,12 +6,13 @@ import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from mobox.errors import Fenced, StorageError
+from mobox.errors import StorageError
 from mobox.events import LogEntry, StreamEvent
+from mobox.storage.batches import Appended, prepare
 from mobox.storage.chats import (
     BegunTurn,
     Chat,
@@ -21,17 +22,21 @@ from mobox.storage.chats import (
     NamedRequest,
     RunUsage,
 )
-from mobox.storage.following import Following
+from mobox.storage.folds import Fold, Told
+from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.publishing import Publishing
+from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite import askings, messages, reads, turns
-from mobox.storage.sqlite.appends import Appended, NextLeg, prepare, start_next_leg
+from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
+from mobox.storage.sqlite.appends import start_next_leg
 from mobox.storage.sqlite.checkpoints import Checkpoints
-from mobox.storage.sqlite.database import open_database
-from mobox.storage.sqlite.messages import Fold, Told, store_fold
+from mobox.storage.sqlite.database import identity, open_database
+from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.writer import Writer
+from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
 
 __all__ = ["SqliteStorage"]
@@ -39,11 +44,17 @@ __all__ = ["SqliteStorage"]
 T = TypeVar("T")
 
 
-class SqliteStorage(Following):
+class SqliteStorage(Publishing):
     """Everything in one file; open it with `SqliteStorage.open`."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, settings: Settings) -> None:
-        super().__init__(settings.poll_seconds)
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        settings: Settings,
+        wake_ups: WakeUps | None = None,
+    ) -> None:
+        super().__init__(settings.poll_seconds, wake_ups)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._writer = Writer(connection, settings, self._holder, self._publish_all)
@@ -51,15 +62,23 @@ class SqliteStorage(Following):
         self._checkpoints = Checkpoints(path, settings)
 
     @classmethod
-    async def open(cls, path: Path, settings: Settings | None = None) -> Self:
+    async def open(
+        cls, path: Path, settings: Settings | None = None, way: WayToOthers | None = None
+    ) -> Self:
         """Open a database, made or brought up to date if need be, in the running event loop."""
         settings = settings or Settings()
         connection = await asyncio.to_thread(open_database, path, settings)
-        return cls(connection, path, settings)
+        try:
+            wake_ups = way(await asyncio.to_thread(identity, connection)) if way else None
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, settings, wake_ups)
 
     async def close(self) -> None:
         await self._stop_polling()
         await self._writer.close()
+        await self._stop_telling()
         await self._readers.close()
         await asyncio.to_thread(self._checkpoints.close)
 
@@ -87,6 +106,16 @@ class SqliteStorage(Following):
     async def note(self, run_id: RunId, asking: Asking) -> None:
         await self._write(lambda t: askings.note(t, run_id, asking))
 
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        await self._write(lambda t: turns.queue(t, run_id, epoch))
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        if not await self._readers.read(reads.has_queued_runs, self._settings.clock()):
+            return []  # so that who looks in vain, and often, keeps nobody from writing
+        return await self._write(lambda t: turns.claim(t, agents, limit, sparing))
+
     async def expired(self) -> list[Run]:
         return await self._readers.read(reads.expired_runs, self._settings.clock())
 
@@ -100,27 +129,18 @@ class SqliteStorage(Following):
         return await self._readers.read(reads.stopping_runs, self._holder)
 
     async def drop_raw(self, ended_before: int) -> int:
-        return await self._write(lambda t: turns.drop_raw(t, ended_before))
+        return await self._write(lambda t: retention.drop_raw(t, ended_before))
+
+    async def count_raw(self, ended_before: int) -> int:
+        return await self._readers.read(retention.count_raw, ended_before)
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         done: T = await self._writer.submit(work)
         return done
 
     def _publish_all(self, outcomes: Iterable[object]) -> None:
-        """Tell the readers, before the writers, what was committed."""
         self._checkpoints.note_commit()
-        for outcome in outcomes:
-            match outcome:
-                case Appended() as told:
-                    self._publish(told.run_id, told.position, told.entries, told.size)
-                case NextLeg(answers=told):
-                    self._publish(told.run_id, told.position, told.entries, told.size)
-                case BegunTurn(run=run):
-                    self._beginnings.ring(run.chat_id)
-                case Fenced():
-                    self._hand_over(RunId(outcome.run_id))
-                case _:
-                    pass
+        super()._publish_all(outcomes)
 
     # Readers
 
@@ -157,7 +177,9 @@ class SqliteStorage(Following):
         return await self._readers.read(askings.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
-        return await self._write(lambda t: turns.request_stop(t, owner, run_id))
+        run = await self._write(lambda t: turns.request_stop(t, owner, run_id))
+        self._tell(News(work=True))
+        return run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
         await self._catch_up(owner, chat_id)
@@ -190,9 +212,42 @@ class SqliteStorage(Following):
         return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
 
     async def delete(self, owner: str, chat_id: str) -> None:
-        for run_id in await self._write(lambda t: turns.delete_chat(t, owner, chat_id)):
-            self._unpublish(run_id)
-        self._beginnings.ring(chat_id)
+        gone = await self._write(lambda t: turns.delete_chat(t, owner, chat_id))
+        self._forget(gone, chat_id)
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        return await self._readers.read(retention.idle_chats, since)
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        gone = await self._write(lambda t: retention.delete_idle(t, chat, since))
+        if gone is not None:
+            self._forget(gone, chat.id)
+        return gone is not None
+
+    # Keys
+
+    async def add_key(self, key: ApiKey) -> None:
+        await self._write(lambda t: keys.add_key(t, key))
+
+    async def find_key(self, digest: str) -> ApiKey | None:
+        return await self._readers.read(keys.find_key, digest)
+
+    async def keys(self) -> list[ApiKey]:
+        return await self._readers.read(keys.all_keys)
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        return await self._write(lambda t: keys.revoke_key(t, key_id))
+
+    async def note_use(self, key_id: str, at: int) -> None:
+        await self._write(lambda t: keys.note_use(t, key_id, at))
+
+    async def add_ticket(self, ticket: Ticket) -> None:
+        await self._write(lambda t: keys.add_ticket(t, ticket))
+
+    async def take_ticket(self, digest: str) -> Ticket | None:
+        return await self._write(lambda t: keys.take_ticket(t, digest))
+
+    # Messages at rest
 
     def _keep_folds(self, told: Told[T]) -> T:
         """Nobody waits for a cache: a fold that is not kept is made again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -11,10 +12,10 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
-from mobox.storage.runs import released, taken_over
+from mobox.storage.runs import claimed, queued, released, taken_over
 from mobox.storage.sqlite import askings
 from mobox.storage.sqlite.appends import check_none_runs
-from mobox.storage.sqlite.reads import find_chat, owned_run
+from mobox.storage.sqlite.reads import find_chat, owned_run, queued_runs
 from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.turns import (
@@ -29,8 +30,9 @@ from mobox.turn import HistoryMessage, Request
 
 __all__ = [
     "begin_turn",
+    "claim",
     "delete_chat",
-    "drop_raw",
+    "queue",
     "release",
     "rename_chat",
     "request_stop",
@@ -148,6 +150,25 @@ def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
     save_run(transaction.connection, n, released(before, epoch))
 
 
+def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    """See `Log.queue`."""
+    n, before = _written_run(transaction.connection, run_id, epoch)
+    run = queued(before, epoch, transaction.settings.queued_until())
+    save_run(transaction.connection, n, run)
+
+
+def claim(
+    transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
+) -> list[Run]:
+    """See `Log.claim`."""
+    waiting = queued_runs(transaction.connection, agents, transaction.now)
+    taken = [(n, run) for n, run in waiting if run.owner not in sparing][:limit]
+    mine = [(n, claimed(run, transaction.lease, transaction.now)) for n, run in taken]
+    for n, run in mine:
+        save_run(transaction.connection, n, run)
+    return [run for _, run in mine]
+
+
 def _written_run(connection: sqlite3.Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
     try:
         n, _, run = find_run(connection, run_id)
@@ -185,9 +206,3 @@ def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunI
     connection.executemany("INSERT INTO deleted_run VALUES (?, ?)", left)
     connection.execute("DELETE FROM chat WHERE n = ?", (n,))
     return [RunId(run_id) for (run_id,) in runs]
-
-
-def drop_raw(transaction: Transaction, ended_before: int) -> int:
-    """See `Log.drop_raw`."""
-    drop = "DELETE FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
-    return transaction.connection.execute(drop, (ended_before,)).rowcount

@@ -18,8 +18,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from mobox.errors import MoboxError, StorageError
+from mobox.storage.batches import Append
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite.appends import Append, append_all, append_one
+from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.transaction import Transaction
 
 __all__ = ["Writer"]

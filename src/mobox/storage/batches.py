@@ -1,0 +1,67 @@
+"""Batches on their way into a log: what a database's writer is given, and what it makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mobox.events import LogEntry, StreamEvent
+from mobox.storage.encoding import encode_events
+from mobox.storage.log import Position, RawLine, Run, RunId, status_after
+
+__all__ = ["Append", "Appended", "NextLeg", "prepare"]
+
+
+class Append(Struct, frozen=True, kw_only=True):
+    """A batch as the writer gets it."""
+
+    run_id: RunId
+    epoch: int
+    events: Sequence[StreamEvent]
+    ts: int | None
+    raw: Sequence[RawLine] = ()
+    rows: list[tuple[int, bytes]]
+    is_plain: bool
+    """A running run runs on: nothing but its log changes."""
+
+    @property
+    def size(self) -> int:
+        return sum(len(data) for _, data in self.rows)
+
+
+class Appended(Struct, frozen=True):
+    """A batch in its log."""
+
+    run_id: RunId
+    position: Position
+    entries: list[LogEntry]
+    size: int
+
+
+class NextLeg(Struct, frozen=True):
+    """A run that goes on, and what it goes on with."""
+
+    run: Run
+    answers: Appended
+
+
+def prepare(
+    run_id: RunId,
+    epoch: int,
+    events: Sequence[StreamEvent],
+    ts: int | None,
+    raw: Sequence[RawLine] = (),
+) -> Append:
+    """Encode and check here, so that what cannot be stored fails its caller and nobody else."""
+    if ts is not None and not -(2**63) <= ts < 2**63:
+        raise OverflowError(f"{ts} is no time that can be stored")
+    return Append(
+        run_id=run_id,
+        epoch=epoch,
+        events=events,
+        ts=ts,
+        raw=raw,
+        rows=encode_events(events),
+        is_plain=status_after("running", events) == "running",
+    )

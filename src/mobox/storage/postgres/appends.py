@@ -1,0 +1,267 @@
+"""Appending to logs: what many runs have to say in one statement.
+
+The statement is a transaction by itself, so that nobody waits for a process that is frozen in the
+middle of one. It says how all of these runs must be, as they were when we looked; where one is not
+so any more, it does nothing at all, and we look again. So it can be repeated when nobody said what
+became of it: it is done once, and if it was done already, the runs are as it left them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mobox.errors import Fenced, MoboxError, RunActive
+from mobox.events import LogEntry
+from mobox.storage.batches import Append, Appended, NextLeg
+from mobox.storage.log import Position, Run, RunId, keep_raw
+from mobox.storage.runs import Lease
+
+__all__ = ["Found", "Job", "Outcome", "Plan", "Terms"]
+
+Outcome = Appended | NextLeg | Exception
+
+
+class Job(NamedTuple):
+    """A batch, and what it makes of its run: `after_events` or `in_next_leg`."""
+
+    append: Append
+    change: Callable[..., Run]
+
+
+class Terms(NamedTuple):
+    """On which terms runs are written."""
+
+    lease: Lease
+    now: int
+    raw_bytes: int
+
+
+class Found(Struct):
+    """A run as it was found, and as it is to be."""
+
+    n: int
+    chat: int
+    was: Run
+    run: Run
+
+    @property
+    def is_changed(self) -> bool:
+        return self.run is not self.was
+
+
+class _Placed(NamedTuple):
+    """A batch that has its place in its log, and the place of its first id among the new ones."""
+
+    append: Append
+    run: Run
+    first_seq: int
+    place: int
+
+
+class Plan:
+    """What becomes of runs when batches are appended in their order; nothing is written yet."""
+
+    def __init__(self, found: dict[RunId, Found], running: dict[int, RunId], terms: Terms) -> None:
+        self._found = found
+        self._running = running
+        """The running run of each chat that has one."""
+        self._terms = terms
+        self._results: list[_Placed | Exception] = []
+        self._events: list[tuple[Any, ...]] = []
+        self._raw: list[tuple[Any, ...]] = []
+        self._ids = 0
+
+    def add(self, job: Job) -> None:
+        """The next batch; one that may not be appended fails alone."""
+        try:
+            self._results.append(self._place(job))
+        except MoboxError as error:
+            self._results.append(error)
+
+    def _place(self, job: Job) -> _Placed:
+        append = job.append
+        found = self._found.get(append.run_id)
+        if found is None:  # deleted: its writer must stop
+            raise Fenced(append.run_id, append.epoch)
+        before = found.run
+        run = job.change(before, append.epoch, append.events, self._terms.lease, self._terms.now)
+        self._check_alone(found.chat, before, run)
+        first_seq = before.tail_seq + 1
+        run = self._keep_raw(append, found.n, range(first_seq, run.tail_seq + 1), run)
+        placed = _Placed(append, run, first_seq, self._ids + 1)
+        self._keep_events(append, found.n, first_seq)
+        if append.events or append.raw:
+            found.run = run
+        return placed
+
+    def _check_alone(self, chat: int, before: Run, run: Run) -> None:
+        """One running run per chat, also when one goes on that was waiting."""
+        if run.status == "running" and before.status != "running":
+            if (other := self._running.get(chat)) is not None:
+                raise RunActive(other)
+            self._running[chat] = run.id
+        elif run.status != "running" and self._running.get(chat) == run.id:
+            del self._running[chat]
+
+    def _keep_raw(self, append: Append, n: int, seqs: range, run: Run) -> Run:
+        if not append.raw:
+            return run
+        tally = (run.raw_lines, run.raw_bytes)
+        kept, (lines, size) = keep_raw(append.raw, seqs, tally, self._terms.raw_bytes)
+        self._raw += [(n, raw.n, raw.line, raw.first_seq, raw.last_seq) for raw in kept]
+        return replace(run, raw_lines=lines, raw_bytes=size)
+
+    def _keep_events(self, append: Append, n: int, first_seq: int) -> None:
+        last_seq = first_seq - 1
+        for count, data in append.rows:
+            last_seq += count
+            self._events.append((n, last_seq, count, self._ids + 1, append.ts, data))
+            self._ids += count
+
+    # What is written
+
+    @property
+    def changed(self) -> list[Found]:
+        """The runs that are not as they were."""
+        return [found for found in self._found.values() if found.is_changed]
+
+    def arguments(self) -> list[Any]:
+        """The arguments of `WRITE`."""
+        changed = self.changed
+        was = [[getattr(found.was, name) for found in changed] for name in STATE]
+        now = [[getattr(found.run, name) for found in changed] for name in CHANGING]
+        chats = {found.chat for found in changed if found.run.status != found.was.status}
+        return [
+            [found.n for found in changed],
+            *was,
+            *now,
+            *_columns(self._events, 6),
+            *_columns(self._raw, 5),
+            sorted(chats),
+            self._terms.now,
+            self._ids,
+        ]
+
+    def first_event(self) -> tuple[int, int] | None:
+        """The number of a run and the last `seq` of the first row that is written."""
+        return self._events[0][:2] if self._events else None
+
+    def was_done(self, found: dict[RunId, Found]) -> bool:
+        """Whether these runs, as they are found now, are as this plan leaves them.
+
+        It is done whole or not at all, so one of them that is tells of all.
+        """
+        changed = (
+            (mine.run, found.get(run_id)) for run_id, mine in self._found.items() if mine.is_changed
+        )
+        return any(theirs is not None and _is_same(run, theirs.was) for run, theirs in changed)
+
+    def outcomes(self, before: int) -> list[Outcome]:
+        """What each batch came to, if the last id before these was `before`."""
+        return [
+            result if isinstance(result, Exception) else _outcome(result, before)
+            for result in self._results
+        ]
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(width)]
+
+
+def _is_same(run: Run, found: Run) -> bool:
+    is_ours = run.lease_owner == found.lease_owner or run.status != "running"
+    return is_ours and all(getattr(run, name) == getattr(found, name) for name in STATE)
+
+
+def _outcome(placed: _Placed, before: int) -> Outcome:
+    append, run, first_seq, place = placed
+    count = len(append.events)
+    seqs, ids = range(first_seq, first_seq + count), range(before + place, before + place + count)
+    entries = list(map(LogEntry, seqs, ids, repeat(append.ts), append.events))
+    position = Position(first_seq + count - 1, run.status)
+    appended = Appended(append.run_id, position, entries, append.size)
+    return NextLeg(run, appended) if run.epoch != append.epoch else appended
+
+
+# The statement
+
+STATE: Final = ("epoch", "tail_seq", "status", "raw_lines")
+"""What tells that a run is as it was."""
+CHANGING: Final = {
+    "epoch": "bigint",
+    "tail_seq": "bigint",
+    "status": "text",
+    "raw_lines": "bigint",
+    "raw_bytes": "bigint",
+    "leg": "bigint",
+    "lease_owner": "text",
+    "lease_until": "bigint",
+    "ended_at": "bigint",
+    "reason": "text",
+}
+_LEASES: Final = ("lease_owner", "lease_until")
+"""Which the writer renews apart from this: they are written only where the status changes."""
+
+
+_TEMPLATE: Final = """
+WITH asked AS (
+    SELECT * FROM unnest({asked}) AS t (n, {was}, {changing})
+), locked AS (
+    SELECT n FROM chat WHERE n = ANY({chats}::bigint[]) ORDER BY n FOR NO KEY UPDATE
+), mine AS (
+    SELECT run.n FROM run JOIN asked ON asked.n = run.n
+    WHERE (SELECT count(*) FROM locked) >= 0 AND {are_so}
+    ORDER BY run.n FOR NO KEY UPDATE OF run
+), taken AS (
+    UPDATE counter SET value = value + {ids}::bigint
+    WHERE name = 'entry' AND (SELECT count(*) FROM mine) = (SELECT count(*) FROM asked)
+    RETURNING value - {ids}::bigint AS before
+), events AS (
+    INSERT INTO event (run, last_seq, count, first_id, ts, events)
+    SELECT run, last_seq, count, before + place, ts, events
+    FROM taken, unnest({events}) AS t (run, last_seq, count, place, ts, events)
+), lines AS (
+    INSERT INTO raw (run, n, line, first_seq, last_seq)
+    SELECT t.* FROM taken, unnest({raw}) AS t (run, n, line, first_seq, last_seq)
+), runs AS (
+    UPDATE run SET {changes} FROM asked, taken WHERE run.n = asked.n
+), touched AS (
+    UPDATE chat SET updated_at = {now}::bigint FROM taken WHERE chat.n = ANY({chats}::bigint[])
+)
+SELECT before FROM taken
+"""
+"""Chats before runs, as everybody locks them; and the counter, which all need, only then."""
+
+
+def _statement() -> str:
+    numbers = iter(range(1, 100))
+
+    def arrays(*types: str) -> str:
+        return ", ".join(f"${next(numbers)}::{type_}[]" for type_ in types)
+
+    return _TEMPLATE.format(
+        asked=arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values()),
+        events=arrays("bigint", "bigint", "bigint", "bigint", "bigint", "bytea"),
+        raw=arrays("bigint", "bigint", "bytea", "bigint", "bigint"),
+        chats=f"${next(numbers)}",
+        now=f"${next(numbers)}",
+        ids=f"${next(numbers)}",
+        was=", ".join(f"was_{name}" for name in STATE),
+        changing=", ".join(CHANGING),
+        are_so=" AND ".join(f"run.{name} = asked.was_{name}" for name in STATE),
+        changes=", ".join(map(_change, CHANGING)),
+    )
+
+
+def _change(name: str) -> str:
+    if name not in _LEASES:
+        return f"{name} = asked.{name}"
+    return f"{name} = CASE WHEN run.status = asked.status THEN run.{name} ELSE asked.{name} END"
+
+
+WRITE: Final = _statement()

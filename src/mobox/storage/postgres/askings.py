@@ -1,0 +1,65 @@
+"""What clients asked of runs: what they call it, where its answer begins, what came along."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from mobox.errors import RunNotFound
+from mobox.storage.chats import NamedRequest
+from mobox.storage.log import Asking, RunId
+from mobox.storage.postgres.database import Connection
+from mobox.storage.postgres.reads import find_chat
+from mobox.storage.postgres.rows import RUN, find_run, run_of
+from mobox.storage.postgres.transaction import Transaction
+from mobox.turn import Frontend
+
+__all__ = ["add", "asked", "named", "note"]
+
+_ADD: Final = "INSERT INTO asking (run, name, after_seq, frontend) VALUES ($1, $2, $3, $4)"
+_OF_A_RUN: Final = """
+SELECT name, after_seq, frontend FROM asking
+WHERE run = (SELECT n FROM run WHERE id = $1) ORDER BY n
+"""
+_OF_A_NAME: Final = """
+SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = asking.run
+WHERE run.chat = $1 AND asking.name = $2 ORDER BY asking.n DESC LIMIT 1
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Frontend).decode
+
+
+async def add(connection: Connection, run: int, asking: Asking) -> None:
+    """Keep what a client asked of the run with this number."""
+    frontend = None if asking.frontend is None else _encode(asking.frontend)
+    await connection.execute(_ADD, run, asking.name, asking.after, frontend)
+
+
+async def note(transaction: Transaction, run_id: RunId, asking: Asking) -> None:
+    """See `Log.note`."""
+    connection = transaction.connection
+    n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
+    await add(connection, n, asking)
+
+
+async def asked(connection: Connection, run_id: RunId) -> list[Asking]:
+    """See `Log.asked`."""
+    return [_asking_of(*row) for row in await connection.fetch(_OF_A_RUN, run_id)]
+
+
+async def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
+    """See `Chats.named`."""
+    chat, _ = await find_chat(connection, owner, chat_id)
+    row = await connection.fetchrow(_OF_A_NAME, chat, name)
+    if row is None:
+        raise RunNotFound(name)
+    n, *told = row
+    run = run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
+    return NamedRequest(run, _asking_of(*told))
+
+
+def _asking_of(name: str | None, after: int, frontend: bytes | None) -> Asking:
+    brought = None if frontend is None else _decode(frontend)
+    return Asking(name=name, after=after, frontend=brought)

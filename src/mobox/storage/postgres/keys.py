@@ -1,0 +1,78 @@
+"""Keys and tickets: what opens doors."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mobox.errors import KeyNotFound
+from mobox.storage.keys import ApiKey, Ticket
+from mobox.storage.postgres.database import Connection
+from mobox.storage.postgres.transaction import Transaction
+
+__all__ = ["add_key", "add_ticket", "all_keys", "find_key", "note_use", "revoke_key", "take_ticket"]
+
+_FIELDS: Final = ApiKey.__struct_fields__
+_KEY: Final = f"SELECT {', '.join(_FIELDS)} FROM api_key"
+_ADD_KEY: Final = f"""
+INSERT INTO api_key ({", ".join(_FIELDS)})
+VALUES ({", ".join(f"${n}" for n, _ in enumerate(_FIELDS, 1))})
+"""
+_REVOKE: Final = f"""
+UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1
+RETURNING {", ".join(_FIELDS)}
+"""
+_NOTE_USE: Final = "UPDATE api_key SET used_at = greatest($2, used_at) WHERE id = $1"
+_ADD_TICKET: Final = """
+WITH forgotten AS (DELETE FROM ticket WHERE expires_at <= $6)
+INSERT INTO ticket (digest, key_id, owner, run_id, expires_at) VALUES ($1, $2, $3, $4, $5)
+"""
+_TAKE: Final = """
+DELETE FROM ticket WHERE digest = $1 RETURNING digest, key_id, owner, run_id, expires_at
+"""
+
+
+async def add_key(transaction: Transaction, key: ApiKey) -> None:
+    """See `Keys.add_key`."""
+    await transaction.connection.execute(_ADD_KEY, *(getattr(key, name) for name in _FIELDS))
+
+
+async def find_key(connection: Connection, digest: str) -> ApiKey | None:
+    """See `Keys.find_key`."""
+    row = await connection.fetchrow(f"{_KEY} WHERE digest = $1", digest)
+    return None if row is None else _key_of(row)
+
+
+async def all_keys(connection: Connection) -> list[ApiKey]:
+    """See `Keys.keys`."""
+    return [_key_of(row) for row in await connection.fetch(f"{_KEY} ORDER BY n")]
+
+
+async def revoke_key(transaction: Transaction, key_id: str) -> ApiKey:
+    """See `Keys.revoke_key`."""
+    row = await transaction.connection.fetchrow(_REVOKE, key_id, transaction.now)
+    if row is None:
+        raise KeyNotFound(key_id)
+    return _key_of(row)
+
+
+async def note_use(transaction: Transaction, key_id: str, at: int) -> None:
+    """See `Keys.note_use`."""
+    await transaction.connection.execute(_NOTE_USE, key_id, at)
+
+
+async def add_ticket(transaction: Transaction, ticket: Ticket) -> None:
+    """See `Keys.add_ticket`."""
+    told = (ticket.digest, ticket.key_id, ticket.owner, ticket.run_id, ticket.expires_at)
+    await transaction.connection.execute(_ADD_TICKET, *told, transaction.now)
+
+
+async def take_ticket(transaction: Transaction, digest: str) -> Ticket | None:
+    """See `Keys.take_ticket`."""
+    row = await transaction.connection.fetchrow(_TAKE, digest)
+    ticket = None if row is None else Ticket(**dict(row.items()))
+    return ticket if ticket is not None and ticket.expires_at > transaction.now else None
+
+
+def _key_of(row: Any) -> ApiKey:
+    fields = dict(row.items())
+    return ApiKey(**{**fields, "scopes": tuple(fields["scopes"])})

@@ -1,0 +1,209 @@
+"""Runs, logs and lists of chats as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
+from mobox.events import LogEntry
+from mobox.storage.chats import Chat, ChatPage
+from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.storage.encoding import EVENTS_PER_ROW
+from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
+from mobox.storage.postgres.database import NOW, Connection
+from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
+
+__all__ = [
+    "expired_runs",
+    "find_chat",
+    "has_queued_runs",
+    "latest_runs",
+    "list_chats",
+    "owned_run",
+    "positions",
+    "raw_lines",
+    "read_log",
+    "runs_of_chat",
+    "stopping_runs",
+    "whole_log",
+]
+
+# Runs
+
+
+async def owned_run(
+    connection: Connection, owner: str, run_id: str, lock: str = ""
+) -> tuple[int, Run]:
+    """A run's number and the run, if it is this owner's."""
+    find = f"{RUN} WHERE run.id = $1 AND chat.owner = $2 {lock}"
+    if (row := await connection.fetchrow(find, run_id, owner)) is not None:
+        return row[0], run_of(row)
+    deleted = "SELECT 1 FROM deleted_run WHERE id = $1 AND owner = $2"
+    is_deleted = await connection.fetchval(deleted, run_id, owner) is not None
+    raise LogDeleted(run_id) if is_deleted else RunNotFound(run_id)
+
+
+async def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
+    """See `Chats.runs`."""
+    find = "WHERE chat.id = $1 AND chat.owner = $2 ORDER BY run.n"
+    found = await _runs(connection, find, chat_id, owner)
+    if not found:
+        await find_chat(connection, owner, chat_id)
+    return found
+
+
+async def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:
+    """The last run of each of these chats; those that have none are left out."""
+    last = "SELECT id FROM run WHERE chat = chat.n ORDER BY n DESC LIMIT 1"
+    find = f"SELECT chat.id, last.id FROM chat, LATERAL ({last}) AS last WHERE chat.id = ANY($1)"
+    return dict(map(tuple, await connection.fetch(find, list(chat_ids))))
+
+
+_EXPIRED: Final = f"""
+{RUN} WHERE run.status = 'running' AND (run.lease_until IS NULL OR ($3 AND
+    run.lease_until <= coalesce($1::bigint, {NOW}) AND (
+        $1::bigint IS NOT NULL
+        OR pg_postmaster_start_time() + $2 * interval '1 millisecond' <= clock_timestamp()
+    )
+)) ORDER BY run.n
+"""
+
+
+async def expired_runs(
+    connection: Connection, now: int | None, lease_ms: int, is_steady: bool
+) -> list[Run]:
+    """See `Log.expired`. Who could not renew a lease because the database was away has not lost it.
+
+    So leases do not run out before the database has been there for as long as one lasts.
+    """
+    rows = await connection.fetch(_EXPIRED, now, lease_ms, is_steady)
+    return [run_of(row) for row in rows]
+
+
+async def has_queued_runs(connection: Connection, now: int) -> bool:
+    """Whether anything is there to be claimed."""
+    is_queued = "status = 'running' AND lease_owner IS NULL AND lease_until > $1"
+    return bool(
+        await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM run WHERE {is_queued})", now)
+    )
+
+
+async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
+    """See `Log.stopping`."""
+    asked = "run.lease_owner = $1 AND run.stop_requested_at IS NOT NULL"
+    return await _runs(
+        connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder
+    )
+
+
+async def _runs(connection: Connection, where: str, *values: Any) -> list[Run]:
+    return [run_of(row) for row in await connection.fetch(f"{RUN} {where}", *values)]
+
+
+# Logs
+
+
+async def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[RunId, Position]:
+    """How far logs have come; those that are not there are left out."""
+    find = "SELECT id, tail_seq, status FROM run WHERE id = ANY($1)"
+    rows = await connection.fetch(find, list(run_ids))
+    return {id_: Position(tail, status) for id_, tail, status in rows}
+
+
+_MOST: Final = 2**62
+_MOST_BYTES: Final = 256 * 1024
+_PAGE: Final = f"""
+SELECT run.tail_seq, page.last_seq, page.count, page.first_id, page.ts, page.events
+FROM run LEFT JOIN LATERAL (
+    SELECT *, sum(octet_length(events)) OVER (ORDER BY last_seq) - octet_length(events) AS before
+    FROM event WHERE event.run = run.n AND event.last_seq > $2
+        AND event.last_seq < $2 + $3::bigint + {EVENTS_PER_ROW}
+        AND event.last_seq - event.count < $2 + $3::bigint
+) AS page ON page.before < {_MOST_BYTES}
+WHERE run.id = $1 ORDER BY page.last_seq
+"""
+
+
+async def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+    """See `Log.read`. A page ends where it has enough bytes, too: a slow reader holds no more."""
+    rows = await connection.fetch(_PAGE, run_id, max(-1, min(after, _MOST)), limit)
+    if not rows:
+        raise RunNotFound(run_id)
+    if not 0 <= after <= rows[0][0]:
+        raise BadCursor(after, rows[0][0])
+    if rows[0][1] is None:
+        return []
+    entries = entries_of([tuple(row)[1:] for row in rows])
+    start = after + 1 - entries[0].seq  # inside the first row, for a reader that begins there
+    return entries[start : start + limit] if start or len(entries) > limit else entries
+
+
+async def whole_log(connection: Connection, run_id: RunId) -> list[LogEntry]:
+    """A log from its first entry to its last, in the snapshot that the connection has."""
+    entries: list[LogEntry] = []
+    while page := await read_log(connection, run_id, len(entries), PAGE):
+        entries += page
+    return entries
+
+
+async def raw_lines(
+    connection: Connection, run_id: RunId, after: int, limit: int
+) -> list[RawEntry]:
+    """See `Log.raw_lines`."""
+    find = """
+    SELECT raw.n, line, first_seq, last_seq FROM raw JOIN run ON run.n = raw.run
+    WHERE run.id = $1 AND raw.n > $2 ORDER BY raw.n LIMIT $3
+    """
+    return [
+        RawEntry(n=n, line=line, first_seq=first_seq, last_seq=last_seq)
+        for n, line, first_seq, last_seq in await connection.fetch(find, run_id, after, limit)
+    ]
+
+
+# Chats
+
+
+async def find_chat(
+    connection: Connection, owner: str, chat_id: str, lock: str = ""
+) -> tuple[int, Chat]:
+    """A chat's number and the chat, if it is this owner's."""
+    find = f"{CHAT} WHERE id = $1 AND owner = $2 {lock}"
+    row = await connection.fetchrow(find, chat_id, owner)
+    if row is None:
+        raise ChatNotFound(chat_id)
+    return row[0], chat_of(row)
+
+
+_LIST: Final = f"""
+{CHAT} WHERE owner = $1 AND (updated_at, n) < ($2, $3) AND ($5 = '' OR strpos(words, $5) > 0
+    OR EXISTS (
+        SELECT 1 FROM message
+        WHERE message.chat = chat.n AND NOT superseded AND strpos(message.words, $5) > 0
+    ))
+ORDER BY updated_at DESC, n DESC LIMIT $4
+"""
+_ACTIVE: Final = f"""
+{RUN} WHERE run.chat = ANY($1) AND run.status != 'done' AND NOT run.superseded
+ORDER BY run.status = 'running', run.n
+"""
+_LATEST: Final = (_MOST, 0)
+
+
+async def list_chats(
+    connection: Connection, owner: str, before: str | None, limit: int, query: str
+) -> ChatPage:
+    """See `Chats.chats`."""
+    updated_at, n = read_cursor(before, 2) if before is not None else _LATEST
+    asked = (owner, updated_at, n, limit + 1, query.casefold())
+    rows = await connection.fetch(_LIST, *asked)
+    chats = tuple(map(chat_of, rows[:limit]))
+    more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
+    active = await _active_runs(connection, [row[0] for row in rows[:limit]])
+    return ChatPage(chats=chats, active=active, before=more)
+
+
+async def _active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
+    """Of each chat the running one; else the last that waits."""
+    rows = await connection.fetch(_ACTIVE, chats)
+    return tuple({row[1]: run_of(row) for row in rows}.values())

@@ -1,0 +1,179 @@
+"""The connections that read, and those that change something in a transaction of their own.
+
+Rule 1: whoever asks is answered in a bounded time, if only by `DatabaseAway`. Until then what
+        failed because the database was away is tried again.
+Rule 2: nothing is done twice. A commit that was sent and not answered is looked up, for as long as
+        it takes to know: nobody could say otherwise whether a run was begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+import asyncpg
+
+from mobox.errors import DatabaseAway, MoboxError, StorageError
+from mobox.storage.postgres.clock import DatabaseClock
+from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
+from mobox.storage.postgres.steadiness import MOST_AGAIN, Steadiness, Waits
+
+__all__ = ["Sessions"]
+
+T = TypeVar("T")
+Work = Callable[[Connection], Awaitable[T]]
+
+_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WHICH: Final = "SELECT pg_current_xact_id()::text"
+_STATUS: Final = "SELECT pg_xact_status($1::text::xid8)"
+_SURVIVED: Final = (MoboxError, asyncpg.PostgresError)
+"""What a connection survives, if it is there at all. After anything else nobody knows its state."""
+
+
+class Sessions:
+    """A few connections, made when they are needed."""
+
+    def __init__(self, connect: Connect, clock: DatabaseClock, most: int, seconds: float) -> None:
+        self.steadiness = Steadiness()
+        self._connect = connect
+        self._clock = clock
+        self._seconds = seconds
+        self._seats = asyncio.Semaphore(most)
+        self._idle: list[Connection] = []
+        self._is_open = True
+
+    async def connect(self) -> Connection:
+        """A connection that its caller owns; it tells us what the time is there."""
+        connection = await self._connect()
+        try:
+            self._clock.hear(await connection.fetchval(f"SELECT {NOW}"))
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    async def ask(self, work: Work[T]) -> T:
+        """The result of something that executes one statement, or several that need not agree."""
+        return await self._insist(work, lambda: False)
+
+    async def read(self, work: Work[T]) -> T:
+        """The result of something that sees one snapshot."""
+
+        async def snapshot(connection: Connection) -> T:
+            await connection.execute(_SNAPSHOT)
+            result = await _or_roll_back(connection, work)
+            await connection.execute("ROLLBACK")
+            return result
+
+        return await self._insist(snapshot, lambda: False)
+
+    async def write(self, work: Work[T]) -> T:
+        """The result of something that is done whole or not at all, once that is committed."""
+        sent: list[tuple[str, T]] = []
+
+        async def transaction(connection: Connection) -> T:
+            sent.clear()
+            await connection.execute("BEGIN")
+            result = await _or_roll_back(connection, work)
+            name = await connection.fetchval(_WHICH)
+            sent.append((name, result))
+            await connection.execute("COMMIT")
+            return result
+
+        while True:
+            try:
+                return await self._insist(transaction, lambda: bool(sent))
+            except _InDoubt:
+                ((name, result),) = sent
+                if await self._was_committed(name):
+                    return result
+
+    async def close(self) -> None:
+        """Say good-bye on those that nobody uses."""
+        self._is_open = False
+        while self._idle:
+            connection = self._idle.pop()
+            with suppress(Exception):
+                await connection.close(timeout=1)
+
+    # Trying
+
+    async def _insist(self, work: Work[T], is_sent: Callable[[], bool]) -> T:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._keep_trying(work, is_sent)
+        except TimeoutError as error:
+            self.steadiness.note_trouble()
+            if is_sent():
+                raise _InDoubt from error
+            raise DatabaseAway from error
+
+    async def _keep_trying(self, work: Work[T], is_sent: Callable[[], bool]) -> T:
+        waits = Waits()
+        while True:
+            try:
+                return await self._try(work)
+            except Exception as error:
+                if is_away(error):
+                    self.steadiness.note_trouble()
+                    if is_sent():
+                        raise _InDoubt from error
+                elif not isinstance(error, asyncpg.PostgresError):
+                    raise
+                elif not is_again(error) or waits.count > MOST_AGAIN:
+                    raise StorageError(f"the database refuses: {error}") from error
+            await waits.next()
+
+    async def _try(self, work: Work[T]) -> T:
+        async with self._seats:
+            connection = await self._take()
+            try:
+                result = await work(connection)
+            except _SURVIVED:
+                self._give_back(connection)
+                raise
+            except BaseException:
+                connection.terminate()
+                raise
+            self._give_back(connection)
+            return result
+
+    async def _take(self) -> Connection:
+        if not self._is_open:
+            raise StorageError("the store is closed")
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+            self.steadiness.note_trouble()
+        return await self.connect()
+
+    def _give_back(self, connection: Connection) -> None:
+        if self._is_open and not connection.is_closed() and not connection.is_in_transaction():
+            self._idle.append(connection)
+        else:
+            connection.terminate()
+
+    async def _was_committed(self, transaction: str) -> bool:
+        """What became of a transaction whose end was not heard of."""
+        waits = Waits()
+        while True:
+            with suppress(DatabaseAway):
+                status = await self.ask(lambda c: c.fetchval(_STATUS, transaction))
+                if status != "in progress":
+                    return bool(status == "committed")
+            await waits.next()
+
+
+class _InDoubt(Exception):
+    """A commit was sent, and nobody said what became of it."""
+
+
+async def _or_roll_back(connection: Connection, work: Work[T]) -> T:
+    try:
+        return await work(connection)
+    except _SURVIVED:
+        await connection.execute("ROLLBACK")
+        raise

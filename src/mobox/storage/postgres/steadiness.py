@@ -1,0 +1,45 @@
+"""How a database that goes away is borne: for how long to leave it alone, and what it excuses."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import Final
+
+__all__ = ["MOST_AGAIN", "Steadiness", "Waits"]
+
+MOST_AGAIN: Final = 20
+"""How often others can be in the way before it must be something else."""
+
+_FIRST: Final = 0.02
+_LONGEST: Final = 0.5
+
+
+class Waits:
+    """Longer and longer ones, and never those of all processes at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._seconds = _FIRST
+
+    async def next(self) -> None:
+        """Leave the database alone for a while."""
+        self.count += 1
+        await asyncio.sleep(self._seconds * random.uniform(0.5, 1))
+        self._seconds = min(_LONGEST, self._seconds * 2)
+
+
+class Steadiness:
+    """Since when the database has been there, as far as this process has noticed."""
+
+    def __init__(self) -> None:
+        self._broken_at: float | None = None
+
+    def note_trouble(self) -> None:
+        """It was away, or slow."""
+        self._broken_at = time.monotonic()
+
+    def has_lasted(self, seconds: float) -> bool:
+        """Whether there was no trouble for so long."""
+        return self._broken_at is None or time.monotonic() - self._broken_at >= seconds

@@ -1,0 +1,300 @@
+"""A store in PostgreSQL, for many processes: a task writes logs, a few connections do all else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Self, TypeVar
+
+from mobox.errors import DatabaseAway
+from mobox.events import LogEntry, StreamEvent
+from mobox.storage.batches import Appended, NextLeg, prepare
+from mobox.storage.chats import (
+    BegunTurn,
+    Chat,
+    ChatPage,
+    History,
+    MessagePage,
+    NamedRequest,
+    RunUsage,
+)
+from mobox.storage.folds import Fold, Told
+from mobox.storage.keys import ApiKey, Ticket
+from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.postgres import askings, keys, messages, reads, retention, turns
+from mobox.storage.postgres.clock import DatabaseClock
+from mobox.storage.postgres.database import Connect, Connection, connector, open_database
+from mobox.storage.postgres.notify import NotifyWakeUps
+from mobox.storage.postgres.rows import storable
+from mobox.storage.postgres.sessions import Sessions
+from mobox.storage.postgres.transaction import Transaction
+from mobox.storage.postgres.writer import Writer
+from mobox.storage.publishing import Publishing
+from mobox.storage.retention import IdleChat
+from mobox.storage.runs import in_next_leg
+from mobox.storage.settings import Settings
+from mobox.storage.wake_ups import News, WakeUps, WayToOthers
+from mobox.turn import Request
+
+__all__ = ["PostgresStorage"]
+
+T = TypeVar("T")
+
+_FIRST_SECONDS: Final = 30.0
+"""How long to wait for a server that may be starting, too."""
+
+
+class PostgresStorage(Publishing):
+    """Everything in one database; open it with `PostgresStorage.open`."""
+
+    def __init__(self, connect: Connect, settings: Settings, wake_ups: WakeUps) -> None:
+        super().__init__(settings.poll_seconds, wake_ups)
+        self._settings = settings
+        self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self._clock = DatabaseClock(settings)
+        self._sessions = Sessions(connect, self._clock, settings.readers, settings.busy_seconds)
+        self._writer = Writer(
+            self._sessions, self._clock, settings, self._holder, self._publish_all
+        )
+        self._keeping: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def open(
+        cls, url: str, settings: Settings | None = None, way: WayToOthers | None = None
+    ) -> Self:
+        """Open a database, brought up to date if need be, in the running event loop."""
+        settings = settings or Settings()
+        identity = await open_database(connector(url, _FIRST_SECONDS))
+        connect = connector(url, settings.busy_seconds)
+        wake_ups = NotifyWakeUps(connect) if way is None else way(identity)
+        return cls(connect, settings, wake_ups)
+
+    async def close(self) -> None:
+        await self._stop_polling()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
+        await self._writer.close()
+        await self._stop_telling()
+        await self._sessions.close()
+
+    async def _ask(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+        told = _storable(args)
+        return await self._sessions.ask(lambda connection: function(connection, *told))
+
+    async def _look_up(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+        told = _storable(args)
+        return await self._sessions.read(lambda connection: function(connection, *told))
+
+    async def _change(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+        told = _storable(args)
+
+        def change(connection: Connection) -> Awaitable[T]:
+            clock = self._clock
+            lease, until = clock.lease(self._holder), clock.queued_until()
+            return function(Transaction(connection, clock.now(), lease, until), *told)
+
+        return await self._sessions.write(change)
+
+    # Writers
+
+    async def append(
+        self,
+        run_id: RunId,
+        epoch: int,
+        events: Sequence[StreamEvent],
+        ts: int | None,
+        raw: Sequence[RawLine] = (),
+    ) -> list[LogEntry]:
+        appended: Appended = await self._writer.submit(prepare(run_id, epoch, events, ts, raw))
+        return appended.entries
+
+    async def next_leg(
+        self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
+    ) -> Run:
+        batch = prepare(run_id, epoch, events, ts)
+        leg: NextLeg = await self._writer.submit(batch, in_next_leg)
+        return leg.run
+
+    async def note(self, run_id: RunId, asking: Asking) -> None:
+        await self._change(askings.note, run_id, asking)
+
+    async def queue(self, run_id: RunId, epoch: int) -> None:
+        await self._change(turns.queue, run_id, epoch)
+        self._tell(News(work=True))
+
+    async def claim(
+        self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
+    ) -> list[Run]:
+        if not await self._ask(reads.has_queued_runs, self._clock.now()):
+            return []  # so that who looks in vain, and often, begins no transaction
+        return await self._change(turns.claim, agents, limit, sparing)
+
+    async def expired(self) -> list[Run]:
+        lease = self._settings.lease_seconds
+        is_steady = self._sessions.steadiness.has_lasted(lease)
+        asked_at = time.monotonic()
+        found = await self._ask(
+            reads.expired_runs, self._clock.given, self._clock.lease_ms, is_steady
+        )
+        if not _is_late(time.monotonic() - asked_at, lease):
+            return found
+        self._sessions.steadiness.note_trouble()
+        return [run for run in found if run.lease_until is None]
+
+    async def take_over(self, run_id: RunId, epoch: int) -> Run:
+        return await self._change(turns.take_over, run_id, epoch)
+
+    async def release(self, run_id: RunId, epoch: int) -> None:
+        await self._change(turns.release, run_id, epoch)
+
+    async def stopping(self) -> list[Run]:
+        return await self._ask(reads.stopping_runs, self._holder)
+
+    # Readers
+
+    async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
+        return await self._ask(reads.raw_lines, run_id, after, limit)
+
+    async def asked(self, run_id: RunId) -> list[Asking]:
+        return await self._ask(askings.asked, run_id)
+
+    async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
+        return await self._ask(reads.positions, run_ids)
+
+    async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
+        return await self._ask(reads.latest_runs, chat_ids)
+
+    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+        return await self._ask(reads.read_log, run_id, after, limit)
+
+    # Turns and runs
+
+    async def begin_turn(
+        self, owner: str, request: Request, agent: str, framework: str
+    ) -> BegunTurn:
+        begun = await self._change(turns.begin_turn, owner, request, agent, framework)
+        self._publish_all([begun])
+        return begun
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        _, run = await self._ask(reads.owned_run, owner, run_id)
+        return run
+
+    async def runs(self, owner: str, chat_id: str) -> list[Run]:
+        return await self._ask(reads.runs_of_chat, owner, chat_id)
+
+    async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
+        return await self._look_up(askings.named, owner, chat_id, name)
+
+    async def request_stop(self, owner: str, run_id: str) -> Run:
+        run = await self._change(turns.request_stop, owner, run_id)
+        self._tell(News(work=True))
+        return run
+
+    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
+        await self._catch_up(owner, chat_id)
+        return await self._look_up(messages.read_usage, owner, chat_id)
+
+    # Chats and messages
+
+    async def chat(self, owner: str, chat_id: str) -> Chat:
+        _, chat = await self._ask(reads.find_chat, owner, chat_id)
+        return chat
+
+    async def chats(
+        self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
+    ) -> ChatPage:
+        if query:
+            await self._catch_up(owner)
+        return await self._look_up(reads.list_chats, owner, before, limit, query)
+
+    async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
+        told = await self._look_up(messages.read_history, owner, chat_id, limit)
+        return self._keep_folds(told)
+
+    async def messages(
+        self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
+    ) -> MessagePage:
+        told = await self._look_up(messages.read_messages, owner, chat_id, before, limit)
+        return self._keep_folds(told)
+
+    async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
+        return await self._change(turns.rename_chat, owner, chat_id, title)
+
+    async def delete(self, owner: str, chat_id: str) -> None:
+        self._forget(await self._change(turns.delete_chat, owner, chat_id), chat_id)
+
+    # What is old
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        return await self._ask(retention.idle_chats, since)
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        gone = await self._change(retention.delete_idle, chat, since)
+        if gone is not None:
+            self._forget(gone, chat.id)
+        return gone is not None
+
+    async def drop_raw(self, ended_before: int) -> int:
+        return await self._change(retention.drop_raw, ended_before)
+
+    async def count_raw(self, ended_before: int) -> int:
+        return await self._ask(retention.count_raw, ended_before)
+
+    # Keys
+
+    async def add_key(self, key: ApiKey) -> None:
+        await self._change(keys.add_key, key)
+
+    async def find_key(self, digest: str) -> ApiKey | None:
+        return await self._ask(keys.find_key, digest)
+
+    async def keys(self) -> list[ApiKey]:
+        return await self._ask(keys.all_keys)
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        return await self._change(keys.revoke_key, key_id)
+
+    async def note_use(self, key_id: str, at: int) -> None:
+        await self._change(keys.note_use, key_id, at)
+
+    async def add_ticket(self, ticket: Ticket) -> None:
+        await self._change(keys.add_ticket, ticket)
+
+    async def take_ticket(self, digest: str) -> Ticket | None:
+        return await self._change(keys.take_ticket, digest)
+
+    # Messages at rest
+
+    def _keep_folds(self, told: Told[T]) -> T:
+        """Nobody waits for a cache: a fold that is not kept is made again."""
+        for made in told.folds:
+            task = asyncio.create_task(self._keep(made))
+            self._keeping.add(task)
+            task.add_done_callback(self._keeping.discard)
+            task.add_done_callback(lambda kept: kept.cancelled() or kept.exception())
+        return told.value
+
+    async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
+        """Keep what was never read; a fold that the database does not take hides no other."""
+        after = 0
+        while made := await self._look_up(messages.folds_behind, owner, chat_id, after):
+            kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
+            for outcome in kept:
+                if isinstance(outcome, DatabaseAway):
+                    raise outcome
+            after = made[-1].message
+
+    async def _keep(self, made: Fold) -> None:
+        await self._sessions.ask(lambda connection: messages.store_fold(connection, made))
+
+
+def _storable(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(storable(value) if isinstance(value, str) else value for value in args)
+
+
+def _is_late(seconds: float, lease_seconds: float) -> bool:
+    """Whether an answer took so long that others may have been unable to renew their leases."""
+    return seconds > max(1.0, lease_seconds / 5)

@@ -1,0 +1,261 @@
+"""What owners and supervisors change: each in a transaction, all or nothing.
+
+Rule 1: whoever changes a chat and its runs has the chat's row first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from mobox.errors import ChatNotFound, Fenced, InvalidRequest, KeyReused, RunActive, RunNotFound
+from mobox.storage.chats import BegunTurn, Chat
+from mobox.storage.log import Run, RunId
+from mobox.storage.postgres import askings
+from mobox.storage.postgres.database import Connection
+from mobox.storage.postgres.reads import find_chat, owned_run
+from mobox.storage.postgres.rows import (
+    LOCKED,
+    RUN,
+    columns_of,
+    find_run,
+    run_of,
+    save_run,
+    storable,
+)
+from mobox.storage.postgres.transaction import Transaction
+from mobox.storage.runs import claimed, queued, released, taken_over
+from mobox.storage.turns import (
+    TurnPlan,
+    asking_of,
+    fingerprint,
+    new_run_id,
+    plan_turn,
+    title_of,
+)
+from mobox.turn import HistoryMessage, Request
+
+__all__ = [
+    "begin_turn",
+    "claim",
+    "delete_chat",
+    "queue",
+    "release",
+    "rename_chat",
+    "request_stop",
+    "take_over",
+]
+
+# Turns
+
+
+async def begin_turn(
+    transaction: Transaction, owner: str, request: Request, agent: str, framework: str
+) -> BegunTurn:
+    """See `Chats.begin_turn`."""
+    _check_names(request)
+    connection = transaction.connection
+    if (begun := await _begun(connection, owner, request)) is not None:
+        return BegunTurn(run=begun, created=False)
+    chat = await _chat_for(transaction, owner, request)
+    if (begun := await _begun(connection, owner, request)) is not None:  # while we waited for it
+        return BegunTurn(run=begun, created=False)
+    await _check_none_runs(connection, chat)
+    live = await _live(connection, chat)
+    plan = plan_turn([message for _, message in live], request)
+    await _supersede(connection, [n for n, _ in live[plan.kept :]])
+    n, run = await _add_run(transaction, chat, agent, framework)
+    await _add_messages(transaction, chat, plan, n, run)
+    if (asking := asking_of(request)) is not None:
+        await askings.add(connection, n, asking)
+    if request.idempotency_key is not None:
+        key = (owner, request.idempotency_key, fingerprint(request), n)
+        await connection.execute("INSERT INTO idempotency_key VALUES ($1, $2, $3, $4)", *key)
+    return BegunTurn(run=run, created=True)
+
+
+def _check_names(request: Request) -> None:
+    """A name that cannot be stored would be another's."""
+    said = "" if request.message is None else request.message.id
+    names = {"id": request.chat_id, "message.id": said, "name": request.name}
+    for field, name in {**names, "idempotency key": request.idempotency_key}.items():
+        if name is not None and "\0" in name:
+            raise InvalidRequest(field, "a name has no zero bytes")
+
+
+async def _begun(connection: Connection, owner: str, request: Request) -> Run | None:
+    key = request.idempotency_key
+    if key is None:
+        return None
+    find = "SELECT fingerprint, run FROM idempotency_key WHERE owner = $1 AND key = $2"
+    row = await connection.fetchrow(find, owner, key)
+    if row is None:
+        return None
+    if row[0] != fingerprint(request):
+        raise KeyReused(key)
+    return run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", row[1]))
+
+
+_CHAT_FOR: Final = """
+INSERT INTO chat (id, owner, title, words, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+ON CONFLICT (id) DO UPDATE SET updated_at = $5 WHERE chat.owner = excluded.owner RETURNING n
+"""
+
+
+async def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
+    """The number of the chat, made if there is none, and ours until the end."""
+    title = storable(title_of(request.message))
+    told = (request.chat_id, owner, title, title.casefold(), transaction.now)
+    n: int | None = await transaction.connection.fetchval(_CHAT_FOR, *told)
+    if n is None:
+        raise ChatNotFound(request.chat_id)
+    return n
+
+
+async def _check_none_runs(connection: Connection, chat: int) -> None:
+    """One running run per chat."""
+    find = "SELECT id FROM run WHERE chat = $1 AND status = 'running'"
+    if (run_id := await connection.fetchval(find, chat)) is not None:
+        raise RunActive(run_id)
+
+
+async def _live(connection: Connection, chat: int) -> list[tuple[int, HistoryMessage]]:
+    find = "SELECT n, id, role FROM message WHERE chat = $1 AND NOT superseded ORDER BY n"
+    rows = await connection.fetch(find, chat)
+    return [(n, HistoryMessage(id=id_, role=role)) for n, id_, role in rows]
+
+
+_SUPERSEDE: Final = """
+WITH messages AS (UPDATE message SET superseded = TRUE WHERE n = ANY($1) RETURNING run)
+UPDATE run SET superseded = TRUE FROM messages WHERE run.n = messages.run
+"""
+
+
+async def _supersede(connection: Connection, messages: list[int]) -> None:
+    if messages:
+        await connection.execute(_SUPERSEDE, messages)
+
+
+_ADD_RUN: Final = """
+INSERT INTO run (
+    id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
+    started_at, superseded, raw_lines, raw_bytes
+) VALUES ($1, $2, $3, $4, 'running', 1, 1, $5, $6, 0, $7, FALSE, 0, 0) RETURNING n
+"""
+_ADD_MESSAGE: Final = """
+INSERT INTO message (
+    chat, id, role, run, created_at, words, parts, message_metadata, body, verbatim
+) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+"""
+
+
+async def _add_run(
+    transaction: Transaction, chat: int, agent: str, framework: str
+) -> tuple[int, Run]:
+    connection, now, lease = transaction.connection, transaction.now, transaction.lease
+    row = (new_run_id(now), chat, agent, framework, lease.owner, lease.until, now)
+    n = await connection.fetchval(_ADD_RUN, *row)
+    return n, run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
+
+
+async def _add_messages(
+    transaction: Transaction, chat: int, plan: TurnPlan, n: int, run: Run
+) -> None:
+    said, now = plan.added, transaction.now
+    rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", *[None] * 4)]
+    if said is not None:
+        words = storable(said.text.casefold())
+        rows.insert(0, (chat, said.id, "user", None, now, words, *columns_of(said)))
+    for row in rows:
+        await transaction.connection.execute(_ADD_MESSAGE, *row)
+
+
+# Leases
+
+
+async def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
+    """See `Log.take_over`."""
+    n, before = await _written_run(transaction.connection, run_id, epoch)
+    run = taken_over(before, epoch, transaction.lease, transaction.now)
+    await save_run(transaction.connection, n, run)
+    return run
+
+
+async def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    """See `Log.release`."""
+    n, before = await _written_run(transaction.connection, run_id, epoch)
+    await save_run(transaction.connection, n, released(before, epoch))
+
+
+async def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
+    """See `Log.queue`."""
+    n, before = await _written_run(transaction.connection, run_id, epoch)
+    await save_run(transaction.connection, n, queued(before, epoch, transaction.queued_until))
+
+
+_QUEUED: Final = f"""
+{RUN} WHERE run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > $1
+    AND run.agent = ANY($2) AND chat.owner != ALL($3)
+ORDER BY run.lease_until, run.n LIMIT $4 {LOCKED} SKIP LOCKED
+"""
+
+
+async def claim(
+    transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
+) -> list[Run]:
+    """See `Log.claim`. What somebody else is about to claim is passed over."""
+    connection, now = transaction.connection, transaction.now
+    rows = await connection.fetch(_QUEUED, now, list(agents), list(sparing), limit)
+    mine = [(row[0], claimed(run_of(row), transaction.lease, now)) for row in rows]
+    for n, run in mine:
+        await save_run(connection, n, run)
+    return [run for _, run in mine]
+
+
+async def _written_run(connection: Connection, run_id: RunId, epoch: int) -> tuple[int, Run]:
+    try:
+        n, _, run = await find_run(connection, run_id, LOCKED)
+    except RunNotFound as error:
+        raise Fenced(run_id, epoch) from error
+    return n, run
+
+
+async def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run:
+    """See `Chats.request_stop`."""
+    n, run = await owned_run(transaction.connection, owner, run_id, LOCKED)
+    if run.status == "done" or run.stop_requested_at is not None:
+        return run
+    run = replace(run, stop_requested_at=transaction.now)
+    await save_run(transaction.connection, n, run)
+    return run
+
+
+# Chats
+
+_DELETE: Final = """
+WITH gone AS (DELETE FROM run WHERE chat = $1 RETURNING n, id),
+    events AS (DELETE FROM event USING gone WHERE event.run = gone.n),
+    lines AS (DELETE FROM raw USING gone WHERE raw.run = gone.n),
+    noted AS (INSERT INTO deleted_run SELECT id, $2 FROM gone)
+SELECT id FROM gone
+"""
+
+
+async def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) -> Chat:
+    """See `Chats.rename`."""
+    connection = transaction.connection
+    n, chat = await find_chat(connection, owner, chat_id, "FOR NO KEY UPDATE")
+    change = "UPDATE chat SET title = $2, words = $3 WHERE n = $1"
+    await connection.execute(change, n, title, title.casefold())
+    return replace(chat, title=title)
+
+
+async def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:
+    """Delete a chat; return the runs that went with it."""
+    connection = transaction.connection
+    n, _ = await find_chat(connection, owner, chat_id, "FOR UPDATE")
+    rows = await connection.fetch(_DELETE, n, owner)
+    await connection.execute("DELETE FROM chat WHERE n = $1", n)
+    return [RunId(run_id) for (run_id,) in rows]

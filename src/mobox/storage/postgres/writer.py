@@ -1,0 +1,279 @@
+"""The task that writes logs: it commits what all runs of this process have to say at once.
+
+Rule 1: whoever waits for a batch is told after the commit, never before.
+Rule 2: a batch that may not be appended fails alone.
+Rule 3: while the database is away, whoever appends waits, and what they wait for is tried again in
+        its order. So agents are held up, and nothing is lost. Once it is back, a writer goes on,
+        whatever has become of its lease, if nobody took its run over meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import asyncpg
+
+from mobox.errors import StorageError
+from mobox.storage.batches import Append
+from mobox.storage.log import Run, RunId
+from mobox.storage.postgres.appends import WRITE, Found, Job, Outcome, Plan, Terms
+from mobox.storage.postgres.clock import DatabaseClock
+from mobox.storage.postgres.database import NOW, Connection, is_again, is_away
+from mobox.storage.postgres.rows import RUN, run_of
+from mobox.storage.postgres.sessions import Sessions
+from mobox.storage.postgres.steadiness import MOST_AGAIN, Waits
+from mobox.storage.runs import after_events
+from mobox.storage.settings import Settings
+
+__all__ = ["Writer"]
+
+log = logging.getLogger("mobox.storage")
+
+_MOST_JOBS: Final = 1000
+_MOST_BYTES: Final = 8 * 1024 * 1024
+_MOST_KNOWN: Final = 10_000
+_RENEW: Final = f"""
+WITH renewed AS (
+    UPDATE run SET lease_until = coalesce($1::bigint, {NOW}) + $2
+    WHERE lease_owner = $3 AND status = 'running'
+)
+SELECT {NOW}
+"""
+_RUNNING: Final = "SELECT chat, id FROM run WHERE chat = ANY($1) AND status = 'running'"
+_FIRST_ID: Final = "SELECT first_id - 1 FROM event WHERE run = $1 AND last_seq = $2"
+
+
+class _Waiting(NamedTuple):
+    job: Job
+    future: asyncio.Future[Any]
+
+
+class Writer:
+    """Owns the connection that writes logs, and the leases of the runs that are written here."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        clock: DatabaseClock,
+        settings: Settings,
+        holder: str,
+        on_commit: Callable[[Iterable[object]], None],
+    ) -> None:
+        self._sessions = sessions
+        self._clock = clock
+        self._settings = settings
+        self._holder = holder
+        self._on_commit = on_commit
+        self._jobs: deque[_Waiting] = deque()
+        self._there_is_more = asyncio.Event()
+        self._is_open = True
+        self._renew_at = 0.0
+        self._connection: Connection | None = None
+        self._is_away = False
+        self._known: dict[RunId, Found] = {}
+        self._task = asyncio.create_task(self._serve())
+
+    def submit(
+        self, append: Append, change: Callable[..., Run] = after_events
+    ) -> asyncio.Future[Any]:
+        """Append this with the next commit; the future has the outcome after it."""
+        if not self._is_open:
+            raise StorageError("the store is closed")
+        future = asyncio.get_running_loop().create_future()
+        self._jobs.append(_Waiting(Job(append, change), future))
+        self._there_is_more.set()
+        return future
+
+    async def close(self) -> None:
+        """Append what was submitted, if the database takes it soon; then stop."""
+        self._is_open = False
+        self._there_is_more.set()
+        await asyncio.wait([self._task], timeout=self._settings.busy_seconds)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    # The task
+
+    async def _serve(self) -> None:
+        taken: list[_Waiting] = []
+        try:
+            while self._is_open or self._jobs:
+                await self._wait_for_more()
+                taken = self._take()
+                outcomes = await self._insist([waiting.job for waiting in taken])
+                self._tell(taken, outcomes)
+                taken = []
+        finally:
+            self._is_open = False
+            self._drop_connection()
+            left = [*taken, *self._jobs]
+            self._tell(left, [StorageError("the writer has stopped")] * len(left))
+
+    async def _wait_for_more(self) -> None:
+        """Until there is something to append, or the leases are to be renewed."""
+        if not self._jobs and self._is_open:
+            self._there_is_more.clear()
+            left = max(0.0, self._renew_at - time.monotonic())
+            try:
+                async with asyncio.timeout(left):
+                    await self._there_is_more.wait()
+            except TimeoutError:
+                return
+
+    def _take(self) -> list[_Waiting]:
+        taken: list[_Waiting] = []
+        size = 0
+        while self._jobs and len(taken) < _MOST_JOBS and size < _MOST_BYTES:
+            taken.append(self._jobs.popleft())
+            size += taken[-1].job.append.size
+        return taken
+
+    def _tell(self, waiting: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
+        self._on_commit(outcomes)
+        for (_, future), outcome in zip(waiting, outcomes, strict=True):
+            if future.done():
+                continue  # whoever asked went away
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+    # Writing
+
+    async def _insist(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Write them, however long it takes."""
+        group, waits = _Group(jobs), Waits()
+        while True:
+            try:
+                async with asyncio.timeout(self._settings.busy_seconds):
+                    return await self._write(group)
+            except Exception as error:
+                self._known.clear()
+                if is_away(error):
+                    self._lose(error)
+                elif not isinstance(error, asyncpg.PostgresError):
+                    raise
+                elif not is_again(error) or waits.count > MOST_AGAIN:
+                    return await self._one_by_one(jobs, error)
+            await waits.next()
+
+    async def _write(self, group: _Group) -> list[Outcome]:
+        connection = self._connection
+        if connection is None or connection.is_closed():
+            connection = self._connection = await self._sessions.connect()
+            self._renew_at = 0.0
+        if time.monotonic() >= self._renew_at:
+            await self._renew_leases(connection)
+        if self._is_away:
+            self._is_away = False
+            log.info("the database is back")
+        terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
+        return await group.write(connection, self._known, terms) if group.jobs else []
+
+    async def _renew_leases(self, connection: Connection) -> None:
+        told = (self._clock.given, self._clock.lease_ms, self._holder)
+        self._clock.hear(await connection.fetchval(_RENEW, *told))
+        self._renew_at = time.monotonic() + self._settings.lease_seconds / 3
+
+    async def _one_by_one(self, jobs: Sequence[Job], error: Exception) -> list[Outcome]:
+        """What the database refuses for good fails alone."""
+        if len(jobs) > 1:
+            return [outcome for job in jobs for outcome in await self._insist([job])]
+        log.error("the database refuses to append: %s", error)
+        return [StorageError(f"the database cannot be written: {error}")]
+
+    def _lose(self, error: Exception) -> None:
+        if not self._is_away:
+            self._is_away = True
+            log.warning("the database is away, agents wait: %s", str(error) or type(error).__name__)
+        self._sessions.steadiness.note_trouble()
+        self._drop_connection()
+
+    def _drop_connection(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+
+class _Group:
+    """Batches that are written together, and the plan of which nobody knows whether it was done."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = jobs
+        self._doubtful: Plan | None = None
+
+    async def write(
+        self, connection: Connection, known: dict[RunId, Found], terms: Terms
+    ) -> list[Outcome]:
+        while True:
+            found = self._remembered(known) or await self._find(connection)
+            if self._doubtful is not None and self._doubtful.was_done(found):
+                return await self._settled(connection, self._doubtful)
+            plan = await self._plan(connection, found, terms)
+            if not plan.changed:
+                return plan.outcomes(0)
+            before = await self._try(connection, plan)
+            if before is not None:
+                _remember(known, plan)
+                return plan.outcomes(before)
+            known.clear()  # somebody else has changed one of these runs
+
+    def _remembered(self, known: dict[RunId, Found]) -> dict[RunId, Found] | None:
+        """The runs as we left them, if all we do is add to running ones."""
+        names = {job.append.run_id for job in self.jobs}
+        is_plain = all(job.append.is_plain and job.change is after_events for job in self.jobs)
+        if not is_plain or self._doubtful is not None or not names <= known.keys():
+            return None
+        return {name: _fresh(known[name]) for name in names}
+
+    async def _find(self, connection: Connection) -> dict[RunId, Found]:
+        names = list({job.append.run_id for job in self.jobs})
+        rows = await connection.fetch(f"{RUN} WHERE run.id = ANY($1)", names)
+        runs = [(row[0], row[1], run_of(row)) for row in rows]
+        return {run.id: Found(n, chat, run, run) for n, chat, run in runs}
+
+    async def _plan(self, connection: Connection, found: dict[RunId, Found], terms: Terms) -> Plan:
+        chats = list({each.chat for each in found.values() if each.was.status == "waiting"})
+        running = await connection.fetch(_RUNNING, chats) if chats else []
+        plan = Plan(found, dict(map(tuple, running)), terms)
+        for job in self.jobs:
+            plan.add(job)
+        return plan
+
+    async def _try(self, connection: Connection, plan: Plan) -> int | None:
+        """The last id before those that were given; nothing, if nothing was done."""
+        arguments = plan.arguments()
+        try:
+            before: int | None = await connection.fetchval(WRITE, *arguments)
+        except asyncpg.PostgresError as error:
+            if is_away(error):
+                self._doubtful = plan
+            raise
+        except BaseException:
+            self._doubtful = plan
+            raise
+        return before
+
+    async def _settled(self, connection: Connection, plan: Plan) -> list[Outcome]:
+        first = plan.first_event()
+        before = 0 if first is None else await connection.fetchval(_FIRST_ID, *first)
+        return plan.outcomes(before)
+
+
+def _fresh(found: Found) -> Found:
+    return Found(found.n, found.chat, found.run, found.run)
+
+
+def _remember(known: dict[RunId, Found], plan: Plan) -> None:
+    if len(known) > _MOST_KNOWN:
+        known.clear()
+    for found in plan.changed:
+        if found.run.status == "running":
+            known[found.run.id] = found
+        else:
+            known.pop(found.run.id, None)

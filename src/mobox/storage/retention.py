@@ -1,0 +1,39 @@
+"""What is kept for how long: the interface that stores implement, and its values.
+
+Rule 1: a chat goes as a whole, with its runs and their logs; of one that lives on nothing goes but
+        raw lines.
+Rule 2: a run that is running or waiting keeps its chat, however old that is.
+Rule 3: whether a chat is idle is asked once more in the transaction that deletes it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from mobox.storage.log import RunId
+
+__all__ = ["IdleChat", "Retention"]
+
+
+class IdleChat(Struct, frozen=True, kw_only=True):
+    """A chat in which nothing has happened for a while."""
+
+    id: str
+    owner: str
+    runs: tuple[RunId, ...]
+    """All of them, oldest first, also the superseded ones."""
+
+
+class Retention(Protocol):
+    """What is deleted because it is old, whoever's it is."""
+
+    async def idle_chats(self, since: int) -> list[IdleChat]:
+        """The chats last updated before then of which no run goes on or waits, oldest first."""
+
+    async def delete_idle(self, chat: IdleChat, since: int) -> bool:
+        """Delete a chat as its owner would; False if it is not there or not idle any more."""
+
+    async def count_raw(self, ended_before: int) -> int:
+        """How many raw lines `drop_raw` would delete."""

@@ -1,0 +1,43 @@
+"""The steps by which a database's schema is brought up to date.
+
+Rule 1: a migration is a numbered file that never changes once released; each is one transaction.
+Rule 2: a database that a later version has written is not touched.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources.abc import Traversable
+
+from msgspec import Struct
+
+from mobox.errors import DatabaseTooNew
+
+__all__ = ["Migration", "check_version", "read_migrations"]
+
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+class Migration(Struct, frozen=True):
+    """One step of the schema."""
+
+    version: int
+    name: str
+    sql: str
+
+
+def read_migrations(folder: Traversable) -> list[Migration]:
+    """All that this version knows, in order."""
+    found = []
+    for file in folder.iterdir():
+        if match := _FILE.fullmatch(file.name):
+            sql = file.read_text(encoding="utf-8")
+            found.append(Migration(int(match[1]), match[2], sql))
+    return sorted(found, key=lambda migration: migration.version)
+
+
+def check_version(found: int, newest: int) -> int:
+    """The version that was found in a database, if it is none of a later mobox."""
+    if found > newest:
+        raise DatabaseTooNew(found, newest)
+    return found

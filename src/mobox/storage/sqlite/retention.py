@@ -1,0 +1,51 @@
+"""What is deleted because it is old."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from mobox.storage.log import RunId
+from mobox.storage.retention import IdleChat
+from mobox.storage.sqlite.transaction import Transaction
+from mobox.storage.sqlite.turns import delete_chat
+
+__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats"]
+
+_IDLE = """
+SELECT id, owner, (
+    SELECT json_group_array(id) FROM (SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)
+)
+FROM chat WHERE updated_at < ? AND NOT EXISTS (
+    SELECT 1 FROM run WHERE run.chat = chat.n AND run.status != 'done'
+)
+"""
+_OLD_RAW = "FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
+
+
+def idle_chats(connection: sqlite3.Connection, since: int) -> list[IdleChat]:
+    """See `Retention.idle_chats`."""
+    rows = connection.execute(f"{_IDLE} ORDER BY updated_at, n", (since,))
+    return [
+        IdleChat(id=id_, owner=owner, runs=tuple(map(RunId, json.loads(runs))))
+        for id_, owner, runs in rows
+    ]
+
+
+def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[RunId] | None:
+    """Delete a chat if it is idle still; return the runs that went with it."""
+    find, asked = f"{_IDLE} AND id = ? AND owner = ?", (since, chat.id, chat.owner)
+    if transaction.connection.execute(find, asked).fetchone() is None:
+        return None
+    return delete_chat(transaction, chat.owner, chat.id)
+
+
+def drop_raw(transaction: Transaction, ended_before: int) -> int:
+    """See `Log.drop_raw`."""
+    return transaction.connection.execute(f"DELETE {_OLD_RAW}", (ended_before,)).rowcount
+
+
+def count_raw(connection: sqlite3.Connection, ended_before: int) -> int:
+    """See `Retention.count_raw`."""
+    ((found,),) = connection.execute(f"SELECT count(*) {_OLD_RAW}", (ended_before,)).fetchall()
+    return int(found)

@@ -1,0 +1,211 @@
+"""Runs that wait for somebody to execute them: what every store must do with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from mobox.errors import Fenced
+from mobox.events import Done, InputRequest, InputResponse, Paused, Start
+from mobox.storage import Settings, Storage
+from mobox.storage.log import Run
+from mobox.turn import Action, PromptText, Request, UserMessage
+
+QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
+ANSWER = [InputResponse(id="r1", decision="approved")]
+
+
+Scenario: TypeAlias = Callable[[Storage], Coroutine[Any, Any, None]]
+
+
+class Clock:
+    """A clock that goes on when it is told to."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def begin(store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo") -> Run:
+    message = UserMessage(id=f"u-{chat}", parts=(PromptText(text="Hello"),))
+    request = Request(chat_id=chat, action=Action.SUBMIT, message=message)
+    return (await store.begin_turn(owner, request, agent, "emitted")).run
+
+
+async def begin_queued(
+    store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo"
+) -> Run:
+    run = await begin(store, chat, owner=owner, agent=agent)
+    await store.queue(run.id, run.epoch)
+    return await store.run(owner, run.id)
+
+
+class QueueConformance:
+    """Scenarios that a store plays with itself; `open` opens it, in the folder or in none."""
+
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        raise NotImplementedError
+
+    def play(self, folder: Path, scenario: Scenario, settings: Settings | None = None) -> None:
+        async def played() -> None:
+            store = await self.open(folder, settings or Settings(poll_seconds=0.02))
+            try:
+                async with asyncio.timeout(60):
+                    await scenario(store)
+            finally:
+                await store.close()
+
+        asyncio.run(played())
+
+    def test_a_queued_run_is_running_and_nobodys(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            run = await begin_queued(store, "c1")
+            assert (run.status, run.lease_owner, run.epoch) == ("running", None, 1)
+            assert run.lease_until is not None
+            assert await store.expired() == []
+            assert (await store.history("ann", "c1")).active == run
+
+        self.play(tmp_path, scenario)
+
+    def test_who_queued_a_run_may_not_do_so_twice_or_for_another_epoch(
+        self, tmp_path: Path
+    ) -> None:
+        async def scenario(store: Storage) -> None:
+            run = await begin(store, "c1")
+            with pytest.raises(Fenced):
+                await store.queue(run.id, run.epoch + 1)
+            await store.append(run.id, run.epoch, QUESTION, None)
+            with pytest.raises(Fenced):
+                await store.queue(run.id, run.epoch)
+            await store.delete("ann", "c1")
+            with pytest.raises(Fenced):
+                await store.queue(run.id, run.epoch)
+
+        self.play(tmp_path, scenario)
+
+    def test_a_claimed_run_is_ours_under_a_new_epoch(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            run = await begin_queued(store, "c1")
+            (mine,) = await store.claim(["demo"], 5)
+            assert (mine.id, mine.epoch, mine.leg) == (run.id, 2, 1)
+            assert mine == await store.run("ann", run.id)
+            assert mine.lease_owner is not None
+            assert await store.claim(["demo"], 5) == []
+            with pytest.raises(Fenced):
+                await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
+            await store.append(mine.id, mine.epoch, [Start(framework="emitted")], None)
+
+        self.play(tmp_path, scenario)
+
+    def test_those_that_wait_longest_are_claimed_first(self, tmp_path: Path) -> None:
+        clock = Clock()
+
+        async def scenario(store: Storage) -> None:
+            waits = await begin(store, "c0")
+            await store.append(waits.id, waits.epoch, QUESTION, None)
+            begun = []
+            for chat in ("c1", "c2", "c3"):
+                begun.append(await begin_queued(store, chat))
+                clock.now += 1
+            leg = await store.next_leg(waits.id, waits.epoch, ANSWER, None)
+            await store.queue(leg.id, leg.epoch)
+            first = await store.claim(["demo"], 2)
+            rest = await store.claim(["demo"], 5)
+            claimed = [run.id for run in first + rest]
+            assert claimed == [*(run.id for run in begun), waits.id]
+            assert (rest[-1].leg, rest[-1].epoch) == (2, 3)
+
+        self.play(tmp_path, scenario, Settings(clock=clock, poll_seconds=0.02))
+
+    def test_only_runs_of_these_agents_are_claimed_and_those_of_the_spared_are_left(
+        self, tmp_path: Path
+    ) -> None:
+        async def scenario(store: Storage) -> None:
+            await begin_queued(store, "c1", agent="other")
+            await begin_queued(store, "c2", owner="bob")
+            mine = await begin_queued(store, "c3")
+            assert await store.claim([], 5) == []
+            claimed = await store.claim(["demo", "more"], 1, sparing=["bob"])
+            assert [run.id for run in claimed] == [mine.id]
+            assert await store.claim(["demo"], 5, sparing=["bob", "ann"]) == []
+            left = await store.claim(["demo", "other"], 5)
+            assert [run.chat_id for run in left] == ["c1", "c2"]
+
+        self.play(tmp_path, scenario)
+
+    def test_nobody_claims_what_is_executed_waits_or_is_over(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            await begin(store, "c1")
+            waits, over = await begin(store, "c2"), await begin(store, "c3")
+            await store.append(waits.id, waits.epoch, QUESTION, None)
+            said = [Start(framework="emitted"), Done(reason="stop")]
+            await store.append(over.id, over.epoch, said, None)
+            let_go = await begin(store, "c4")
+            await store.release(let_go.id, let_go.epoch)
+            assert await store.claim(["demo"], 5) == []
+
+        self.play(tmp_path, scenario)
+
+    def test_a_run_that_nobody_claims_in_time_is_the_reapers(self, tmp_path: Path) -> None:
+        clock = Clock()
+
+        async def scenario(store: Storage) -> None:
+            run = await begin_queued(store, "c1")
+            clock.now += 59_999
+            assert await store.expired() == []
+            clock.now += 1
+            assert [late.id for late in await store.expired()] == [run.id]
+            assert await store.claim(["demo"], 5) == []
+            assert (await store.take_over(run.id, run.epoch)).epoch == 2
+
+        self.play(tmp_path, scenario, Settings(clock=clock, poll_seconds=0.02))
+
+    def test_a_queued_run_can_be_taken_out_of_the_queue(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            run = await begin_queued(store, "c1")
+            mine = await store.take_over(run.id, run.epoch)
+            assert mine.epoch == 2
+            assert await store.claim(["demo"], 5) == []
+            with pytest.raises(Fenced):
+                await store.take_over(run.id, mine.epoch)
+
+        self.play(tmp_path, scenario)
+
+    def test_a_stop_that_was_asked_for_in_the_queue_is_seen_by_who_claims(
+        self, tmp_path: Path
+    ) -> None:
+        async def scenario(store: Storage) -> None:
+            run = await begin_queued(store, "c1")
+            await store.request_stop("ann", run.id)
+            assert await store.stopping() == []
+            (mine,) = await store.claim(["demo"], 1)
+            assert mine.stop_requested_at is not None
+            assert await store.stopping() == [mine]
+
+        self.play(tmp_path, scenario)
+
+    def test_many_who_claim_at_once_never_get_the_same(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            begun = {(await begin_queued(store, f"c{n}")).id for n in range(20)}
+            others = [store]
+            if (again := await self.open_again(tmp_path)) is not None:
+                others.append(again)
+            try:
+                claims = [each.claim(["demo"], 3) for each in others for _ in range(10)]
+                claimed = [run.id for runs in await asyncio.gather(*claims) for run in runs]
+            finally:
+                for other in others[1:]:
+                    await other.close()
+            assert len(claimed) == 20
+            assert set(claimed) == begun
+
+        self.play(tmp_path, scenario)
+
+    async def open_again(self, folder: Path) -> Storage | None:
+        """The same store in another process; `None` where there can be none."""
+        return await self.open(folder, Settings(poll_seconds=0.02))

@@ -1,0 +1,47 @@
+"""The store in PostgreSQL does what every store does."""
+
+from pathlib import Path
+
+import pytest
+
+from mobox.storage import Settings, Storage, open_storage
+from mobox.storage.postgres import PostgresStorage
+from postgres_server import Databases
+from storage.conformance import Conformance, StorageConformance
+from storage.conformance_keys import KeysConformance
+from storage.conformance_pruning import PruningConformance
+from storage.conformance_queue import QueueConformance
+from valkey_server import Valkey
+
+
+class OnPostgres(Conformance):
+    """Opens a database for each test."""
+
+    @pytest.fixture(autouse=True)
+    def _on(self, postgres: Databases) -> None:
+        self.postgres = postgres
+
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        return await PostgresStorage.open(await self.postgres.database(str(folder)), settings)
+
+
+class TestPostgresStorage(OnPostgres, StorageConformance, PruningConformance):
+    pass
+
+
+class TestPostgresWithValkey(OnPostgres, StorageConformance):
+    @pytest.fixture(autouse=True)
+    def _with(self, valkey: Valkey) -> None:
+        self.valkey = valkey
+
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        url = await self.postgres.database(str(folder))
+        return await open_storage(url, settings, self.valkey.url)
+
+
+class TestPostgresKeys(OnPostgres, KeysConformance):
+    pass
+
+
+class TestPostgresQueue(OnPostgres, QueueConformance):
+    pass

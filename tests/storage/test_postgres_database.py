@@ -1,0 +1,111 @@
+"""The database: migrations, and what refuses to open."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from mobox.errors import DatabaseTooNew, NotInstalled, StorageError
+from mobox.storage import open_storage
+from mobox.storage.postgres import PostgresStorage
+from mobox.storage.postgres.database import connector, migrate, migrations, open_database
+from mobox.storage.schema import Migration
+from postgres_server import Databases
+from storage.conformance import SETTINGS, ids_of, turn
+
+LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
+SECONDS = 60.0
+
+
+async def names(url: str) -> list[str]:
+    connection = await asyncpg.connect(url)
+    rows = await connection.fetch("SELECT name FROM mobox.migration ORDER BY version")
+    await connection.close()
+    return [name for (name,) in rows]
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    versions = [migration.version for migration in migrations()]
+    assert versions == list(range(1, len(versions) + 1))
+
+
+def test_many_processes_open_a_new_database_at_once(postgres: Databases) -> None:
+    async def scenario() -> None:
+        url = await postgres.blank()
+        opened = await asyncio.gather(*(open_database(connector(url, SECONDS)) for _ in range(5)))
+        assert len(set(opened)) == 1, "all learn the same name of it"
+        assert await names(url) == [migration.name for migration in migrations()]
+
+    asyncio.run(scenario())
+
+
+def test_a_database_is_brought_up_to_date_with_its_data_or_left_as_it_was(
+    postgres: Databases,
+) -> None:
+    broken = Migration(LATER.version, "broken", "CREATE TABLE half (n INT); SELECT nothing;")
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        store = await PostgresStorage.open(url, SETTINGS)
+        await turn(store, "Hello", "Hi")
+        connection = await connector(url, SECONDS)()
+        with pytest.raises(asyncpg.UndefinedColumnError):
+            await migrate(connection, [*migrations(), broken])
+        assert await connection.fetchval("SELECT to_regclass('half')") is None
+        assert await names(url) == [migration.name for migration in migrations()]
+        await migrate(connection, [*migrations(), LATER])
+        assert await connection.fetchval("SELECT count(*) FROM chat WHERE colour IS NULL") == 1
+        await connection.close()
+        assert len(await ids_of(store)) == 2
+        await store.close()
+        with pytest.raises(DatabaseTooNew, match=rf"version {LATER.version}.*update mobox"):
+            await open_storage(url)
+
+    asyncio.run(scenario())
+
+
+def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databases) -> None:
+    rights = """
+    CREATE ROLE writer LOGIN PASSWORD 'writer';
+    GRANT USAGE ON SCHEMA mobox TO writer;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mobox TO writer;
+    """
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        await open_database(connector(url, SECONDS))
+        connection = await asyncpg.connect(url)
+        await connection.execute(rights)
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        theirs = urlunsplit(parts._replace(netloc=f"writer:writer@{host}"))
+        store = await PostgresStorage.open(theirs, SETTINGS)
+        await turn(store, "Hello", "Hi")
+        assert len(await ids_of(store)) == 2
+        await store.delete("ann", "chat")
+        await store.close()
+        await connection.execute("DROP OWNED BY writer; DROP ROLE writer")
+        await connection.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://ann:hunter2@127.0.0.1:1/nowhere", "postgresql://ann:hunter2@[/x"]
+)
+def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
+    with pytest.raises(StorageError, match="cannot be reached") as refused:
+        asyncio.run(open_storage(url))
+    assert "hunter2" not in str(refused.value)
+
+
+def test_what_is_missing_for_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("mobox.storage.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    with pytest.raises(NotInstalled, match=r"PostgreSQL needs asyncpg.*\[postgres\]"):
+        asyncio.run(open_storage("postgresql://somewhere/mobox"))

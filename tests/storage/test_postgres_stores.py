@@ -1,0 +1,398 @@
+"""What only a store in PostgreSQL does: many processes on one database, and what it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from mobox.errors import ChatNotFound, Fenced, InvalidRequest, LogDeleted, RunNotFound, StorageError
+from mobox.events import Done, Start, Status
+from mobox.message import Message
+from mobox.storage import Settings
+from mobox.storage.log import PAGE, Run
+from mobox.storage.postgres import PostgresStorage
+from mobox.storage.postgres.clock import DatabaseClock
+from mobox.storage.postgres.database import NOW
+from mobox.turn import UserMessage
+from postgres_server import Databases
+from storage.conformance import (
+    BEGINNING,
+    DONE,
+    SECONDS,
+    SETTINGS,
+    begin,
+    collect,
+    ids_of,
+    say,
+    seqs,
+    submit,
+    turn,
+    words,
+)
+
+Scenario = Callable[[PostgresStorage, PostgresStorage], Coroutine[Any, Any, None]]
+
+
+class Clock:
+    """A clock that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Database:
+    """The database of a test, and connections to it that are nobody's store."""
+
+    def __init__(self, databases: Databases, test: str) -> None:
+        self._databases = databases
+        self._test = test
+
+    async def url(self) -> str:
+        return await self._databases.database(self._test)
+
+    async def fetch(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        connection = await asyncpg.connect(await self.url())
+        try:
+            return [tuple(row) for row in await connection.fetch(statement, *values)]
+        finally:
+            await connection.close()
+
+    def two_stores(self, scenario: Scenario, settings: Settings = SETTINGS) -> None:
+        """Run a scenario of two stores, as two processes have them; no poll helps them."""
+
+        async def run() -> None:
+            one = await PostgresStorage.open(await self.url(), settings)
+            two = await PostgresStorage.open(await self.url(), settings)
+            try:
+                async with asyncio.timeout(SECONDS):
+                    await scenario(one, two)
+            finally:
+                await one.close()
+                await two.close()
+
+        asyncio.run(run())
+
+    def one_store(self, scenario: Callable[[PostgresStorage], Coroutine[Any, Any, None]]) -> None:
+        self.two_stores(lambda store, _: scenario(store))
+
+
+@pytest.fixture
+def database(postgres: Databases, tmp_path: Path) -> Database:
+    return Database(postgres, str(tmp_path))
+
+
+# Two stores
+
+
+def test_ids_are_committed_in_their_order_whoever_writes(database: Database) -> None:
+    """In every snapshot the last id is the number of events: there is none that comes later."""
+    runs, appends = 5, 20
+
+    async def write(store: PostgresStorage, run: Run) -> None:
+        for n in range(appends):
+            await say(store, run, *words(str(n), "x"))
+
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        begun = [
+            (store, await begin(store, submit(chat_id=f"c{n}{store is one}")))
+            for n in range(runs)
+            for store in (one, two)
+        ]
+        writers = asyncio.gather(*(write(store, run) for store, run in begun))
+        look = "SELECT coalesce(max(first_id + count - 1), 0), sum(count)::bigint FROM mobox.event"
+        while not writers.done():
+            ((last, events),) = await database.fetch(look)
+            assert last == (events or 0)
+        await writers
+        for store, run in begun:
+            other = two if store is one else one
+            assert seqs(await other.read(run.id)) == list(range(1, 2 * appends + 1))
+
+    database.two_stores(scenario)
+
+
+def test_a_follower_is_told_what_another_store_writes(database: Database) -> None:
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        run = await begin(one)
+        followers = [asyncio.create_task(collect(two.follow(run.id))) for _ in range(3)]
+        for n in range(20):
+            await say(one, run, *words(str(n)))
+        await say(one, run, DONE)
+        for follower in followers:
+            assert seqs(await follower) == list(range(1, 22))
+
+    database.two_stores(scenario)
+
+
+def test_who_waits_for_a_run_is_told_that_another_store_begins_it(database: Database) -> None:
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        first = asyncio.create_task(two.run_after("ann", "chat", None))
+        run = await turn(one, "One", "1")
+        assert (await first).id == run.id
+        last = asyncio.create_task(two.run_after("ann", "chat", run.id))
+        follower = asyncio.create_task(
+            collect(two.follow((await begin(one, submit("x", "u2"))).id))
+        )
+        assert (await last).id != run.id
+        await one.delete("ann", "chat")
+        with pytest.raises(RunNotFound):
+            await follower
+        with pytest.raises(LogDeleted):
+            await two.run_after("ann", "chat", run.id)
+
+    database.two_stores(scenario)
+
+
+def test_who_looks_around_is_told_when_to(database: Database) -> None:
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        is_told = asyncio.Event()
+        two.when_work(is_told.set)
+        run = await begin(one)
+
+        async def until_told(act: Callable[[], Coroutine[Any, Any, object]]) -> None:
+            is_told.clear()
+            await act()
+            await is_told.wait()
+
+        await until_told(lambda: one.request_stop("ann", run.id))
+        await until_told(lambda: one.queue(run.id, run.epoch))
+        (mine,) = await two.claim(["demo"], 1)
+        assert await two.stopping() == [mine]
+
+    database.two_stores(scenario)
+
+
+def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> None:
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        keyed = [begin(store, submit(key="k")) for store in (one, two) for _ in range(5)]
+        runs = await asyncio.gather(*keyed)
+        assert len({run.id for run in runs}) == 1
+        others = [
+            begin(store, submit("More", f"u{n}", key=f"{n}{store is one}", chat_id="other"))
+            for n in range(5)
+            for store in (one, two)
+        ]
+        begun = await asyncio.gather(*others, return_exceptions=True)
+        assert sum(isinstance(outcome, Run) for outcome in begun) == 1
+
+    database.two_stores(scenario)
+
+
+# Leases
+
+
+def test_the_lease_of_a_store_that_is_gone_runs_out(database: Database) -> None:
+    clock = Clock()
+
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        run = await begin(one)
+        await say(one, run, *BEGINNING)
+        assert await two.expired() == []
+        clock.now += 3_600_000
+        (lost,) = await two.expired()
+        mine = await two.take_over(lost.id, lost.epoch)
+        assert (mine.epoch, mine.lease_owner == run.lease_owner) == (2, False)
+        assert await one.expired() == []
+        with pytest.raises(Fenced):
+            await say(one, run, *words("from beyond"))
+        await say(two, mine, Done(reason="lost"))
+        assert seqs(await one.read(run.id)) == [1, 2, 3]
+
+    database.two_stores(scenario, Settings(clock=clock, lease_seconds=3600))
+
+
+def test_a_store_renews_the_leases_it_has_and_no_others(database: Database) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
+
+    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
+        kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
+        await one.release(let_go.id, let_go.epoch)
+        clock.now += 1_000_000
+        while any(run.id == kept.id for run in await two.expired()):
+            pass  # until the writer's next round
+        assert [run.id for run in await two.expired()] == [let_go.id]
+        renewed = await two.run("ann", kept.id)
+        assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
+
+    database.two_stores(scenario, settings)
+
+
+def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        ((before,),) = await database.fetch(f"SELECT {NOW}")
+        run = await begin(store)
+        ((after,),) = await database.fetch(f"SELECT {NOW}")
+        assert run.lease_until is not None
+        # What it was told was on its way for a while: at least since the store was opened.
+        assert run.lease_until <= after + 3_600_000
+        assert before - run.started_at < SECONDS * 1000
+
+    database.one_store(scenario)
+    wrong = DatabaseClock(Settings(lease_seconds=1))
+    wrong.hear(5_000)
+    assert 5_000 <= wrong.now() < 5_000 + SECONDS * 1000, "whatever this machine says"
+    assert 6_000 <= wrong.lease("me").until < 6_000 + SECONDS * 1000
+
+
+# The writer
+
+
+def test_what_many_runs_say_is_committed_together(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(100)]
+        await asyncio.gather(*(say(store, run, *BEGINNING) for run in runs))
+        ((commits,),) = await database.fetch("SELECT count(DISTINCT xmin::text) FROM mobox.event")
+        assert commits < 20
+
+    database.one_store(scenario)
+
+
+def test_closing_commits_what_is_pending(database: Database) -> None:
+    async def scenario() -> None:
+        store = await PostgresStorage.open(await database.url(), SETTINGS)
+        run = await begin(store)
+        pending = [asyncio.create_task(say(store, run, *words(str(n)))) for n in range(50)]
+        await asyncio.sleep(0)
+        await store.close()
+        await asyncio.gather(*pending)
+        with pytest.raises(StorageError, match="closed"):
+            await say(store, run, DONE)
+        with pytest.raises(StorageError, match="closed"):
+            await store.run("ann", run.id)
+        await store.close()
+        assert await database.fetch("SELECT tail_seq FROM mobox.run") == [(50,)]
+
+    asyncio.run(scenario())
+
+
+def test_a_caller_that_goes_away_loses_nothing(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        run = await begin(store)
+        task = asyncio.create_task(say(store, run, *BEGINNING))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert seqs(await say(store, run, *words("a"), DONE)) == [3, 4]
+        assert seqs(await store.read(run.id)) == [1, 2, 3, 4]
+
+    database.one_store(scenario)
+
+
+def test_what_the_database_refuses_fails_alone(postgres: Databases) -> None:
+    refuse = """
+    CREATE FUNCTION mobox.refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN RAISE EXCEPTION 'no'; END$$;
+    CREATE TRIGGER refusal BEFORE INSERT ON mobox.event FOR EACH ROW
+        WHEN (position('bad'::bytea IN NEW.events) > 0) EXECUTE FUNCTION mobox.refuse();
+    """
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        store = await PostgresStorage.open(url, SETTINGS)
+        connection = await asyncpg.connect(url)
+        await connection.execute(refuse)
+        await connection.close()
+        runs = [await begin(store, submit(chat_id=f"c{n}")) for n in range(3)]
+        said = ("good", "bad", "fine")
+        appends = (say(store, run, *words(text)) for run, text in zip(runs, said, strict=True))
+        outcomes = await asyncio.gather(*appends, return_exceptions=True)
+        assert [isinstance(outcome, StorageError) for outcome in outcomes] == [False, True, False]
+        assert [len(await store.read(run.id)) for run in runs] == [1, 0, 1]
+        assert seqs(await say(store, runs[1], *words("again"))) == [1]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_is_frozen_while_it_begins_a_turn_holds_up_its_chat_alone(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        frozen, other = await begin(store), await begin(store, submit(chat_id="other"))
+        connection = await asyncpg.connect(await database.url())
+        async with connection.transaction():
+            await connection.execute("UPDATE mobox.chat SET title = 'x' WHERE id = 'chat'")
+            assert seqs(await say(store, other, *BEGINNING)) == [1, 2]
+            assert seqs(await say(store, frozen, *BEGINNING)) == [1, 2], "and only where it ends"
+            ends = asyncio.create_task(say(store, frozen, DONE))
+            await connection.execute("SELECT 1")
+            assert not ends.done()
+        assert seqs(await ends) == [3]
+        await connection.close()
+
+    database.one_store(scenario)
+
+
+# What is stored
+
+
+def test_a_page_of_a_log_has_a_bound_in_bytes(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        run = await begin(store)
+        await say(store, run, *words(*["w"] * 1000))
+        for _ in range(9):
+            await say(store, run, *words("long " * 20_000))
+        await say(store, run, DONE)
+        assert seqs(await store.read(run.id, 100, 5)) == [101, 102, 103, 104, 105]
+        lengths = [len(batch) async for batch in store.follow(run.id)]
+        assert sum(lengths) == 1010
+        assert max(lengths) <= PAGE
+        assert seqs(await store.read(run.id, 1000)) == [1001, 1002, 1003], "256 KB, and one more"
+
+    database.one_store(scenario)
+
+
+def test_parts_and_metadata_are_json_that_the_database_understands(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        run = await begin(store)
+        await say(store, run, Start(framework="demo"), Status(message="Thinking"), DONE)
+        await ids_of(store)
+        await store.close()
+        find = "SELECT parts -> 0 ->> 'text', message_metadata -> 'processing' ->> 0"
+        told = await database.fetch(f"{find} FROM mobox.message ORDER BY n")
+        assert told == [("Hello", None), ("Thinking", "Thinking")]
+
+    database.one_store(scenario)
+
+
+def test_a_fold_is_made_again_where_it_cannot_be_read(database: Database) -> None:
+    async def scenario(store: PostgresStorage) -> None:
+        await turn(store, "Hello", "Hi")
+        await ids_of(store)
+        await store.chats("ann", query="after the fold is kept")
+        change = "UPDATE mobox.message SET parts = '1' WHERE role = 'assistant' AND folded_seq = 5"
+        await database.fetch(change)
+        body = (await store.history("ann", "chat")).messages[1].body
+        assert isinstance(body, Message)
+        assert body.content == "Hi"
+
+    database.one_store(scenario)
+
+
+def test_zero_bytes_are_kept_where_they_may_be_and_refused_in_names(database: Database) -> None:
+    """PostgreSQL has no room for them in texts, nor in what it understands of JSON."""
+
+    async def scenario(store: PostgresStorage) -> None:
+        await turn(store, "zero \0 byte", "so \0 what")
+        for _ in range(2):  # the second time out of the cache
+            said, answer = (await store.history("ann", "chat")).messages
+            assert isinstance(said.body, UserMessage)
+            assert said.body.text == "zero \0 byte"
+            assert isinstance(answer.body, Message)
+            assert answer.body.content == "so \0 what"
+            await store.chats("ann", query="byte")
+        assert len((await store.chats("ann", query="what")).chats) == 1
+        with pytest.raises(ChatNotFound):
+            await store.chat("ann", "ch\0at")
+        for request in (submit(chat_id="\0"), submit(message_id="\0"), submit(key="\0")):
+            with pytest.raises(InvalidRequest):
+                await begin(store, request)
+
+    database.one_store(scenario)

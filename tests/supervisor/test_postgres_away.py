@@ -1,0 +1,84 @@
+"""Runs outlast a database that goes away: their agents are held up, and nothing else happens."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mobox.errors import DatabaseAway
+from mobox.events import Done
+from mobox.storage import Settings
+from mobox.storage.patience import patiently
+from mobox.supervisor import Limits
+from postgres_server import Databases, running_postgres
+from supervisor.stage import run, staged, submit, text_of, until, write_agent
+
+COUNTING = """
+n = 0
+while not (state / "enough").exists():
+    emit_text(f"{n} ")
+    n += 1
+    time.sleep(0.002)
+emit_text(f"{n} of {n}")
+emit_done()
+"""
+WATCHFUL = Limits(look=0.05, sweep=0.05)
+"""Who looks all the time whether there is something to end."""
+STORE = Settings(busy_seconds=1, poll_seconds=0.05)
+
+
+def test_runs_go_on_when_the_database_is_back_and_no_other_process_ends_them(
+    tmp_path: Path,
+) -> None:
+    agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+
+    async def scenario(url: str) -> None:
+        async with (
+            staged(here, agent, url=url, limits=WATCHFUL, settings=STORE) as stage,
+            staged(there, agent, url=url, limits=WATCHFUL, settings=STORE) as other,
+        ):
+            runs = [await patiently(stage.begin, submit(chat_id=f"c{n}")) for n in range(3)]
+            readers = [asyncio.create_task(patiently(other.until_it_ends, run)) for run in runs]
+            for run in runs:
+                await patiently(stage.store.beyond, run.id, 10)
+            await asyncio.to_thread(server.stop)
+            for store in (stage.store, other.store):
+                with pytest.raises(DatabaseAway):
+                    await store.chats("ann")
+            await asyncio.to_thread(server.start)
+            for run in runs:
+                tail = (await patiently(stage.store.run, "ann", run.id)).tail_seq
+                await patiently(stage.store.beyond, run.id, tail + 10)
+            states = list((here / "state").iterdir())
+            assert len(states) == len(runs)
+            for state in states:
+                (state / "enough").touch()
+            for events in await asyncio.gather(*readers):
+                assert isinstance(events[-1], Done)
+                assert events[-1].reason == "stop"
+                said = text_of(events).split()
+                count = int(said[-1])
+                assert said == [*map(str, range(count)), str(count), "of", str(count)]
+            await until(lambda: stage.supervisor.running == 0)
+
+    with running_postgres() as server:
+        url = asyncio.run(Databases(server.url).blank())
+        run(scenario(url))
+
+
+def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:
+    asked = []
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        if len(asked) < 3:
+            raise DatabaseAway
+        return question.upper()
+
+    assert run(patiently(ask, "why")) == "WHY"
+    assert asked == ["why"] * 3
