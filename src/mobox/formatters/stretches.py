@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from mobox.entries import Deltas, Entries
 from mobox.events import LogEntry, StreamEvent
 
 __all__ = ["NO_STRETCH", "InStretches", "Stretch"]
@@ -37,6 +38,8 @@ class InStretches(Protocol):
 
     def format_all(self, entries: Iterable[LogEntry]) -> Documents:
         """`format` for the entries of one read."""
+        if isinstance(entries, Entries):
+            return self._format_pieces(entries)
         documents: Documents = []
         own, delta_class, tell = self._stretch
         more: list[str] = []
@@ -51,3 +54,24 @@ class InStretches(Protocol):
             documents += self._write(entry)
             own, delta_class, tell = self._stretch = self._stretch_after(told)
         return documents + tell(more) if more else documents
+
+    def _format_pieces(self, entries: Entries) -> Documents:
+        """The same, of deltas that were gathered already."""
+        documents: Documents = []
+        for place, piece in entries.placed():
+            if isinstance(piece, Deltas):
+                documents += self._format_deltas(entries, place, piece)
+            else:
+                documents += self.format_all((entries.entry(place, piece),))
+        return documents
+
+    def _format_deltas(self, entries: Entries, place: int, piece: Deltas) -> Documents:
+        documents: Documents = []
+        told = 0
+        for delta in piece.events():  # until they are more of the same
+            own, delta_class, tell = self._stretch
+            if delta_class is piece.delta_class and own == piece.id:
+                return documents + tell(piece.deltas[told:])
+            documents += self.format_all((entries.entry(place + told, delta),))
+            told += 1
+        return documents

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
 import msgspec
 
+from mobox.entries import AnyDeltas, Entries, Numbers, Piece, gathered, spread
 from mobox.errors import CorruptLog, RunNotFound
-from mobox.events import AnyEvent, LogEntry, StreamEvent, decode
+from mobox.events import AnyEvent, StreamEvent, decode
 from mobox.storage.chats import Chat
 from mobox.storage.log import Run
 
@@ -25,6 +26,7 @@ __all__ = [
     "find_run",
     "insert_many",
     "numbers_of",
+    "regathered",
     "run_of",
     "save_run",
 ]
@@ -97,25 +99,31 @@ def _insert(into: str, form: str, size: int) -> str:
 # Events
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[list[AnyEvent]]).decode
+_decode = msgspec.json.Decoder(list[list[AnyEvent | AnyDeltas]]).decode
 _decode_raw = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
+_decode_deltas = msgspec.json.Decoder(AnyDeltas).decode
 _decode_json: Callable[[str], Any] = msgspec.json.decode
 
 
 def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
     """The events as JSON, a row each: how many, and what."""
+    if len(events) == 1:  # as of an agent that thinks
+        return [(1, _encode(events))]
     rows = (events[i : i + EVENTS_PER_ROW] for i in range(0, len(events), EVENTS_PER_ROW))
-    return [(len(row), _encode(row)) for row in rows]
+    return [(len(row), _encode(gathered(row))) for row in rows]
 
 
-def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> list[LogEntry]:
+def regathered(data: bytes) -> bytes:
+    """The events of rows that follow each other as those of one."""
+    return _encode(gathered(spread(_pieces_of(b"[%b]" % data))))
+
+
+def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> Entries:
     """The entries of rows that follow each other, told as lists: one decoding for all of them."""
-    events = _events_of(b"[%b]" % data)
-    seqs = range(last_seq - len(events) + 1, last_seq + 1)
-    return list(map(LogEntry, seqs, *numbers_of(counts, ids, times), events))
+    return Entries(last_seq, _pieces_of(b"[%b]" % data), partial(numbers_of, counts, ids, times))
 
 
-def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int | None]]:
+def numbers_of(counts: str, ids: str, times: str) -> Numbers:
     """The id and the time of each event: of rows that have the first, or, where packed, all."""
     numbers, moments = _decode_json(ids), _decode_json(times)
     in_each: list[int] = _decode_json(counts)
@@ -128,18 +136,24 @@ def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int |
     return numbers, moments
 
 
-def _events_of(rows: bytes) -> list[StreamEvent]:
+def _pieces_of(rows: bytes) -> list[Piece]:
     try:
         return list(chain.from_iterable(_decode(rows)))
     except msgspec.DecodeError:
-        return _foreign_events(rows)
+        return _foreign_pieces(rows)
 
 
-def _foreign_events(rows: bytes) -> list[StreamEvent]:
+def _foreign_pieces(rows: bytes) -> list[Piece]:
     """Another version's events: what is unknown here becomes RAW, as everywhere."""
-    line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
     try:
-        events = list(chain.from_iterable(_decode_raw(rows)))
+        pieces = list(chain.from_iterable(_decode_raw(rows)))
     except msgspec.DecodeError as error:
         raise CorruptLog(f"not lists of events: {error}: {rows[:80]!r}") from error
-    return [decode(line % bytes(event)).event for event in events]
+    return list(map(_foreign_piece, pieces))
+
+
+def _foreign_piece(piece: msgspec.Raw) -> Piece:
+    try:
+        return _decode_deltas(piece)
+    except msgspec.DecodeError:
+        return decode(b'{"seq":0,"id":0,"ts":null,"event":%b}' % bytes(piece)).event
