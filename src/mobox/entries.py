@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias, overload
 
 from msgspec import Struct
 
-from mobox.events import AnyEvent, LogEntry, StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
+from mobox.events import LogEntry, StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
 
 __all__ = [
     "NO_ENTRIES",
@@ -50,30 +50,30 @@ class Deltas(Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"
         return type(self)(self.deltas[start:stop], self.id, self.scope)
 
 
-class TextDeltas(Deltas, tag="text_deltas"):
+class TextDeltas(Deltas, frozen=True, tag="text_deltas"):
     """More of an answer block."""
 
     delta_class = TextDelta
 
 
-class ThinkingDeltas(Deltas, tag="thinking_deltas"):
+class ThinkingDeltas(Deltas, frozen=True, tag="thinking_deltas"):
     """More of a reasoning block."""
 
     delta_class = ThinkingDelta
 
 
-class ToolUseDeltas(Deltas, tag="tool_use_deltas"):
+class ToolUseDeltas(Deltas, frozen=True, tag="tool_use_deltas"):
     """More of a tool call's input."""
 
     delta_class = ToolUseDelta
 
 
 AnyDeltas: TypeAlias = TextDeltas | ThinkingDeltas | ToolUseDeltas
-Piece: TypeAlias = AnyEvent | AnyDeltas
+Piece: TypeAlias = StreamEvent | Deltas
 Numbers: TypeAlias = tuple[Sequence[int], Sequence[int | None]]
 """The ids and the times of entries."""
 
-_GATHERED: dict[type[StreamEvent], type[AnyDeltas]] = {
+_GATHERED: dict[type[AnyDelta], type[Deltas]] = {
     TextDelta: TextDeltas,
     ThinkingDelta: ThinkingDeltas,
     ToolUseDelta: ToolUseDeltas,
@@ -83,13 +83,14 @@ _GATHERED: dict[type[StreamEvent], type[AnyDeltas]] = {
 def gathered(events: Iterable[StreamEvent]) -> list[Piece]:
     """The events, with deltas of a block that follow each other as one."""
     pieces: list[Piece] = []
-    last: AnyDeltas | None = None
+    last: Deltas | None = None
     for event in events:
-        kind = _GATHERED.get(type(event))
-        if kind is None or event.provider is not None:
+        if not isinstance(event, AnyDelta) or event.provider is not None:
             last = None
             pieces.append(event)
-        elif type(last) is kind and last.id == event.id and last.scope == event.scope:
+            continue
+        kind = _GATHERED[type(event)]
+        if type(last) is kind and last.id == event.id and last.scope == event.scope:
             last.deltas.append(event.delta)
         else:
             last = kind([event.delta], event.id, event.scope)

@@ -73,7 +73,7 @@ class Following(ABC):
             while pages := await self._next(run_id, watch, after, through_pauses):
                 for page in pages:
                     entries = page()
-                    after = entries[-1].seq
+                    after += len(entries)
                     yield entries
 
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:

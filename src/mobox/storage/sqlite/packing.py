@@ -44,7 +44,9 @@ def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
     last_seq, *numbers, events = found
     ids, times = numbers_of(*numbers)
     connection.execute(_DELETE, span)
-    row = (run, last_seq, len(ids), ids[0], regathered(events), _list(ids), _list(times))
+    follow = ids[-1] - ids[0] == len(ids) - 1  # as they do where nobody else speaks
+    numbers = None if follow else _list(ids)
+    row = (run, last_seq, len(ids), ids[0], regathered(events), numbers, _list(times))
     connection.execute(_ADD, row)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mobox.entries import AnyDeltas, Entries, Numbers, Piece, gathered, spread
+from mobox.entries import AnyDeltas, Deltas, Entries, Piece, gathered, spread
 from mobox.errors import CorruptLog, RunNotFound
 from mobox.events import AnyEvent, StreamEvent, decode
 from mobox.storage.chats import Chat
@@ -101,7 +101,7 @@ def _insert(into: str, form: str, size: int) -> str:
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[AnyEvent | AnyDeltas]]).decode
 _decode_raw = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
-_decode_deltas = msgspec.json.Decoder(AnyDeltas).decode
+_decode_deltas: Callable[[msgspec.Raw], Deltas] = msgspec.json.Decoder(AnyDeltas).decode
 _decode_json: Callable[[str], Any] = msgspec.json.decode
 
 
@@ -123,17 +123,19 @@ def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) ->
     return Entries(last_seq, _pieces_of(b"[%b]" % data), partial(numbers_of, counts, ids, times))
 
 
-def numbers_of(counts: str, ids: str, times: str) -> Numbers:
+def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int | None]]:
     """The id and the time of each event: of rows that have the first, or, where packed, all."""
     numbers, moments = _decode_json(ids), _decode_json(times)
     in_each: list[int] = _decode_json(counts)
     for row in reversed([row for row, count in enumerate(in_each) if count > 1]):
         number, moment, count = numbers[row], moments[row], in_each[row]
-        is_packed = type(number) is str
-        every = _decode_json(f"[{number}]") if is_packed else range(number, number + count)
-        numbers[row : row + 1] = every
-        moments[row : row + 1] = _decode_json(f"[{moment}]") if is_packed else [moment] * count
+        numbers[row : row + 1] = _listed(number) or range(number, number + count)
+        moments[row : row + 1] = _listed(moment) or [moment] * count
     return numbers, moments
+
+
+def _listed(numbers: object) -> list[Any]:
+    return _decode_json(f"[{numbers}]") if isinstance(numbers, str) else []
 
 
 def _pieces_of(rows: bytes) -> list[Piece]:
