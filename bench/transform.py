@@ -22,7 +22,7 @@ from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
 from mobox import events
 from mobox.delivery import sse
-from mobox.formatters import get_formatter, in_batches
+from mobox.formatters import FormatJoined, get_formatter, joining
 from mobox.pipeline import Recorder
 
 __all__ = [
@@ -110,12 +110,19 @@ def convert_for(
 ) -> Iterator[tuple[bytes, ...]]:
     """What the log and the clients of several protocols get for each read."""
     recorder = Recorder(framework)
-    tellers = [in_batches(get_formatter(protocol, "msg_1")) for protocol in protocols]
+    tellers = [joining(get_formatter(protocol, "msg_1")) for protocol in protocols]
     for data in reads:
         entries = recorder.read(data)
-        yield events.encode_many(entries), *(sse.encode(tell(entries)) for tell in tellers)
+        yield (
+            events.encode_many(entries),
+            *(_frames(tell, entries) for tell in tellers),
+        )
     entries = recorder.close()
-    yield events.encode_many(entries), *(sse.encode(tell(entries)) for tell in tellers)
+    yield events.encode_many(entries), *(_frames(tell, entries) for tell in tellers)
+
+
+def _frames(tell: FormatJoined, entries: Sequence[events.LogEntry]) -> bytes:
+    return sse.frame(tell(entries, sse.BETWEEN))
 
 
 def text_of(body: bytes) -> dict[str, str]:
@@ -293,11 +300,10 @@ def _stages(reads: Sequence[bytes]) -> str:
         return outputs
 
     for _ in range(5):
-        tell = in_batches(get_formatter("ai-sdk", "msg_1"))
+        tell = joining(get_formatter("ai-sdk", "msg_1"))
         entries = over("Recorder.read", Recorder("claude").read, reads)
         over("events.encode_many", events.encode_many, entries)
-        told = over("format_all", tell, entries)
-        over("sse.encode", sse.encode, told)
+        over("format_joined, sse.frame", partial(_frames, tell), entries)
     whole = sum(min(times) for times in spent.values())
     rows = [f"| {stage} | {min(times) / whole:.1%} |" for stage, times in spent.items()]
     return "\n".join(["| stage | share |", "|---|--:|", *rows])

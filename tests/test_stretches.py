@@ -19,7 +19,7 @@ from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
 from mobox.errors import ProtocolError
 from mobox.events import Done, Error, Paused, Start, Text, TextDelta
-from mobox.formatters import get_formatter, in_batches
+from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import AISDKFormatter
 from mobox.json_text import SHORT
 from mobox.lifecycle import Lifecycle
@@ -219,8 +219,7 @@ def test_a_formatter_tells_the_same_by_the_long_way(
     profile: str, log: list[LogEntry], place: int
 ) -> None:
     short, long_way = AISDKFormatter("msg_1", profile), AISDKFormatter("msg_1", profile)
-    tell = in_batches(short)
-    told = [*tell(log[:place]), *short.resume(), *tell(log[place:])]
+    told = [*format_all(short, log[:place]), *short.resume(), *format_all(short, log[place:])]
     assert told == [
         *(document for entry in log[:place] for document in long_way._write(entry)),
         *long_way.resume(),
@@ -230,7 +229,7 @@ def test_a_formatter_tells_the_same_by_the_long_way(
 
 def test_a_part_that_a_pause_has_closed_is_not_gone_on_with() -> None:
     formatter, more = get_formatter("ai-sdk", "msg_1"), TextDelta(id="a", delta="b")
-    in_batches(formatter)(numbered([Start(framework="test"), Text(id="a"), more]))
+    format_all(formatter, numbered([Start(framework="test"), Text(id="a"), more]))
     formatter.pause()
     begun, told = formatter.format(LogEntry(4, 4, None, more))
     assert b'"text-start"' in begun

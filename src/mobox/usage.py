@@ -72,10 +72,12 @@ class UsageTotal:
 
     def _replace(self, before: dict[str, Any], now: dict[str, Any]) -> None:
         """Keep the sums; a run may have thousands of calls, and tells its use after each."""
-        for name, count in now.items() - before.items():  # most stay as they are
-            self._sums[name] = self._sums.get(name, 0) + count - before.get(name, 0)
-        for name in before.keys() - now.keys():
-            self._sums[name] -= before[name]
+        for name, count in now.items():
+            if before.get(name) != count:  # most stay as they are
+                self._sums[name] = self._sums.get(name, 0) + count - before.get(name, 0)
+        for name in before:
+            if name not in now:
+                self._sums[name] -= before[name]
 
 
 def _counts(usage: Usage) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.formatters import format_all, get_formatter, in_batches, profiles_of
+from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.ag_ui import (
     AGUIFormatter,
     connect,
@@ -152,8 +152,8 @@ def test_many_entries_at_once_are_told_as_one_by_one(
     log: list[LogEntry], place: int, profile: str
 ) -> None:
     short, long_way = AGUIFormatter("r", profile), AGUIFormatter("r", profile)
-    tell = in_batches(short)
-    assert [*tell(log[:place]), *short.resume(), *tell(log[place:])] == [
+    told = [*format_all(short, log[:place]), *short.resume(), *format_all(short, log[place:])]
+    assert told == [
         *(document for entry in log[:place] for document in long_way._write(entry)),
         *long_way.resume(),
         *(document for entry in log[place:] for document in long_way._write(entry)),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mobox.events import Done, LogEntry, Start, State, StreamEvent, Text, TextDelta, TextEnd
+from mobox.formatters import format_all
 from mobox.formatters.ag_ui import AGUIFormatter
 from mobox.formatters.ag_ui.pages import KnowingPages, PageState
 
@@ -45,7 +46,7 @@ def state_of(documents: list[bytes]) -> Any:
 
 
 def test_patches_are_of_what_the_page_had() -> None:
-    kinds = [each["type"] for each in told(knowing(STATES).format_all(LOG))]
+    kinds = [each["type"] for each in told(format_all(knowing(STATES), LOG))]
     assert kinds.count("STATE_DELTA") == 3
     assert "STATE_SNAPSHOT" not in kinds
 
@@ -54,7 +55,7 @@ def test_who_joins_has_the_state_as_it_is_there() -> None:
     expected = [{"a": 1}, {"a": 2}, {"a": 5, "b": 1}, {"a": 5, "b": 1}, {"a": 5, "b": 3}]
     for seen, state in zip([1, 2, 3, 4, 5], expected, strict=True):
         formatter = knowing(STATES)
-        formatter.format_all(LOG[:seen])
+        format_all(formatter, LOG[:seen])
         assert state_of(formatter.resume()) == [state]
 
 
@@ -65,13 +66,13 @@ def test_a_log_may_be_read_in_any_pieces(cuts: set[int], afters: set[int]) -> No
     expected = [document for entry in LOG for document in one_by_one.format(entry)]
     places = [0, *sorted(cuts), len(LOG)]
     batches = [LOG[start:end] for start, end in pairwise(places)]
-    assert [each for batch in batches for each in in_pieces.format_all(batch)] == expected
+    assert [each for batch in batches for each in format_all(in_pieces, batch)] == expected
 
 
 def test_where_no_page_had_a_state_nothing_is_different() -> None:
-    assert knowing([]).format_all(LOG) == AGUIFormatter("run_1").format_all(LOG)
+    assert format_all(knowing([]), LOG) == format_all(AGUIFormatter("run_1"), LOG)
     paused = AGUIFormatter("run_1")
-    paused.format_all(LOG[:3])
+    format_all(paused, LOG[:3])
     formatter = knowing([])
-    formatter.format_all(LOG[:3])
+    format_all(formatter, LOG[:3])
     assert formatter.pause() == paused.pause()

@@ -39,7 +39,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.formatters import format_all, get_formatter, in_batches
+from mobox.formatters import format_all, get_formatter
 from mobox.formatters.agent_event import AgentEventFormatter, Place, place_of
 from mobox.formatters.agent_event.times import iso
 from strategies import log_of, logs, numbered
@@ -114,8 +114,8 @@ def test_a_response_that_ends_and_goes_on_is_the_whole(
     log: list[LogEntry], profile: str, place: int
 ) -> None:
     formatter = AgentEventFormatter("r", profile)
-    tell = in_batches(formatter)
-    parts = [*tell(log[:place]), *formatter.pause(), *formatter.resume(), *tell(log[place:])]
+    parts = format_all(formatter, log[:place]) + formatter.pause() + formatter.resume()
+    parts += format_all(formatter, log[place:])
     long_way = AgentEventFormatter("r", profile)
     assert parts == [document for entry in log for document in long_way._write(entry)]
 

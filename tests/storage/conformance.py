@@ -486,7 +486,7 @@ class StorageConformance(Conformance):
         run = await begin(store)
         slow = store.follow(run.id)
         await say(store, run, *words("first"))
-        seen = await anext(slow)
+        seen = list(await anext(slow))
         for _ in range(100):
             await say(store, run, *words(*["w"] * 11))
         await say(store, run, DONE)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from mobox.events import LogEntry, Raw, StreamEvent
+from mobox.events import LogEntry, Raw, Status, StreamEvent
 from mobox.storage import SqliteStorage
 from mobox.storage.log import PAGE, RunId
 from mobox.storage.sqlite.packing import PACKED, boundary
-from storage.conformance import DONE, begin, say, words
+from storage.conformance import DONE, begin, say, submit, words
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def write(path: Path, *batches: list[StreamEvent]) -> tuple[RunId, list[LogEntry
 def read(path: Path, run_id: RunId) -> list[list[LogEntry]]:
     async def run() -> list[list[LogEntry]]:
         store = await SqliteStorage.open(path)
-        pages = [page async for page in store.follow(run_id)]
+        pages = [list(page) async for page in store.follow(run_id)]
         await store.close()
         return pages
 
@@ -86,21 +87,41 @@ def test_a_page_of_packed_rows_is_no_longer_than_others(path: Path) -> None:
 
 
 def test_events_of_another_version_are_raw_in_packed_rows_too(path: Path) -> None:
-    run_id, _ = write(path, *single(PACKED))
+    strange: list[StreamEvent] = [Status(message="Thinking of you")]
+    run_id, written = write(path, *single(9), strange, *single(PACKED - 10))
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE event SET events = replace(events, 'text_delta', 'telepathy')")
+        database.execute("UPDATE event SET events = replace(events, '\"status\"', '\"telepathy\"')")
     database.close()
-    events = [entry.event for page in read(path, run_id) for entry in page]
-    assert [type(event) for event in events[:-1]] == [Raw] * PACKED
+    found = [entry for page in read(path, run_id) for entry in page]
+    assert isinstance(found[9].event, Raw)
+    assert found[:9] + found[10:] == written[:9] + written[10:]
 
 
 def test_a_rewritten_row_still_tells_json(path: Path) -> None:
-    write(path, *single(PACKED, 'say "[],{}" \\ é'))
+    said = 'say "[],{}" \\ é'
+    write(path, *single(PACKED, said))
     with sqlite3.connect(path) as database:
-        find = "SELECT value ->> '$.delta' FROM event, json_each(events) WHERE count > 1"
-        told = [text for (text,) in database.execute(find)]
+        ((events,),) = database.execute("SELECT events FROM event WHERE count > 1").fetchall()
     database.close()
-    assert told == ['say "[],{}" \\ é'] * PACKED
+    [deltas] = json.loads(events)
+    assert deltas == {"type": "text_deltas", "id": "text_1", "deltas": [said] * PACKED}
+
+
+def test_the_numbers_of_runs_that_speak_in_turn_are_kept(path: Path) -> None:
+    async def speak() -> list[tuple[RunId, list[LogEntry]]]:
+        store = await SqliteStorage.open(path)
+        runs = [await begin(store, submit(chat_id=name)) for name in ("one", "other")]
+        written: dict[RunId, list[LogEntry]] = {run.id: [] for run in runs}
+        for _ in range(PACKED):
+            for run in runs:
+                written[run.id] += await say(store, run, *words("w"))
+        for run in runs:
+            written[run.id] += await say(store, run, DONE)
+        await store.close()
+        return list(written.items())
+
+    for run_id, written in asyncio.run(speak()):
+        assert [*chain.from_iterable(read(path, run_id))] == written
 
 
 def test_a_log_is_packed_only_when_it_has_passed_a_boundary_step_by_step() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from mobox.delivery import sse
 from mobox.errors import PluginError
 from mobox.events import Done, EventType, LogEntry, Raw
-from mobox.formatters import get_formatter, in_batches, profiles_of, protocols
+from mobox.formatters import get_formatter, joining, profiles_of, protocols
 from mobox.parsers import check_framework, frameworks
 from mobox.pipeline import Recorder
 from mobox.printable import on_one_line
@@ -99,12 +99,12 @@ def convert(
     """The frames for each read of `source`, as soon as it is read; `heard` is what came of it."""
     recorder = Recorder(arguments.framework)
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
-    tell = in_batches(formatter)
+    tell = joining(formatter)
 
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
         heard.update(entry.event.type for entry in entries)
-        return sse.encode(tell(entries))
+        return sse.frame(tell(entries, sse.BETWEEN))
 
     while data := source.read1(READ):  # type: ignore[attr-defined]
         yield frames(recorder.read(data))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from mobox.formatters import format_all
 from mobox.formatters.agent_event import AgentEventFormatter
 from mobox.storage.chats import Storage
 from mobox.storage.log import Run, RunId
@@ -69,7 +70,7 @@ class SessionIndex:
         formatter = AgentEventFormatter(run.id)
         after = 0
         while entries := await self._storage.read(run.id, after):
-            formatter.format_all(entries)
+            format_all(formatter, entries)
             after = entries[-1].seq
         if run.status == "done":
             self._remember(run.id, formatter.event_count)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["encode", "encode_numbered"]
+__all__ = ["BETWEEN", "encode", "encode_numbered", "frame"]
+
+BETWEEN = b"\n\ndata: "
+"""What stands between two documents."""
 
 
 def encode(documents: Iterable[bytes]) -> bytes:
     """The frames of `documents`, ready to be sent in one write."""
-    body = b"\n\ndata: ".join(documents)
-    return b"data: %b\n\n" % body if body else b""
+    return frame(BETWEEN.join(documents))
+
+
+def frame(joined: bytes) -> bytes:
+    """The same of documents that have `BETWEEN` between them."""
+    return b"data: %b\n\n" % joined if joined else b""
 
 
 def encode_numbered(documents: Iterable[tuple[bytes | None, bytes]]) -> bytes:

@@ -15,27 +15,32 @@ from msgspec import Struct
 
 from mobox.errors import UnknownProfile, UnknownProtocol
 from mobox.events import LogEntry
+from mobox.formatters.pieces import LINE_END, split
 from mobox.registry import find, names
 
 __all__ = [
     "GROUP",
+    "FormatJoined",
     "Formatter",
     "FormatterFactory",
     "StoredRun",
     "format_all",
     "formatter_of_run",
     "get_formatter",
-    "in_batches",
     "is_indexed",
+    "joining",
     "profiles_of",
     "protocols",
 ]
 
 GROUP = "mobox.formatters"
 
+FormatJoined = Callable[[Sequence[LogEntry], bytes], bytes]
+"""The documents that tell some entries, with what the delivery wants between each two."""
+
 
 class Formatter(Protocol):
-    """The state of one stream of one protocol. Documents are whole JSON, without framing."""
+    """The state of one stream of one protocol. Documents are whole JSON on one line, unframed."""
 
     def format(self, entry: LogEntry) -> list[bytes]:
         """The documents that tell `entry`."""
@@ -75,16 +80,16 @@ class StoredRun(Struct, frozen=True, kw_only=True):
 
 def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]:
     """The documents that tell `entries`."""
-    return in_batches(formatter)(entries)
+    return split(joining(formatter)(entries, LINE_END))
 
 
-def in_batches(formatter: Formatter) -> Callable[[Sequence[LogEntry]], list[bytes]]:
-    """`format` for many entries at once; a formatter may have a way of its own, `format_all`."""
+def joining(formatter: Formatter) -> FormatJoined:
+    """`format` for many entries at once; a formatter may have a way of its own, `format_joined`."""
 
-    def one_by_one(entries: Sequence[LogEntry]) -> list[bytes]:
-        return [document for entry in entries for document in formatter.format(entry)]
+    def one_by_one(entries: Sequence[LogEntry], between: bytes) -> bytes:
+        return between.join(document for entry in entries for document in formatter.format(entry))
 
-    return getattr(formatter, "format_all", one_by_one)
+    return getattr(formatter, "format_joined", one_by_one)
 
 
 def get_formatter(protocol: str, message_id: str, profile: str | None = None) -> Formatter:

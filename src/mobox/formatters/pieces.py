@@ -6,15 +6,24 @@ from collections.abc import Sequence
 
 import msgspec
 
-__all__ = ["tell_pieces"]
+__all__ = ["LINE_END", "split", "tell_pieces"]
 
 _encode_lines = msgspec.json.Encoder().encode_lines
 
 
-def tell_pieces(prefix: bytes, pieces: Sequence[str]) -> list[bytes]:
+LINE_END = b"\n"
+
+
+def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
     """For each piece the document that `prefix`, its JSON and a brace are.
 
-    Encoded in one go, as lines, and cut where they end: no JSON text has a line end in it.
+    Encoded in one go, as lines: no JSON text has a line end in it, so those tell where one ends.
     """
-    lines = _encode_lines(pieces)[:-1]
-    return (prefix + lines.replace(b"\n", b"}\n" + prefix) + b"}").split(b"\n")
+    end = b"}" + between + prefix
+    told = _encode_lines(pieces).replace(LINE_END, end)
+    return prefix + told[: 1 - len(end)]
+
+
+def split(told: bytes) -> list[bytes]:
+    """The documents that have line ends between them."""
+    return told.split(LINE_END) if told else []

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from mobox.entries import Deltas, Entries
 from mobox.events import LogEntry, StreamEvent
+from mobox.formatters.pieces import LINE_END
 
 __all__ = ["NO_STRETCH", "InStretches", "Stretch"]
 
 Documents = list[bytes]
-Stretch = tuple[str | None, type[StreamEvent] | None, Callable[[list[str]], Documents]]
+Tell = Callable[[list[str], bytes], bytes]
+"""Makes of what deltas say the documents, with something between each two of them."""
+Stretch = tuple[str | None, type[StreamEvent] | None, Tell]
 """The id and the class of the deltas that go on with what was told last, and how they are told."""
 
 
-def _nothing(_more: list[str]) -> Documents:
-    return []
+def _nothing(_more: list[str], _between: bytes) -> bytes:
+    return b""
 
 
 NO_STRETCH: Stretch = (None, None, _nothing)
@@ -33,10 +37,15 @@ class InStretches(Protocol):
 
     def format(self, entry: LogEntry) -> Documents:
         """The documents that tell `entry`."""
-        return self.format_all((entry,))
+        return list(filter(None, self._tell((entry,), LINE_END)))
 
-    def format_all(self, entries: Iterable[LogEntry]) -> Documents:
-        """`format` for the entries of one read."""
+    def format_joined(self, entries: Iterable[LogEntry], between: bytes) -> bytes:
+        """The documents that tell the entries of one read, with `between` between each two."""
+        if isinstance(entries, Entries):
+            return between.join(filter(None, self._tell_pieces(entries, between)))
+        return between.join(filter(None, self._tell(entries, between)))
+
+    def _tell(self, entries: Iterable[LogEntry], between: bytes) -> Documents:
         documents: Documents = []
         own, delta_class, tell = self._stretch
         more: list[str] = []
@@ -46,8 +55,31 @@ class InStretches(Protocol):
                 more.append(told.delta)  # type: ignore[attr-defined]
                 continue
             if more:
-                documents += tell(more)
+                documents.append(tell(more, between))
                 more = []
             documents += self._write(entry)
             own, delta_class, tell = self._stretch = self._stretch_after(told)
-        return documents + tell(more) if more else documents
+        return [*documents, tell(more, between)] if more else documents
+
+    def _tell_pieces(self, entries: Entries, between: bytes) -> Documents:
+        """The same, of deltas that were gathered already."""
+        documents: Documents = []
+        for place, piece in entries.placed():
+            if isinstance(piece, Deltas):
+                documents += self._tell_deltas(entries, place, piece, between)
+            else:
+                documents += self._write(entries.entry(place, piece))
+                self._stretch = self._stretch_after(piece)
+        return documents
+
+    def _tell_deltas(
+        self, entries: Entries, place: int, piece: Deltas, between: bytes
+    ) -> Documents:
+        documents: Documents = []
+        for told, delta in enumerate(piece.events()):  # one by one until they are more of the same
+            own, delta_class, tell = self._stretch
+            if delta_class is piece.delta_class and own == piece.id:
+                return [*documents, tell(piece.deltas[told:], between)]
+            documents += self._write(entries.entry(place + told, delta))
+            self._stretch = self._stretch_after(delta)
+        return documents

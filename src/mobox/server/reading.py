@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from mobox.delivery import sse
 from mobox.events import Done, LogEntry
-from mobox.formatters import Formatter, format_all
+from mobox.formatters import Formatter, format_all, joining
 from mobox.storage.log import PAGE, Log, RunId
 
 __all__ = ["frames"]
@@ -22,12 +22,12 @@ async def frames(
     if after:
         await _replay(log, run_id, formatter, after)
         yield sse.encode(formatter.resume())
-    last: LogEntry | None = None
+    tell = joining(formatter)
+    entries: Sequence[LogEntry] = ()
     async for entries in log.follow(run_id, after, through_pauses=False):
-        last = entries[-1]
-        if told := sse.encode(format_all(formatter, entries)):
+        if told := sse.frame(tell(entries, sse.BETWEEN)):
             yield told
-    if last is None or not isinstance(last.event, Done):
+    if not entries or not isinstance(entries[-1].event, Done):
         yield sse.encode(formatter.pause())
 
 

@@ -1,45 +1,63 @@
-"""Events as databases keep them: lists as JSON, a list being what one append brought."""
+"""Events as databases keep them: lists as JSON, a list being what one append brought.
+
+Deltas of a block that follow each other are one in there, with a list of what they say.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import msgspec
 
+from mobox.entries import AnyDeltas, Deltas, Piece, gathered, spread
 from mobox.errors import CorruptLog
 from mobox.events import AnyEvent, StreamEvent, decode
 
-__all__ = ["EVENTS_PER_ROW", "decode_events", "encode_events"]
+__all__ = ["EVENTS_PER_ROW", "decode_pieces", "encode_events", "regathered"]
 
 EVENTS_PER_ROW = 256
 """A longer append becomes several rows, so that a page of it needs no more than a page."""
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[list[AnyEvent]]).decode
+_decode = msgspec.json.Decoder(list[list[AnyEvent | AnyDeltas]]).decode
 _decode_raw = msgspec.json.Decoder(list[list[msgspec.Raw]]).decode
+_decode_deltas: Callable[[msgspec.Raw], Deltas] = msgspec.json.Decoder(AnyDeltas).decode
 
 
 def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
     """The events as JSON, a row each: how many, and what."""
+    if len(events) == 1:  # as of an agent that thinks
+        return [(1, _encode(events))]
     rows = (events[i : i + EVENTS_PER_ROW] for i in range(0, len(events), EVENTS_PER_ROW))
-    return [(len(row), _encode(row)) for row in rows]
+    return [(len(row), _encode(gathered(row))) for row in rows]
 
 
-def decode_events(rows: bytes) -> list[StreamEvent]:
+def regathered(rows: bytes) -> bytes:
+    """The events of rows that follow each other, with commas between them, as those of one row."""
+    return _encode(gathered(spread(decode_pieces(rows))))
+
+
+def decode_pieces(rows: bytes) -> list[Piece]:
     """The events of rows that follow each other, with commas between them: one decoding for all."""
     lists = b"[%b]" % rows
     try:
         return list(chain.from_iterable(_decode(lists)))
     except msgspec.DecodeError:
-        return _foreign_events(lists)
+        return _foreign_pieces(lists)
 
 
-def _foreign_events(lists: bytes) -> list[StreamEvent]:
+def _foreign_pieces(lists: bytes) -> list[Piece]:
     """Another version's events: what is unknown here becomes RAW, as everywhere."""
-    line = b'{"seq":0,"id":0,"ts":null,"event":%b}'
     try:
-        events = list(chain.from_iterable(_decode_raw(lists)))
+        pieces = list(chain.from_iterable(_decode_raw(lists)))
     except msgspec.DecodeError as error:
         raise CorruptLog(f"not lists of events: {error}: {lists[:80]!r}") from error
-    return [decode(line % bytes(event)).event for event in events]
+    return list(map(_foreign_piece, pieces))
+
+
+def _foreign_piece(piece: msgspec.Raw) -> Piece:
+    try:
+        return _decode_deltas(piece)
+    except msgspec.DecodeError:
+        return decode(b'{"seq":0,"id":0,"ts":null,"event":%b}' % bytes(piece)).event

@@ -23,7 +23,10 @@ from mobox.storage.patience import patiently
 from mobox.storage.tail import Watch
 from mobox.storage.wake_ups import News, WakeUps
 
-__all__ = ["Following"]
+__all__ = ["Following", "Page"]
+
+Page = Callable[[], Sequence[LogEntry]]
+"""Makes entries, at least one, when they are wanted: as the store keeps them they are smaller."""
 
 
 class Following(ABC):
@@ -55,15 +58,20 @@ class Following(ABC):
         """See `Chats.runs`."""
 
     @abstractmethod
-    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+    async def _read(self, run_id: RunId, after: int, limit: int) -> Sequence[LogEntry]:
         """The next entries out of the store; `RunNotFound` or `BadCursor` if there is no place."""
+
+    async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
+        """The next pages; that they are several is the store's choice."""
+        entries = await self._read(run_id, after, PAGE)
+        return [lambda: entries] if entries else []
 
     # The interface
 
     async def read(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[LogEntry]:
         watch = self._watches.get(run_id)
         entries = watch.tail.after(after, limit) if watch is not None else []
-        return entries or await self._read(run_id, after, limit)
+        return entries or list(await self._read(run_id, after, limit))
 
     async def beyond(self, run_id: RunId, seq: int) -> Position:
         with self._reading(run_id) as watch:
@@ -71,12 +79,14 @@ class Following(ABC):
 
     async def follow(
         self, run_id: RunId, after: int = 0, *, through_pauses: bool = True
-    ) -> AsyncIterator[list[LogEntry]]:
+    ) -> AsyncIterator[Sequence[LogEntry]]:
         with self._reading(run_id) as watch:
             await self._check_cursor(run_id, watch, after)
-            while entries := await patiently(self._next, run_id, watch, after, through_pauses):
-                after = entries[-1].seq
-                yield entries
+            while pages := await patiently(self._next, run_id, watch, after, through_pauses):
+                for page in pages:
+                    entries = page()
+                    after += len(entries)
+                    yield entries
 
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
         with self._beginnings.watching(chat_id) as watch:
@@ -110,13 +120,16 @@ class Following(ABC):
 
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool
-    ) -> list[LogEntry]:
+    ) -> list[Page]:
+        """What follows, as soon as it does; nothing where a reader need not wait for more."""
         position = watch.position or await self._look(run_id, watch)
         if position.tail <= after:
             if position.status == "waiting" and not through_pauses:
                 return []
             position = await self._wait_beyond(run_id, watch, after)
-        return await self.read(run_id, after) if position.tail > after else []
+        if entries := watch.tail.after(after, PAGE):
+            return [lambda: entries]
+        return await self._read_ahead(run_id, after) if position.tail > after else []
 
     async def _wait_beyond(self, run_id: RunId, watch: Watch, seq: int) -> Position:
         position = watch.position or await self._look(run_id, watch)

@@ -166,7 +166,7 @@ class Log(Protocol):
 
     def follow(
         self, run_id: RunId, after: int = 0, *, through_pauses: bool = True
-    ) -> AsyncIterator[list[LogEntry]]:
+    ) -> AsyncIterator[Sequence[LogEntry]]:
         """All entries after `after`, as they come, until the run ends, or waits if asked so."""
 
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:

@@ -359,8 +359,8 @@ class AGUIFormatter(InStretches):
     """What each event becomes; RAW is told to nobody, as it may hold anything."""
 
 
-def _tell_more(prefix: bytes, pieces: list[str], more: list[str]) -> Documents:
+def _tell_more(prefix: bytes, pieces: list[str], more: list[str], between: bytes) -> bytes:
     """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
     pieces += more
     said = more if all(more) else [piece for piece in more if piece]
-    return tell_pieces(prefix, said) if said else []
+    return tell_pieces(prefix, said, between) if said else b""

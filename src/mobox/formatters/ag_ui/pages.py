@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mobox.events import JSON, LogEntry, State
-from mobox.formatters import Formatter, format_all
+from mobox.formatters import Formatter, joining
+from mobox.formatters.pieces import LINE_END, split
 
 __all__ = ["KnowingPages", "PageState"]
 
@@ -33,18 +34,18 @@ class KnowingPages:
 
     def format(self, entry: LogEntry) -> list[bytes]:
         """The documents that tell `entry`."""
-        return self.format_all((entry,))
+        return split(self.format_joined((entry,), LINE_END))
 
-    def format_all(self, entries: Sequence[LogEntry]) -> list[bytes]:
-        """The documents that tell `entries`."""
-        documents: list[bytes] = []
+    def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
+        """The documents that tell `entries`, with `between` between each two."""
+        tell, told = joining(self._formatter), []
         while self._states and self._states[0].after < entries[-1].seq:
             done = sum(entry.seq <= self._states[0].after for entry in entries)
-            documents += format_all(self._formatter, entries[:done])
+            told.append(tell(entries[:done], between))
             entries = entries[done:]
             self._learn(self._states.popleft())
         self._seen = entries[-1].seq
-        return documents + format_all(self._formatter, entries)
+        return between.join(filter(None, [*told, tell(entries, between)]))
 
     def pause(self) -> list[bytes]:
         """The documents that end a response where the run waits for an answer."""

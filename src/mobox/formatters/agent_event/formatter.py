@@ -102,10 +102,14 @@ class AgentEventFormatter:
 
     def format(self, entry: LogEntry) -> Documents:
         """The events that tell `entry`."""
-        return self.format_all((entry,))
+        return self._tell((entry,))
 
-    def format_all(self, entries: Iterable[LogEntry]) -> Documents:
-        """`format` for the entries of one read. Nine of ten are deltas that go on with a block."""
+    def format_joined(self, entries: Iterable[LogEntry], between: bytes) -> bytes:
+        """The events that tell the entries of one read, with `between` between each two."""
+        return between.join(self._tell(entries))
+
+    def _tell(self, entries: Iterable[LogEntry]) -> Documents:
+        """Nine of ten are deltas that go on with a block."""
         documents: Documents = []
         own, delta_class, prefix, pieces = self._stretch
         tell = self._numbering.piece

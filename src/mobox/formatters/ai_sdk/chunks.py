@@ -26,7 +26,11 @@ _METADATA = {"providerMetadata", "callProviderMetadata", "resultProviderMetadata
 
 def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -> bytes:
     """One chunk: `payload` as it is (null is a value there), `optional` without its nulls."""
-    fields: dict[str, Any] = {"type": kind, **known(optional), **(payload or {})}
+    fields: dict[str, Any] = {"type": kind, **optional}
+    if None in optional.values():
+        fields = known(fields)
+    if payload is not None:
+        fields |= payload
     document = encode(fields)
     return encode(_harmless(fields)) if _is_dangerous(document) else document
 

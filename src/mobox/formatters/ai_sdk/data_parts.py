@@ -70,12 +70,17 @@ def todos(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
 
 def usage(totals: Totals) -> bytes:
     """What the run has used."""
-    return data("usage", usage_data(totals), "usage")
+    return data("usage", _usage(totals), "usage")
 
 
 def usage_data(totals: Totals) -> dict[str, JSON]:
     """Tokens and costs in the AI SDK's words."""
-    told = _Usage(
+    told: dict[str, JSON] = msgspec.to_builtins(_usage(totals))
+    return told
+
+
+def _usage(totals: Totals) -> _Usage:
+    return _Usage(
         input_tokens=totals.input,
         output_tokens=totals.output,
         cached_input_tokens=totals.cache_read,
@@ -87,8 +92,6 @@ def usage_data(totals: Totals) -> dict[str, JSON]:
         duration_ms=totals.duration_ms,
         num_turns=totals.num_turns,
     )
-    data: dict[str, JSON] = msgspec.to_builtins(told)
-    return data
 
 
 def step(start: StepStart, end: StepEnd | None = None) -> bytes:

@@ -27,9 +27,9 @@ class CanonicalFormatter:
         """The entry."""
         return [encode(entry)]
 
-    def format_all(self, entries: Iterable[LogEntry]) -> list[bytes]:
-        """The entries of one read."""
-        return list(map(encode, entries))
+    def format_joined(self, entries: Iterable[LogEntry], between: bytes) -> bytes:
+        """The entries of one read, with `between` between each two."""
+        return between.join(map(encode, entries))
 
     def pause(self) -> list[bytes]:
         """PAUSED was an entry."""

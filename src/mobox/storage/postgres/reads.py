@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from mobox.entries import NO_ENTRIES, Entries
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.storage.chats import Chat, ChatPage
@@ -125,7 +126,7 @@ WHERE run.id = $1 ORDER BY page.last_seq
 """
 
 
-async def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+async def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> Entries:
     """See `Log.read`. A page ends where it has enough bytes, too: a slow reader holds no more."""
     rows = await connection.fetch(_PAGE, run_id, max(-1, min(after, _MOST)), limit)
     if not rows:
@@ -133,10 +134,10 @@ async def read_log(connection: Connection, run_id: RunId, after: int, limit: int
     if not 0 <= after <= rows[0][0]:
         raise BadCursor(after, rows[0][0])
     if rows[0][1] is None:
-        return []
+        return NO_ENTRIES
     entries = entries_of([tuple(row)[1:] for row in rows])
-    start = after + 1 - entries[0].seq  # inside the first row, for a reader that begins there
-    return entries[start : start + limit] if start or len(entries) > limit else entries
+    start = after + 1 - entries.first  # inside the first row, for a reader that begins there
+    return entries[start : start + limit]
 
 
 async def whole_log(connection: Connection, run_id: RunId) -> list[LogEntry]:

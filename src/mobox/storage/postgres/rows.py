@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from mobox.entries import Entries, Numbers
 from mobox.errors import RunNotFound
-from mobox.events import LogEntry
 from mobox.message import Message
 from mobox.storage.chats import Chat
-from mobox.storage.encoding import decode_events
+from mobox.storage.encoding import decode_pieces
 from mobox.storage.log import Run
 from mobox.storage.postgres.database import Connection
 from mobox.turn import UserMessage
@@ -81,16 +82,19 @@ def storable(text: str) -> str:
 # Events
 
 
-def entries_of(rows: Sequence[Row]) -> list[LogEntry]:
+def entries_of(rows: Sequence[Row]) -> Entries:
     """The entries of rows that follow each other: last_seq, count, first_id, ts, events."""
-    events = decode_events(b",".join([row[4] for row in rows]))
+    pieces = decode_pieces(b",".join([row[4] for row in rows]))
+    return Entries(rows[-1][0], pieces, partial(_numbers_of, rows))
+
+
+def _numbers_of(rows: Sequence[Row]) -> Numbers:
     ids: list[int] = []
     times: list[int | None] = []
     for _, count, first_id, ts, _ in rows:
         ids += range(first_id, first_id + count)
         times += [ts] * count
-    last_seq = rows[-1][0]
-    return list(map(LogEntry, range(last_seq - len(ids) + 1, last_seq + 1), ids, times, events))
+    return ids, times
 
 
 # Messages

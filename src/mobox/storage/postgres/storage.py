@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
 
+from mobox.entries import Entries
 from mobox.errors import DatabaseAway
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, NextLeg, prepare
@@ -166,7 +167,7 @@ class PostgresStorage(Publishing):
     async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
         return await self._ask(reads.latest_runs, chat_ids)
 
-    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+    async def _read(self, run_id: RunId, after: int, limit: int) -> Entries:
         return await self._ask(reads.read_log, run_id, after, limit)
 
     # Turns and runs

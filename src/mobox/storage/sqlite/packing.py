@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+from mobox.storage.encoding import regathered
 from mobox.storage.sqlite.rows import numbers_of
 
 __all__ = ["PACKED", "boundary", "pack"]
@@ -21,12 +22,12 @@ _SPAN = "run = ? AND last_seq > ? AND last_seq <= ?"
 _FIND = f"""
 SELECT max(last_seq), json_group_array(count), json_group_array(ifnull(ids, first_id)),
     json_group_array(ifnull(times, ts)),
-    '[' || group_concat(substr(events, 2, length(events) - 2), ',') || ']'
+    CAST(group_concat(events, ',') AS BLOB)
 FROM (SELECT * FROM event WHERE {_SPAN} ORDER BY last_seq)
 HAVING count(*) >= {_LEAST_ROWS} AND sum(length(events)) <= 512 * sum(count)
 """
 _DELETE = f"DELETE FROM event WHERE {_SPAN}"
-_ADD = "INSERT INTO event VALUES (?, ?, ?, ?, NULL, ?, ?, ?)"
+_ADD = "INSERT INTO event VALUES (?, ?, ?, ?, NULL, CAST(? AS TEXT), ?, ?)"
 
 
 def boundary(before: int, after: int) -> int | None:
@@ -44,7 +45,9 @@ def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
     last_seq, *numbers, events = found
     ids, times = numbers_of(*numbers)
     connection.execute(_DELETE, span)
-    row = (run, last_seq, len(ids), ids[0], events, _list(ids), _list(times))
+    follow = ids[-1] - ids[0] == len(ids) - 1  # as they do where nobody else speaks
+    numbers = None if follow else _list(ids)
+    row = (run, last_seq, len(ids), ids[0], regathered(events), numbers, _list(times))
     connection.execute(_ADD, row)
 
 

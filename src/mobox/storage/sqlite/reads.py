@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from mobox.entries import NO_ENTRIES, Entries
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.storage.chats import Chat, ChatPage
@@ -25,6 +26,7 @@ __all__ = [
     "positions",
     "queued_runs",
     "raw_lines",
+    "read_ahead",
     "read_log",
     "runs_of_chat",
     "says",
@@ -129,23 +131,64 @@ FROM (
 """
 
 
-def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
-    """See `Log.read`.
+_AHEAD_BYTES = 256 * 1024
 
-    A page ends with the first row of big events (there is an index of those), so that what a slow
-    reader holds has a bound in bytes too.
+
+class _Page(NamedTuple):
+    """A part of a log as the database gives it: so it is small, and can wait to be read."""
+
+    after: int
+    limit: int
+    tail: int
+    last_seq: int
+    numbers: tuple[str, str, str]
+    events: bytes
+
+    @property
+    def through(self) -> int:
+        """The last entry's number."""
+        return min(self.last_seq, self.after + self.limit)
+
+    def entries(self) -> Entries:
+        """What it holds, at least one."""
+        entries = entries_of(self.last_seq, *self.numbers, self.events)
+        start = self.after + 1 - entries.first  # inside a row, for a reader that begins there
+        return entries[start : start + self.limit]
+
+
+def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> Entries:
+    """See `Log.read`."""
+    page = _read_page(connection, run_id, after, limit)
+    return page.entries() if page is not None else NO_ENTRIES
+
+
+def read_ahead(connection: Connection, run_id: RunId, after: int) -> list[_Page]:
+    """The pages after `after`: several, since the way to this thread costs more than a page.
+
+    They have a bound in bytes, which a slow reader holds.
     """
+    pages: list[_Page] = []
+    left = _AHEAD_BYTES
+    while (page := _read_page(connection, run_id, after, PAGE)) is not None:
+        pages.append(page)
+        after = page.through
+        left -= len(page.events)
+        if after == page.tail or left < len(page.events):
+            break
+    return pages
+
+
+def _read_page(connection: Connection, run_id: RunId, after: int, limit: int) -> _Page | None:
+    """A page ends with the first row of big events: there is an index of those."""
     asked = {"run_id": run_id, "after": min(after, _MOST), "limit": limit, "most": _MOST}
-    tail, last_seq, *page = connection.execute(_FIND_PAGE, asked).fetchone()
+    tail, last_seq, *numbers, events = connection.execute(_FIND_PAGE, asked).fetchone()
     if tail is None:
         raise RunNotFound(run_id)
     if not 0 <= after <= tail:
         raise BadCursor(after, tail)
     if last_seq is None:
-        return []
-    entries = entries_of(last_seq, *page)
-    start = after + 1 - entries[0].seq  # inside the first row, for a reader that begins there
-    return entries[start : start + limit] if start or len(entries) > limit else entries
+        return None
+    return _Page(after, limit, tail, last_seq, tuple(numbers), events)
 
 
 def iterate_log(connection: Connection, run_id: RunId) -> Iterator[LogEntry]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
 import msgspec
 
+from mobox.entries import Entries
 from mobox.errors import RunNotFound
-from mobox.events import LogEntry
 from mobox.storage.chats import Chat
-from mobox.storage.encoding import decode_events
+from mobox.storage.encoding import decode_pieces
 from mobox.storage.log import Run
 
 __all__ = [
@@ -95,11 +95,9 @@ def _insert(into: str, form: str, size: int) -> str:
 _decode_json: Callable[[str], Any] = msgspec.json.decode
 
 
-def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> list[LogEntry]:
+def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> Entries:
     """The entries of rows that follow each other, told as lists: one decoding for all of them."""
-    events = decode_events(data)
-    seqs = range(last_seq - len(events) + 1, last_seq + 1)
-    return list(map(LogEntry, seqs, *numbers_of(counts, ids, times), events))
+    return Entries(last_seq, decode_pieces(data), partial(numbers_of, counts, ids, times))
 
 
 def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int | None]]:
@@ -108,8 +106,10 @@ def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int |
     in_each: list[int] = _decode_json(counts)
     for row in reversed([row for row, count in enumerate(in_each) if count > 1]):
         number, moment, count = numbers[row], moments[row], in_each[row]
-        is_packed = type(number) is str
-        every = _decode_json(f"[{number}]") if is_packed else range(number, number + count)
-        numbers[row : row + 1] = every
-        moments[row : row + 1] = _decode_json(f"[{moment}]") if is_packed else [moment] * count
+        numbers[row : row + 1] = _listed(number) or range(number, number + count)
+        moments[row : row + 1] = _listed(moment) or [moment] * count
     return numbers, moments
+
+
+def _listed(numbers: object) -> list[Any]:
+    return _decode_json(f"[{numbers}]") if isinstance(numbers, str) else []

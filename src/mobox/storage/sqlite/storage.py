@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
+from mobox.entries import Entries
 from mobox.errors import StorageError
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, prepare
@@ -23,6 +24,7 @@ from mobox.storage.chats import (
     RunUsage,
 )
 from mobox.storage.folds import Fold, Told
+from mobox.storage.following import Page
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.publishing import Publishing
@@ -156,8 +158,11 @@ class SqliteStorage(Publishing):
     async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
         return await self._readers.ask(reads.latest_runs, chat_ids)
 
-    async def _read(self, run_id: RunId, after: int, limit: int) -> list[LogEntry]:
+    async def _read(self, run_id: RunId, after: int, limit: int) -> Entries:
         return await self._readers.ask(reads.read_log, run_id, after, limit)
+
+    async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
+        return [page.entries for page in await self._readers.ask(reads.read_ahead, run_id, after)]
 
     # Turns and runs
 

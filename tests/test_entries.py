@@ -1,0 +1,71 @@
+"""Deltas kept as one are the same entries, wherever a log is cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mobox.entries import NO_ENTRIES, Deltas, Entries, gathered, spread
+from mobox.events import LogEntry, Status, StreamEvent, TextDelta, ThinkingDelta
+from mobox.formatters import format_all, get_formatter, profiles_of, protocols
+from strategies import logs
+
+UNHURRIED = settings(deadline=None)
+
+
+def as_stored(log: list[LogEntry]) -> Entries:
+    """The log as a store gives it back."""
+    ids, times = [entry.id for entry in log], [entry.ts for entry in log]
+    return Entries(log[-1].seq, gathered(entry.event for entry in log), lambda: (ids, times))
+
+
+def test_deltas_of_a_block_are_one_until_something_else_is_said() -> None:
+    said: list[StreamEvent] = [
+        *(TextDelta(id="a", delta=delta) for delta in "xyz"),
+        ThinkingDelta(id="a", delta="t"),
+        TextDelta(id="b", delta="u"),
+        TextDelta(id="b", scope=("s",), delta="v"),
+        Status(message="m"),
+        TextDelta(id="b", provider={"p": 1}, delta="w"),
+        TextDelta(id="b", delta="x"),
+    ]
+    pieces = gathered(said)
+    told = [piece.deltas if isinstance(piece, Deltas) else type(piece) for piece in pieces]
+    assert told == [["x", "y", "z"], ["t"], ["u"], ["v"], Status, TextDelta, ["x"]]
+    assert list(spread(pieces)) == said
+
+
+@UNHURRIED
+@given(logs(), st.data())
+def test_entries_are_a_sequence_like_any_other(log: list[LogEntry], data: st.DataObject) -> None:
+    entries = as_stored(log)
+    assert list(entries) == log
+    assert len(entries) == len(log)
+    cut = data.draw(st.slices(len(log)).filter(lambda cut: cut.step in (None, 1)))
+    assert list(entries[cut]) == log[cut]
+    place = data.draw(st.integers(-len(log), len(log) - 1))
+    assert entries[place] == log[place]
+    again = data.draw(st.slices(len(entries[cut])).filter(lambda cut: cut.step in (None, 1)))
+    assert list(entries[cut][again]) == log[cut][again]
+
+
+def test_no_entry_has_no_first() -> None:
+    assert list(NO_ENTRIES) == []
+    with pytest.raises(IndexError):
+        NO_ENTRIES[0]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "profile"),
+    [(protocol, profile) for protocol in protocols() for profile in profiles_of(protocol)],
+)
+@UNHURRIED
+@given(log=logs(), place=st.integers(0, 30))
+def test_a_protocol_tells_them_as_one_by_one(
+    protocol: str, profile: str, log: list[LogEntry], place: int
+) -> None:
+    entries = as_stored(log)
+    at_once, one_by_one = (get_formatter(protocol, "msg_1", profile) for _ in range(2))
+    told = format_all(at_once, entries[:place]) + format_all(at_once, entries[place:])
+    assert told == [document for entry in log for document in one_by_one.format(entry)]
