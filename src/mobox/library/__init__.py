@@ -1,0 +1,1 @@
+"""Mobox in a program of yours. docs/library.md tells how."""
