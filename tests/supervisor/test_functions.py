@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -380,14 +381,14 @@ def test_to_be_stopped_is_to_be_cancelled(tmp_path: Path) -> None:
 
 
 def test_in_a_thread_it_is_closed_at_its_next_yield(tmp_path: Path) -> None:
-    go_on = threading.Event()
-    seen: list[object] = []
+    seen: list[str] = []
 
     def works(turn: Turn) -> Iterator[str]:
         try:
             yield "I work"
-            go_on.wait(60)
-            seen.append(turn.stopping)
+            while not turn.stopping:
+                time.sleep(0.005)
+            seen.append("saw it")
             yield "and work"
             seen.append("went on")
         finally:
@@ -397,14 +398,10 @@ def test_in_a_thread_it_is_closed_at_its_next_yield(tmp_path: Path) -> None:
 
     async def scenario() -> Events:
         async with staged(tmp_path, agent("it")(works), patience=patient) as stage:
-            begun = await stage.begin()
-            ended = asyncio.create_task(stopped(stage, begun, "I work"))
-            await until(lambda: stage.supervisor._legs[begun.id].leaving)
-            go_on.set()
-            return await ended
+            return await stopped(stage, await stage.begin(), "I work")
 
     assert reason_of(run(scenario())) == "cancelled"
-    assert seen == [True, "closed"]
+    assert seen == ["saw it", "closed"]
 
 
 def test_one_that_never_yields_is_left_alone_and_not_heard(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
 from mobox.server.operations import Counted
 from mobox.server.pages import Pages
+from mobox.server.principals import Hook, Known
 from mobox.server.routes import served
 from mobox.server.services import Services
 from mobox.server.sessions import Sessions
@@ -38,10 +39,16 @@ log = logging.getLogger("mobox.server")
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """What a server needs, for as long as it runs; at the end its agents are ended."""
+async def open_services(
+    settings: Settings, catalog: Catalog | None = None
+) -> AsyncIterator[Services]:
+    """What a server needs, for as long as it runs; at the end its agents are ended.
+
+    Without a catalog the agents are those in the folder that the settings name.
+    """
     _make_folder(settings.data)
-    catalog = _load_agents(settings)
+    if catalog is None:
+        catalog = _load_agents(settings)
     storage = await _open_storage(settings)
     heartbeats = Heartbeats()
     heartbeats.start()
@@ -123,17 +130,21 @@ async def _open_storage(settings: Settings) -> Storage:
         raise StorageError(f"{error} (--database-url, DATABASE_URL: where to store)") from None
 
 
-def create_app(services: Services) -> ASGIApp:
-    """The application. Its services are the caller's to open and to close."""
+def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
+    """The application. Its services are the caller's to open and to close.
+
+    `principal` says who asks, by what an app around this one knows of a request.
+    """
     settings = services.settings
+    app: ASGIApp = Starlette(
+        routes=routes_of(services),
+        middleware=_cross_origin(settings.origins),
+        exception_handlers=exception_handlers,
+    )
     # Around all of Starlette, which tells what went wrong outside of its own middleware.
     guarded = Guard(
-        Starlette(
-            routes=routes_of(services),
-            middleware=_cross_origin(settings.origins),
-            exception_handlers=exception_handlers,
-        ),
-        hosts=settings.hosts,
+        app if principal is None else Known(app, principal),
+        hosts=None if principal is not None and not settings.allowed_hosts else settings.hosts,
         origins=settings.origins,
         max_body=settings.max_body,
     )
