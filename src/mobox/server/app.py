@@ -23,7 +23,6 @@ from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
 from mobox.server.operations import Counted
 from mobox.server.pages import Pages
-from mobox.server.principals import Hook, Known
 from mobox.server.routes import served
 from mobox.server.services import Services
 from mobox.server.sessions import Sessions
@@ -130,21 +129,17 @@ async def _open_storage(settings: Settings) -> Storage:
         raise StorageError(f"{error} (--database-url, DATABASE_URL: where to store)") from None
 
 
-def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
-    """The application. Its services are the caller's to open and to close.
-
-    `principal` says who asks, by what an app around this one knows of a request.
-    """
+def create_app(services: Services) -> ASGIApp:
+    """The application. Its services are the caller's to open and to close."""
     settings = services.settings
-    app: ASGIApp = Starlette(
-        routes=routes_of(services),
-        middleware=_cross_origin(settings.origins),
-        exception_handlers=exception_handlers,
-    )
     # Around all of Starlette, which tells what went wrong outside of its own middleware.
     guarded = Guard(
-        app if principal is None else Known(app, principal),
-        hosts=None if principal is not None and not settings.allowed_hosts else settings.hosts,
+        Starlette(
+            routes=routes_of(services),
+            middleware=_cross_origin(settings.origins),
+            exception_handlers=exception_handlers,
+        ),
+        hosts=settings.hosts,
         origins=settings.origins,
         max_body=settings.max_body,
     )

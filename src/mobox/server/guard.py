@@ -48,21 +48,13 @@ _API_HEADERS: Final = {b"cache-control": b"no-store"}
 
 
 class Guard:
-    """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them.
-
-    Without `hosts` it answers to any name.
-    """
+    """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        hosts: Collection[str] | None,
-        origins: Collection[str],
-        max_body: int,
+        self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body: int
     ) -> None:
         self._app = app
-        self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
+        self._hosts = {listed_host(host) for host in hosts}
         self._origins = {listed_origin(origin) for origin in origins}
         self._max_body = max_body
 
@@ -90,7 +82,7 @@ class Guard:
         return next((no for check in checks if (no := check(self, scope, headers))), None)
 
     def answers_to(self, host: str) -> bool:
-        return self._hosts is None or host.strip("[]") in self._hosts
+        return host.strip("[]") in self._hosts
 
     def lists(self, origin: Origin) -> bool:
         return origin in self._origins
