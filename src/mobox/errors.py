@@ -147,7 +147,7 @@ class InvalidSetting(MoboxError):
     """A setting has a value that cannot be used; `name` is the flag or the variable."""
 
     def __init__(self, name: str, value: str, problem: str) -> None:
-        self.name = name
+        self.name, self.value, self.problem = name, value, problem
         super().__init__(f"{name}={value}: {problem}")
 
 
