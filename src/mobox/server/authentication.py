@@ -62,6 +62,10 @@ class Principal(Struct, frozen=True):
     expires_at: int | None = None
     """When they are nobody again, in milliseconds: what they read then is cut off."""
 
+    def is_over(self, now: int) -> bool:
+        """Whether they are nobody by now."""
+        return self.expires_at is not None and self.expires_at <= now
+
     def check(self, scope: str) -> None:
         """Raise `NotPermitted` unless they may."""
         if scope not in self.scopes:
@@ -86,7 +90,7 @@ class Door:
         if inspect.isawaitable(found):
             found = await found
         principal = Principal(found) if isinstance(found, str) else found
-        if principal is None or not principal.owner:
+        if principal is None or not principal.owner or principal.is_over(now_ms()):
             raise Unauthenticated
         self.know(connection.scope, principal)
         return principal

@@ -50,6 +50,7 @@ class Visitor(Protocol):
     def key_id(self) -> str | None: ...
     @property
     def expires_at(self) -> int | None: ...
+    def is_over(self, now: int) -> bool: ...
 
 
 class Visit:
@@ -63,8 +64,8 @@ class Visit:
 
     def may_stay(self, live_keys: set[str], now: int) -> bool:
         visitor = self.visitor
-        is_over = visitor.expires_at is not None and visitor.expires_at <= now
-        return not is_over and (visitor.key_id is None or visitor.key_id in live_keys)
+        has_key = visitor.key_id is None or visitor.key_id in live_keys
+        return has_key and not visitor.is_over(now)
 
     @property
     def may_end(self) -> bool:
@@ -75,8 +76,14 @@ class Visit:
 class Visits:
     """All who are here."""
 
-    def __init__(self, keys: Keys, limits: OwnerLimits | None) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        limits: OwnerLimits | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._keys = keys
+        self._clock = clock
         self._limits = limits
         self._here: dict[Visit, None] = {}
         self._of_owner: Counter[str] = Counter()
@@ -90,7 +97,7 @@ class Visits:
         """Somebody is about to begin a run; raises `TooOften`."""
         if self._limits is None:
             return
-        per_minute, now = self._limits.runs_per_minute, time.monotonic()
+        per_minute, now = self._limits.runs_per_minute, self._clock()
         rested_at = max(self._rested_at.get(owner, now), now) + 60 / per_minute
         if (wait := rested_at - now - 60) > 0:
             raise TooOften(per_minute, math.ceil(wait))
