@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mobox.capture.asking import Turn
     from mobox.function_agents import agent
     from mobox.library import Mobox, mount
+    from mobox.server.authentication import Principal
 
 __all__ = [
     "EventParser",
@@ -24,6 +25,7 @@ __all__ = [
     "LogEntry",
     "Mobox",
     "MoboxError",
+    "Principal",
     "Recorder",
     "StreamEvent",
     "Turn",
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Mobox": "mobox.library",
     "NormalizedToAISDK": "mobox.compat",
+    "Principal": "mobox.server.authentication",
     "SSEFormatter": "mobox.compat",
     "Turn": "mobox.capture.asking",
     "agent": "mobox.function_agents",

@@ -28,10 +28,15 @@
     * ChatNotFound        no such chat
     * RunNotFound         no such run
       * LogDeleted        there was one, and its owner deleted it
+    * KeyNotFound         no such key
+  * Unauthenticated       nobody knows who asks
+  * NotPermitted          who asks is known, and may not do that
   * RunActive             the chat has a run that is not over
   * NotWaiting            the run has asked nothing that this would answer
   * TooManyRuns           as many runs go on as are allowed
   * TooManySessions       a socket has joined as many sessions as one may
+  * TooManyStreams        an owner reads as many streams as one may
+  * TooOften              an owner begins runs faster than one may
   * ShuttingDown          the server begins nothing more
   * KeyReused             an idempotency key came again with another request
   * BadCursor             a reader asks for what is not there yet, or names no place at all
@@ -156,7 +161,7 @@ class InvalidSetting(MoboxError):
     """A setting has a value that cannot be used; `name` is the flag or the variable."""
 
     def __init__(self, name: str, value: str, problem: str) -> None:
-        self.name = name
+        self.name, self.value, self.problem = name, value, problem
         super().__init__(f"{name}={value}: {problem}")
 
 
@@ -236,6 +241,27 @@ class LogDeleted(RunNotFound):
     kind = "log any more of the run"
 
 
+class KeyNotFound(NotFound):
+    """There is no key of that id."""
+
+    kind = "key"
+
+
+class Unauthenticated(MoboxError):
+    """Nobody knows who asks; the words are the same whatever is wrong with a key."""
+
+    def __init__(self, problem: str = "expected a key that is known and neither revoked nor over"):
+        super().__init__(problem)
+
+
+class NotPermitted(MoboxError):
+    """Who asks is known, and may not do that; `scope` is what they would need."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__(f"this key may not do that: it needs the scope {scope!r}")
+
+
 class RunActive(MoboxError):
     """The chat has a run that is not over; `run_id` names it."""
 
@@ -265,6 +291,23 @@ class TooManySessions(MoboxError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"this socket has joined {most} sessions: leave some, or open another")
+
+
+class TooManyStreams(MoboxError):
+    """An owner has as many streams and sockets open as one may."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"{most} streams are open for this owner: close some")
+
+
+class TooOften(MoboxError):
+    """An owner begins runs faster than one may; `retry_after` is in seconds."""
+
+    def __init__(self, per_minute: int, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(
+            f"this owner may begin {per_minute} runs a minute: try again in {retry_after} s"
+        )
 
 
 class ShuttingDown(MoboxError):

@@ -141,6 +141,18 @@ def test_who_asks_may_be_looked_up(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_somebody_may_only_read(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        app, reads = FastAPI(), mobox.Principal("ann", ("read",))
+        mobox.mount(app, principal=lambda _: reads, agents=[echo], data=tmp_path)
+        async with running(app) as client:
+            assert (await client.get("/mobox/api/chats")).status_code == 200
+            refused = await client.post("/mobox/api/chat", json=message("c", "hello"))
+            assert refused.status_code == 403
+
+    run(scenario())
+
+
 def test_a_page_of_another_origin_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         app = FastAPI()
@@ -424,4 +436,4 @@ def test_what_is_wrong_with_it_is_told_at_once(tmp_path: Path) -> None:
 def test_its_options_are_settings_of_a_server() -> None:
     fields = set(Settings.__struct_fields__)
     assert Options.__annotations__.keys() <= fields
-    assert fields - Options.__annotations__.keys() == {"host", "port", "log_level"}
+    assert fields - Options.__annotations__.keys() == {"auth", "host", "log_level", "port"}

@@ -24,6 +24,7 @@ from server.live_server import AGENTS, LIMIT, live_server, message, mobox
 VALUES = {
     "host": ("::1", "::1"),
     "port": ("8123", 8123),
+    "auth": ("keys", "keys"),
     "data": ("/srv/mobox", Path("/srv/mobox")),
     "database_url": ("memory:", "memory:"),
     "agents": ("/srv/agents", Path("/srv/agents")),
@@ -32,6 +33,9 @@ VALUES = {
     "allowed_origins": ("https://a.example", ("https://a.example",)),
     "max_body": ("1000", 1000),
     "max_runs": ("3", 3),
+    "max_runs_per_owner": ("2", 2),
+    "max_runs_per_minute": ("5", 5),
+    "max_streams": ("7", 7),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),
     "log_level": ("WARNING", "warning"),
@@ -175,6 +179,7 @@ def test_a_password_is_not_shown(url: str, expected: str) -> None:
         ("allowed_hosts", "a.example:8000", "'a.example:8000' is no host"),
         ("allowed_origins", "https://a.example,b.example", "'b.example' is no origin"),
         ("allowed_origins", "*", "'*' is no origin"),
+        ("auth", "key", "expected none or keys"),
         ("host", "example.org", "without keys a server"),
         ("host", "192.168.1.5", "without keys a server"),
     ],
@@ -195,7 +200,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_by(
 def test_a_server_without_keys_is_for_this_machine_only(host: str) -> None:
     assert refusal("--host", host) == (
         f"--host={host}: without keys a server listens on this machine only:"
-        " 127.0.0.1, ::1, localhost"
+        " 127.0.0.1, ::1, localhost; with --auth keys on any"
     )
 
 

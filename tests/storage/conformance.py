@@ -45,6 +45,7 @@ from mobox.events import (
 from mobox.message import Message
 from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
+from mobox.storage.keys import Keys
 from mobox.storage.log import PAGE, Asking, Log, RawLine, Run, RunId
 from mobox.transcript import fold
 from mobox.turn import (
@@ -177,7 +178,7 @@ class StorageConformance(Conformance):
     # Owners
 
     def test_every_method_is_listed(self) -> None:
-        listed = [*BY_OWNER, *LISTS_OF_AN_OWNER, *BY_RUN_ID, *OF_THE_STORE]
+        listed = [*BY_OWNER, *LISTS_OF_AN_OWNER, *BY_RUN_ID, *OF_THE_STORE, *methods(Keys)]
         assert sorted(listed) == sorted(methods(Storage))
         assert methods(Chats) == BY_OWNER.keys() | LISTS_OF_AN_OWNER
 

@@ -21,7 +21,7 @@ from mobox.formatters import StoredRun, formatter_of_run, is_indexed
 from mobox.library.forwarding import Forwarded, forwarded_owner, scope_of, with_agent
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
-from mobox.server.principals import Hook
+from mobox.server.authentication import Found, Hook
 from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
@@ -68,7 +68,7 @@ class Mobox:
             raise NotOpen
         await self._app(scope, receive, send)
 
-    async def _who(self, connection: HTTPConnection) -> str | None:
+    async def _who(self, connection: HTTPConnection) -> Found:
         """For whom it was forwarded; else what the app says."""
         owner = forwarded_owner(connection)
         if owner is not None or self._principal is None:

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from mobox.library.box import Mobox
 from mobox.library.options import Options
-from mobox.server.principals import Hook
+from mobox.server.authentication import Hook
 
 __all__ = ["mount"]
 
@@ -20,7 +20,7 @@ def mount(
 ) -> Mobox:
     """Serve all of Mobox below `path`, from when the app starts until it ends.
 
-    `principal` is asked who makes a request: it returns the name of an owner, or `None` for nobody.
+    `principal` is asked who makes a request: the name of an owner, a `Principal`, or `None`.
     """
     box = Mobox(principal, **options)
     app.mount(path, box, name="mobox")

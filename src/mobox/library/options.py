@@ -26,6 +26,9 @@ class Options(TypedDict, total=False):
     allowed_origins: tuple[str, ...]
     max_body: int
     max_runs: int
+    max_runs_per_owner: int
+    max_runs_per_minute: int
+    max_streams: int
     hold: float
     lease: float
 

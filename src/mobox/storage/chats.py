@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from mobox.message import Message, told_again
+from mobox.storage.keys import Keys
 from mobox.storage.log import Asking, Log, Run, RunId
 from mobox.storage.retention import Retention
 from mobox.turn import HistoryMessage, Request, UserMessage
@@ -170,7 +171,7 @@ class Chats(Protocol):
         """What the chat's runs have used, those that are over, also the superseded ones."""
 
 
-class Storage(Log, Chats, Retention, Protocol):
+class Storage(Log, Chats, Keys, Retention, Protocol):
     """A store: it owns its data, and there is one per process."""
 
     async def close(self) -> None:

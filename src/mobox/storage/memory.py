@@ -21,6 +21,7 @@ from mobox.storage.chats import (
 )
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
+from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
 from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
@@ -31,11 +32,12 @@ from mobox.turn import Request, UserMessage
 __all__ = ["MemoryStorage"]
 
 
-class MemoryStorage(MemoryLog):
+class MemoryStorage(MemoryLog, MemoryKeys):
     """Everything in dictionaries."""
 
     def __init__(self, settings: Settings | None = None) -> None:
-        super().__init__(settings or Settings())
+        MemoryLog.__init__(self, settings or Settings())
+        MemoryKeys.__init__(self)
         self._keys: dict[tuple[str, str], tuple[bytes, RunId]] = {}
         self._deleted: dict[str, str] = {}  # run id -> owner
 

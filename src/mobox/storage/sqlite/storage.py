@@ -22,10 +22,11 @@ from mobox.storage.chats import (
     RunUsage,
 )
 from mobox.storage.following import Following
+from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite import askings, messages, reads, retention, turns
+from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import Appended, NextLeg, prepare, start_next_leg
 from mobox.storage.sqlite.checkpoints import Checkpoints
 from mobox.storage.sqlite.database import open_database
@@ -209,6 +210,31 @@ class SqliteStorage(Following):
         for run_id in run_ids:
             self._unpublish(run_id)
         self._beginnings.ring(chat_id)
+
+    # Keys
+
+    async def add_key(self, key: ApiKey) -> None:
+        await self._write(lambda t: keys.add_key(t, key))
+
+    async def find_key(self, digest: str) -> ApiKey | None:
+        return await self._readers.read(keys.find_key, digest)
+
+    async def keys(self) -> list[ApiKey]:
+        return await self._readers.read(keys.all_keys)
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        return await self._write(lambda t: keys.revoke_key(t, key_id))
+
+    async def note_use(self, key_id: str, at: int) -> None:
+        await self._write(lambda t: keys.note_use(t, key_id, at))
+
+    async def add_ticket(self, ticket: Ticket) -> None:
+        await self._write(lambda t: keys.add_ticket(t, ticket))
+
+    async def take_ticket(self, digest: str) -> Ticket | None:
+        return await self._write(lambda t: keys.take_ticket(t, digest))
+
+    # Messages at rest
 
     def _keep_folds(self, told: Told[T]) -> T:
         """Nobody waits for a cache: a fold that is not kept is made again."""

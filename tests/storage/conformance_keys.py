@@ -1,0 +1,144 @@
+"""What every store must do with keys and tickets. A backend's test file subclasses it, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from mobox.errors import KeyNotFound
+from mobox.storage import Settings, Storage
+from mobox.storage.keys import ApiKey, Ticket
+
+SECONDS = 60  # only a test that hangs takes so long
+
+ANNS = ApiKey(
+    id="key_ann",
+    owner="ann",
+    name="her laptop",
+    digest="a" * 64,
+    scopes=("read", "write"),
+    created_at=1000,
+    expires_at=9000,
+)
+BOBS = ApiKey(id="key_bob", owner="bob's ✓", name="", digest="b" * 64, scopes=(), created_at=1000)
+TICKET = Ticket(digest="t" * 64, key_id="key_ann", owner="ann", run_id="msg_1", expires_at=2000)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def scenario(
+    test: Callable[[Any, Storage, Clock], Coroutine[Any, Any, None]],
+) -> Callable[[KeysConformance, Path], None]:
+    """A test of a store that is opened for it, with a clock, and closed after it."""
+
+    def run(self: KeysConformance, tmp_path: Path) -> None:
+        async def opened() -> None:
+            clock = Clock()
+            store = await self.open(tmp_path, Settings(lease_seconds=3600, clock=clock))
+            try:
+                async with asyncio.timeout(SECONDS):
+                    await test(self, store, clock)
+            finally:
+                await store.close()
+
+        asyncio.run(opened())
+
+    run.__name__ = test.__name__
+    return run
+
+
+class KeysConformance:
+    async def open(self, folder: Path, settings: Settings) -> Storage:
+        raise NotImplementedError
+
+    @scenario
+    async def test_a_key_is_found_by_its_digest_as_it_was_added(
+        self, store: Storage, clock: Clock
+    ) -> None:
+        await store.add_key(ANNS)
+        await store.add_key(BOBS)
+        assert await store.find_key(ANNS.digest) == ANNS
+        assert await store.find_key(BOBS.digest) == BOBS
+        assert await store.find_key("c" * 64) is None
+        assert await store.find_key(ANNS.id) is None
+
+    @scenario
+    async def test_keys_are_listed_oldest_first(self, store: Storage, clock: Clock) -> None:
+        assert await store.keys() == []
+        await store.add_key(BOBS)
+        await store.add_key(ANNS)
+        assert await store.keys() == [BOBS, ANNS]
+
+    @scenario
+    async def test_a_key_that_is_revoked_is_still_found_and_stays_revoked(
+        self, store: Storage, clock: Clock
+    ) -> None:
+        await store.add_key(ANNS)
+        await store.add_key(BOBS)
+        clock.now = 1500
+        revoked = await store.revoke_key(ANNS.id)
+        assert revoked == replace(ANNS, revoked_at=1500)
+        clock.now = 1600
+        assert await store.revoke_key(ANNS.id) == revoked
+        assert await store.find_key(ANNS.digest) == revoked
+        assert await store.keys() == [revoked, BOBS]
+
+    @scenario
+    async def test_a_key_that_is_not_there_cannot_be_revoked(
+        self, store: Storage, clock: Clock
+    ) -> None:
+        await store.add_key(ANNS)
+        for name in ("key_nobody", ANNS.digest):
+            with pytest.raises(KeyNotFound):
+                await store.revoke_key(name)
+        assert await store.keys() == [ANNS]
+
+    @scenario
+    async def test_the_last_use_of_a_key_is_remembered(self, store: Storage, clock: Clock) -> None:
+        await store.add_key(ANNS)
+        for at in (3000, 2000):  # processes may tell it late
+            await store.note_use(ANNS.id, at)
+        await store.note_use("key_nobody", 5000)
+        assert await store.keys() == [replace(ANNS, used_at=3000)]
+
+    @scenario
+    async def test_a_ticket_is_taken_once(self, store: Storage, clock: Clock) -> None:
+        await store.add_ticket(TICKET)
+        clock.now = 1999
+        asked = (store.take_ticket(TICKET.digest) for _ in range(20))
+        taken = await asyncio.gather(*asked)
+        assert [ticket for ticket in taken if ticket is not None] == [TICKET]
+        assert await store.take_ticket("u" * 64) is None
+
+    @scenario
+    async def test_a_ticket_that_has_expired_is_none(self, store: Storage, clock: Clock) -> None:
+        await store.add_ticket(TICKET)
+        clock.now = 2000
+        assert await store.take_ticket(TICKET.digest) is None
+        clock.now = 1999
+        assert await store.take_ticket(TICKET.digest) is None  # it was taken all the same
+
+    @scenario
+    async def test_tickets_that_have_expired_are_forgotten(
+        self, store: Storage, clock: Clock
+    ) -> None:
+        await store.add_ticket(TICKET)
+        clock.now = 2000
+        other = replace(TICKET, digest="o" * 64, key_id=None, expires_at=3000)
+        await store.add_ticket(other)
+        clock.now = 1999  # at which it would be found, were it there
+        assert await store.take_ticket(TICKET.digest) is None
+        assert await store.take_ticket(other.digest) == other
