@@ -57,6 +57,8 @@ _END: Final = object()
 _ENDINGS: Final = ("done", "paused")
 _OURS: Final = (__file__, one_thread.__file__)
 _PATIENCE: Final = Patience()
+_GRACE: Final = 0.5
+"""Seconds to clean up that even who is in a hurry gives it."""
 
 
 class CallableExecution:
@@ -69,6 +71,7 @@ class CallableExecution:
         turn: told.Turn,
         patience: Patience = _PATIENCE,
     ) -> None:
+        self._name = agent.id
         self._patience = patience
         self._output = _Output()
         self._objects = SdkObjects()
@@ -162,12 +165,11 @@ class CallableExecution:
         for seconds in (patience.message + patience.term, patience.kill):
             self._work.cancel()
             either: list[asyncio.Future[Any]] = [self._work, self._hurry]
-            # Even who is in a hurry lets it see that it was cancelled.
-            await asyncio.wait([self._work], timeout=0)
+            await asyncio.wait([self._work], timeout=_GRACE)
             await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if self._work.done():
                 return
-        log.warning("%s takes no notice of being stopped, and goes on unheard", self._work)
+        log.warning("the agent %r takes no notice of being stopped: it goes on unheard", self._name)
         self._close(Outcome(stopped=True))
 
     def _conclude(self, work: asyncio.Task[None]) -> None:
