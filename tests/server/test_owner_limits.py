@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
-from mobox.errors import TooManyStreams, TooOften
+from mobox.errors import StorageError, TooManyStreams, TooOften
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Principal
 from mobox.server.settings import Settings
 from mobox.server.visits import OwnerLimits, Visits
 from mobox.storage import MemoryStorage
+from mobox.storage.keys import ApiKey
+from mobox.storage.settings import now_ms
 from server.app_client import app_client, begin
 from server.keyed import ask_something, bearer, give_key, keyed_app, say_something
 from server.live_server import AGENTS, message
@@ -166,3 +169,84 @@ async def test_without_keys_there_are_no_limits_of_an_owner(tmp_path: Path) -> N
 )
 def test_an_owner_has_a_share_of_the_runs(told: dict[str, Any], most: int) -> None:
     assert Settings(**told).runs_per_owner == most
+
+
+# Who may stay
+
+
+class Guest:
+    """Somebody who notes that they were sent away."""
+
+    def __init__(self) -> None:
+        self.sent_away = asyncio.Event()
+
+    async def end(self) -> None:
+        self.sent_away.set()
+
+
+class SlowStore(MemoryStorage):
+    """A store that answers when it is let: what it says is from before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def keys(self) -> list[ApiKey]:
+        found = await super().keys()
+        self.is_asked.set()
+        await self.may_answer.wait()
+        return found
+
+
+@on_uvloop
+async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
+    store = SlowStore()
+    visits = Visits(store, None)
+    old, _ = await give_key(store, "ann")
+    first, second = Guest(), Guest()
+    visits.enter(Principal("ann", key_id=old.id)).end = first.end
+    await store.revoke_key(old.id)
+    await store.is_asked.wait()
+    new, _ = await give_key(store, "ann")
+    visits.enter(Principal("ann", key_id=new.id)).end = second.end
+    store.may_answer.set()
+    await first.sent_away.wait()
+    assert not second.sent_away.is_set()
+
+
+@on_uvloop
+async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
+    visits = Visits(MemoryStorage(), None)
+    over, stays = Guest(), Guest()
+    visits.enter(Principal("ann", expires_at=now_ms())).end = over.end
+    visits.enter(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
+    visits.enter(Principal("eve")).end = stays.end
+    await over.sent_away.wait()
+    assert not stays.sent_away.is_set()
+
+
+class BrokenStore(MemoryStorage):
+    """A store that cannot be asked at first, in one way and in another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[Exception] = [StorageError("gone"), ValueError("odd")]
+
+    async def keys(self) -> list[ApiKey]:
+        if self.problems:
+            raise self.problems.pop()
+        return await super().keys()
+
+
+@on_uvloop
+async def test_a_store_that_fails_now_and_then_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mobox.server.visits.LOOK", 0.01)
+    store = BrokenStore()
+    visits, guest = Visits(store, None), Guest()
+    visits.enter(Principal("ann", key_id="key_gone")).end = guest.end
+    await guest.sent_away.wait()
+    assert not store.problems
+    assert "odd" in caplog.text

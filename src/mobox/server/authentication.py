@@ -160,5 +160,5 @@ def with_key(scope: Scope, auth: JSON) -> Scope:
     others = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
     if not isinstance(key, str):
         return scope
-    header = (b"authorization", f"Bearer {key}".encode())
+    header = (b"authorization", f"Bearer {key}".encode(errors="replace"))
     return {**scope, "headers": [*others, header]}

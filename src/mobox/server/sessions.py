@@ -67,10 +67,9 @@ class Sessions:
 
     async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
         """A client comes in, if it is somebody; until it leaves it counts as one of theirs."""
-        scope = with_key(socket.scope, auth)
-        door = door_of(HTTPConnection(scope))
+        door = door_of(HTTPConnection(socket.scope))
         try:
-            principal = await door.admit(HTTPConnection(scope))
+            principal = await door.admit(HTTPConnection(with_key(socket.scope, auth)))
             visit = door.visits.enter(principal)
         except MoboxError as problem:
             return explain(problem, "connect").error

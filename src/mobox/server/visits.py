@@ -9,11 +9,12 @@ Rule 3: who is cut off is cut off without an end: it was not the whole that they
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
@@ -26,6 +27,8 @@ from mobox.storage.settings import now_ms
 __all__ = ["OwnerLimits", "Visit", "Visits"]
 
 End = Callable[[], Coroutine[Any, Any, None]]
+
+logger = logging.getLogger(__name__)
 
 LOOK: Final = 2.0
 """Seconds between two looks at who may still be here: 5 are promised."""
@@ -146,15 +149,19 @@ class Visits:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(LOOK)
-            with suppress(StorageError):  # who reads from it is stuck as well
+            try:
                 await self._look()
+            except StorageError:  # who reads from it is stuck as well
+                pass
+            except Exception:
+                logger.exception("who may stay could not be found out")
 
     async def _look(self) -> None:
-        has_keys = any(visit.visitor.key_id is not None for visit in self._here)
-        now = now_ms()
-        keys = await self._keys.keys() if has_keys else []
+        here = list(self._here)  # who comes while the store is asked may have a newer key
+        has_keys = any(visit.visitor.key_id is not None for visit in here)
+        keys, now = await self._keys.keys() if has_keys else [], now_ms()
         live = {key.id for key in keys if is_live(key, now)}
-        for visit in self._here:
+        for visit in here:
             if visit.end is not None and not visit.is_ending and not visit.may_stay(live, now):
                 visit.is_ending = True
                 self._send_away(visit.end)
