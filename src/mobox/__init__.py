@@ -1,6 +1,7 @@
 """Any agent in, any frontend out, nothing lost in between."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from mobox.errors import MoboxError
 from mobox.events import EventType, LogEntry, StreamEvent
@@ -9,26 +10,58 @@ from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 from mobox.pipeline import Recorder
 
+if TYPE_CHECKING:
+    from mobox import emit
+    from mobox.capture.asking import Turn
+    from mobox.function_agents import agent
+    from mobox.library import Mobox, mount
+    from mobox.server.authentication import Principal
+
 __all__ = [
     "EventParser",
     "EventType",
     "Formatter",
     "Lifecycle",
     "LogEntry",
+    "Mobox",
     "MoboxError",
+    "Principal",
     "Recorder",
     "StreamEvent",
+    "Turn",
+    "agent",
+    "emit",
     "get_formatter",
     "get_parser",
+    "mount",
 ]
 
 __version__ = "0.1.0"
 
-_DOCUMENTED = {"NormalizedToAISDK", "SSEFormatter"}
+_LATER = {
+    "Mobox": "mobox.library",
+    "NormalizedToAISDK": "mobox.compat",
+    "Principal": "mobox.server.authentication",
+    "SSEFormatter": "mobox.compat",
+    "Turn": "mobox.capture.asking",
+    "agent": "mobox.function_agents",
+    "mount": "mobox.library",
+}
+"""What needs more than the pipeline does, and the documents' own names (docs/names.md)."""
 
 
 def __getattr__(name: str) -> object:
-    """The documents' own names for things; see docs/names.md."""
-    if name not in _DOCUMENTED:
+    """What is imported when somebody asks for it."""
+    if name == "emit":
+        return import_module("mobox.emit")
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("mobox.compat"), name)
+    try:
+        return getattr(import_module(_LATER[name]), name)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "mobox").partition(".")[0]
+        if missing == "mobox":
+            raise
+        from mobox.errors import NotInstalled
+
+        raise NotInstalled(f"mobox.{name}", missing, "server") from None

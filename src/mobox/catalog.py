@@ -19,11 +19,11 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct, field
 
-from mobox.errors import InvalidAgent, UnknownAgent
+from mobox.errors import AgentTaken, InvalidAgent, UnknownAgent
 from mobox.events import JSON
 from mobox.parsers import frameworks
 
-__all__ = ["Agent", "Catalog", "Limits", "Timeouts", "load_agent"]
+__all__ = ["ID", "Agent", "Catalog", "Limits", "Timeouts", "load_agent"]
 
 FILE: Final = "agent.yaml"
 ID: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
@@ -60,12 +60,12 @@ _SIZES: Final = ("memory", "file_size", "output")
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """An agent that can be started as a process."""
+    """An agent; one of a folder is started as a process."""
 
     id: str
     name: str
-    folder: Path
-    argv: tuple[str, ...]
+    folder: Path = Path()
+    argv: tuple[str, ...] = ()
     description: str = ""
     framework: str = "emitted"
     env: Mapping[str, str | None] = field(default_factory=dict)
@@ -90,23 +90,33 @@ class Catalog:
     """Agents by their id."""
 
     def __init__(self, agents: Iterable[Agent] = ()) -> None:
-        self._agents = {agent.id: agent for agent in agents}
+        self._agents: dict[str, Agent] = {}
         self.problems: list[InvalidAgent] = []
         """What is wrong with the files of agents that are not here."""
+        for agent in agents:
+            self.add(agent)
 
     @classmethod
     def load(cls, folder: Path) -> Catalog:
         """The agents in the folders of `folder`."""
         catalog = cls()
-        for file in sorted(folder.glob(f"*/{FILE}")):
-            try:
-                catalog.add(load_agent(file.parent))
-            except InvalidAgent as problem:
-                catalog.problems.append(problem)
+        catalog.add_folder(folder)
         return catalog
 
+    def add_folder(self, folder: Path) -> None:
+        """Register the agents in the folders of `folder`; raises as `add` does."""
+        for file in sorted(folder.glob(f"*/{FILE}")):
+            try:
+                agent = load_agent(file.parent)
+            except InvalidAgent as problem:
+                self.problems.append(problem)
+            else:
+                self.add(agent)
+
     def add(self, agent: Agent) -> None:
-        """Register an agent, in place of one that had its id."""
+        """Register an agent; raises `AgentTaken` where another has its id."""
+        if agent.id in self._agents:
+            raise AgentTaken(agent.id)
         self._agents[agent.id] = agent
 
     def get(self, name: str) -> Agent:

@@ -11,11 +11,14 @@
   * PluginError           a name is registered, and what it names cannot be used
     * NameTaken           more than one package registered it
     * BrokenPlugin        its package cannot be loaded, or is not what it should be
-  * InvalidAgent          an agent's file cannot be used
+  * InvalidAgent          an agent's file cannot be used, or its function
+  * AgentTaken            two agents have the same id
   * InvalidEvent          the caller built an event from fields it does not have
   * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
   * NotRecordable         there is nothing under that name that could be recorded
+  * WouldBlock            an event loop was about to wait for a person, and nobody else would run
+  * NotOpen               a box was used before it was opened, or after it was closed
   * NotJson               text that should be JSON is not, or cannot be kept
   * NotUnderstood         a parser's own word for a line that it passes on as RAW
   * ParseError            a raw event cannot be told in the way the caller asked for
@@ -131,13 +134,24 @@ class BrokenPlugin(PluginError):
 
 
 class InvalidAgent(MoboxError):
-    """An agent's file cannot be used; `line` counts from 1, `field` is "" for all of it."""
+    """An agent's file cannot be used, or its function there.
+
+    `line` counts from 1, `field` is "" for all of it.
+    """
 
     def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
         self.file, self.line, self.field, self.problem = file, line, field, problem
         super().__init__(
             f"{file}:{line}: {field}: {problem}" if field else f"{file}:{line}: {problem}"
         )
+
+
+class AgentTaken(MoboxError):
+    """Another agent has that id."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"two agents are called {name!r}")
 
 
 class InvalidEvent(MoboxError):
@@ -148,7 +162,7 @@ class InvalidSetting(MoboxError):
     """A setting has a value that cannot be used; `name` is the flag or the variable."""
 
     def __init__(self, name: str, value: str, problem: str) -> None:
-        self.name = name
+        self.name, self.value, self.problem = name, value, problem
         super().__init__(f"{name}={value}: {problem}")
 
 
@@ -162,6 +176,22 @@ class InvalidRequest(MoboxError):
 
 class NotRecordable(MoboxError):
     """A command that cannot be run, or a function that cannot be found."""
+
+
+class WouldBlock(MoboxError):
+    """An answer was waited for in a way that stops the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__("result() would stop the event loop here: await the question instead")
+
+
+class NotOpen(MoboxError):
+    """A box was used before it was opened, or after it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this box is not open: use it in `async with`, or in an app whose lifespan is run"
+        )
 
 
 class NotJson(MoboxError):

@@ -103,6 +103,11 @@ class Answer(Struct, frozen=True, kw_only=True):
     value: JSON = None
     reason: str | None = None
 
+    @property
+    def approved(self) -> bool:
+        """Whether the person said yes."""
+        return self.decision == "approved"
+
 
 class FrontendTool(Struct, frozen=True, kw_only=True):
     """A tool that the page runs when the agent calls it."""

@@ -10,6 +10,7 @@ import pytest
 
 from mobox.delivery import socketio
 from mobox.delivery.socketio import OwnRooms, Socket, Sockets
+from mobox.events import JSON
 
 
 class Uncopied(dict[Any, Any]):
@@ -20,6 +21,9 @@ class Uncopied(dict[Any, Any]):
 
 
 class Nobody:
+    async def came(self, socket: Socket, auth: JSON) -> socketio.Refusal | None:
+        return None
+
     async def heard(self, socket: Socket, event: str, said: socketio.Said) -> object:
         return None
 

@@ -57,6 +57,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/api/chats",
+        scope="read",
         summary="List the chats",
         parameters=(
             Parameter(name="limit", type=int, description="How many, at most."),
@@ -68,6 +69,7 @@ ROUTES = (
     Route(
         method="POST",
         path="/api/chats/{chat_id}/messages",
+        scope="write",
         summary="Say something",
         description="Begins a run; `text/event-stream` is what comes back.\n\nIt's <new>.",
         parameters=(
@@ -82,13 +84,19 @@ ROUTES = (
     Route(
         method="DELETE",
         path="/api/chats/{chat_id}",
+        scope="write",
         summary="Delete a chat",
         parameters=(Parameter(name="chat_id", place="path", description="Which one."),),
         responses={204: None},
         tags=("Chats",),
     ),
     Route(
-        method="PUT", path="/api/n/{n:int}", summary="Count", body=Message, responses={200: Chat}
+        method="PUT",
+        path="/api/n/{n:int}",
+        scope=None,
+        summary="Count",
+        body=Message,
+        responses={200: Chat},
     ),
 )
 

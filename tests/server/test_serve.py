@@ -24,6 +24,7 @@ from server.live_server import AGENTS, LIMIT, live_server, message, mobox
 VALUES = {
     "host": ("::1", "::1"),
     "port": ("8123", 8123),
+    "auth": ("keys", "keys"),
     "data": ("/srv/mobox", Path("/srv/mobox")),
     "database_url": ("memory:", "memory:"),
     "redis_url": ("redis://cache:6379/1", "redis://cache:6379/1"),
@@ -34,6 +35,9 @@ VALUES = {
     "allowed_origins": ("https://a.example", ("https://a.example",)),
     "max_body": ("1000", 1000),
     "max_runs": ("3", 3),
+    "max_runs_per_owner": ("2", 2),
+    "max_runs_per_minute": ("5", 5),
+    "max_streams": ("7", 7),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),
     "log_level": ("WARNING", "warning"),
@@ -187,6 +191,7 @@ def test_a_password_of_redis_is_not_shown_nor_told_with_what_is_wrong() -> None:
         ("allowed_hosts", "a.example:8000", "'a.example:8000' is no host"),
         ("allowed_origins", "https://a.example,b.example", "'b.example' is no origin"),
         ("allowed_origins", "*", "'*' is no origin"),
+        ("auth", "key", "expected none or keys"),
         ("host", "example.org", "without keys a server"),
         ("host", "192.168.1.5", "without keys a server"),
     ],
@@ -207,7 +212,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_by(
 def test_a_server_without_keys_is_for_this_machine_only(host: str) -> None:
     assert refusal("--host", host) == (
         f"--host={host}: without keys a server listens on this machine only:"
-        " 127.0.0.1, ::1, localhost"
+        " 127.0.0.1, ::1, localhost; with --auth keys on any"
     )
 
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from engineio.async_socket import AsyncSocket
 
 from mobox.delivery.session_index import SessionIndex
-from mobox.delivery.socketio import Said, Socket, Sockets
+from mobox.delivery.socketio import Refusal, Said, Socket, Sockets
 from mobox.delivery.socketio_packets import Flow
-from mobox.events import Done, InputRequest, Paused, Start
+from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
 from mobox.server.following import Batch, Reading
 from mobox.server.session_reading import IndexedSession, Session, Told
@@ -107,6 +107,9 @@ def alive(*kinds: type) -> int:
 class Nobody:
     """A listener to whom nobody says anything."""
 
+    async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
+        raise NotImplementedError
+
     async def heard(self, socket: Socket, event: str, said: Said) -> object:
         raise NotImplementedError
 
@@ -125,7 +128,7 @@ class Taker:
         self._engine_socket = AsyncSocket(sockets._engine, "engine")
         self._engine_socket.session["flow"] = Flow()
         sockets._engine.sockets["engine"] = self._engine_socket
-        self.socket = Socket(self._engine_socket, {})
+        self.socket = Socket(sockets._server, "name", self._engine_socket, {})
 
     async def take(self, count: int) -> None:
         """Take so many packets."""

@@ -17,10 +17,12 @@ from typing import Any, TypeVar
 import pytest
 
 from grammar_log import legal_log
+from mobox.capture.callable import CallableExecution
 from mobox.capture.execution import Execution
 from mobox.capture.process import Patience, ProcessExecution, job_of
 from mobox.catalog import Agent, Catalog, load_agent
 from mobox.events import Done, Error, InputRequest, Paused, StreamEvent, TextDelta
+from mobox.function_agents import FunctionAgent
 from mobox.sandbox import get_sandbox
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run
@@ -79,6 +81,8 @@ def write_agent(folder: Path, code: str, yaml: str = "", *, emitter: bool = True
 
 def hasty(agent: Agent, state: Path, turn: Turn, patience: Patience = HASTY) -> Execution:
     """As the supervisor does it, with less patience for those who are stopped."""
+    if isinstance(agent, FunctionAgent):
+        return CallableExecution(agent, state, turn, patience)
     return ProcessExecution.start(job_of(agent, state), turn, get_sandbox("process"), patience)
 
 

@@ -1,9 +1,11 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
 import { newId } from "@/ids";
+import { door } from "@/key";
 import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
+import { KeyForm } from "@/shell/KeyForm";
 import { Sidebar } from "@/shell/Sidebar";
 import { useShortcuts } from "@/shell/shortcuts";
 import { agents } from "@/state/agents";
@@ -20,8 +22,15 @@ import { useMedia, WIDE } from "@/ui/useMedia";
 
 type Asked = { what: "delete" | "rename"; chat: NamedChat };
 
-/** The whole page: who was talked to, and the chat. */
+/** The page, or the question for a key. */
 export function App() {
+  const { isShut, hasKey } = useSyncExternalStore(door.subscribe, door.get);
+  useTheme();
+  return isShut ? <KeyForm isRefused={hasKey} /> : <Page />;
+}
+
+/** Who was talked to, and the chat. */
+function Page() {
   const route = useRoute();
   const fresh = useFreshId(route);
   const [drawer, setDrawer] = useState(false);
@@ -31,7 +40,6 @@ export function App() {
   const isWide = useMedia(WIDE);
   if (isWide && drawer) setDrawer(false);
   const current = route.page === "chat" ? route.id : undefined;
-  useTheme();
   useServer();
 
   const openNew = useCallback(() => {

@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import { fetchWithKey } from "@/key";
 
 /**
  * The server's JSON routes, typed. Addresses are relative to the page's `<base>`, so that the page
@@ -91,7 +92,7 @@ export function address(path: string, query: Query = {}): string {
 const word = encodeURIComponent;
 
 async function ask(method: string, url: string, body?: unknown): Promise<Response> {
-  const response = await fetch(url, {
+  const response = await fetchWithKey(url, {
     method,
     ...(body !== undefined && {
       headers: { "content-type": "application/json" },

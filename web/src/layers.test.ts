@@ -13,6 +13,7 @@ const LAYERS = [
   ["state", "ui"],
   ["failure"],
   ["api", "ids", "strings", "noEval"],
+  ["key"],
 ];
 
 const sources = import.meta.glob<string>("./**/*.{ts,tsx}", {

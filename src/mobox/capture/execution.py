@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mobox.events import Error
 from mobox.turn import Answer, Frontend
@@ -25,11 +26,15 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stderr_tail: str = ""
     stopped: bool = False
     """Somebody asked for it."""
+    raised: Error | None = None
+    """What a function raised, which has no exit code of its own."""
 
     def failure(self) -> Error | None:
         """What to log of an end that is none: the exit code is not 0, or there is none."""
         if self.exit_code == 0:
             return None
+        if self.raised is not None:
+            return replace(self.raised, stderr_tail=self.stderr_tail or None)
         return Error(
             message=f"The agent {self._how()}.",
             code="agent_exit",

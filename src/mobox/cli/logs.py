@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from mobox.cli.places import add_places, read_places
 from mobox.printable import printable
-from mobox.server.settings import OWNER, SETTINGS, Settings, read_settings
+from mobox.server.settings import OWNER, Settings
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-PLACES = ("data", "database_url")
 
 
 def add(commands: Commands) -> None:
@@ -25,27 +23,24 @@ def add(commands: Commands) -> None:
         description="Writes the agent's lines to stdout, and the end of its stderr to stderr.",
     )
     command.add_argument("run_id", metavar="RUN", help="the run's id, which is its message's")
-    for setting in (setting for setting in SETTINGS if setting.field in PLACES):
-        metavar = setting.field.rpartition("_")[2].upper()
-        meaning = f"{setting.meaning} [{setting.env}]"
-        command.add_argument(setting.flag, dest=setting.field, metavar=metavar, help=meaning)
+    command.add_argument("--owner", default=OWNER, help="whose run, on a server with keys")
+    add_places(command)
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show it, a server running beside or not."""
-    places = {name: getattr(arguments, name) for name in PLACES}
-    asyncio.run(_show(read_settings(os.environ, places), arguments.run_id))
+    asyncio.run(_show(read_places(arguments), arguments.owner, arguments.run_id))
     return 0
 
 
-async def _show(settings: Settings, run_id: str) -> None:
+async def _show(settings: Settings, owner: str, run_id: str) -> None:
     from mobox.storage import open_storage
     from mobox.supervisor.stderr import StderrFolder
 
     storage = await open_storage(settings.database)
     try:
-        found = await storage.run(OWNER, run_id)
+        found = await storage.run(owner, run_id)
         after = 0
         while lines := await storage.raw_lines(found.id, after):
             _write(sys.stdout, b"".join(line.line + b"\n" for line in lines))

@@ -6,7 +6,8 @@ Rule 2: a socket's requests are answered one after the other, in their order.
 Rule 3: a socket that leaves is no error: its listener is told at once, also where nobody said
         goodbye and only the request that was to be answered is gone.
 
-Who may connect is the affair of the app around it; nothing here looks at an origin.
+Who may connect, the app around it says by an origin, and the listener by what a client tells of
+itself; nothing here looks at either.
 """
 
 from __future__ import annotations
@@ -35,10 +36,13 @@ from mobox.delivery.socketio_requests import (
     hold_upgrade,
     hold_websocket,
 )
+from mobox.events import JSON
 
-__all__ = ["PATH", "Listener", "Said", "Socket", "SocketClosed", "Sockets"]
+__all__ = ["PATH", "Listener", "Refusal", "Said", "Socket", "SocketClosed", "Sockets"]
 
 PATH: Final = "/socket.io"
+Refusal = dict[str, Any]
+"""An error: `code`, `message`, and what is known beside."""
 _FLOW: Final = "mobox.flow"
 """Under which the request by which a client comes has its `Flow`."""
 
@@ -51,9 +55,11 @@ _logger.addFilter(lambda record: record.exc_info is not None)
 class Socket:
     """One client, for as long as it is connected."""
 
-    def __init__(self, engine_socket: Any, scope: Scope) -> None:
-        self.scope = scope
-        """The request by which it came."""
+    def __init__(self, server: Any, name: str, engine_socket: Any, scope: Scope) -> None:
+        self.scope = {**scope}
+        """The request by which it came: its own copy, as others may come by the same later."""
+        self._server = server
+        self._name = name
         self.flow = flow_of(engine_socket)
         self.has_left = False
         """Which a client may do whose connection stays, and come back by that as another."""
@@ -62,6 +68,10 @@ class Socket:
     @property
     def is_open(self) -> bool:
         return not (self.has_left or self.flow.is_closed)
+
+    async def hang_up(self) -> None:
+        """Send the client away; it does not come back by itself."""
+        await self._server.disconnect(self._name)
 
     async def emit(self, event: str, document: bytes) -> None:
         """Say something once there is room for it; raises `SocketClosed`."""
@@ -74,6 +84,10 @@ class Socket:
 
 class Listener(Protocol):
     """Who hears what clients say."""
+
+    async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
+        """A client would like to come in, and says who it is; why not, if it may not."""
+        ...
 
     async def heard(self, socket: Socket, event: str, said: Said) -> object:
         """A client said something; what is returned is the answer, and JSON. Must not raise."""
@@ -187,12 +201,18 @@ class Sockets:
         if engine_socket is not None and not engine_socket.closed:
             await engine_socket.send(flow_of(engine_socket).counted(packet))
 
-    async def _connected(self, name: str, environ: dict[str, Any], _auth: object = None) -> bool:
+    async def _connected(self, name: str, environ: dict[str, Any], auth: JSON = None) -> bool:
         engine_id = self._server.manager.eio_sid_from_sid(name, "/")
         engine_socket = self._engine.sockets.get(engine_id)
-        if engine_socket is not None:  # else it has left in the meantime
-            self._sockets[name] = Socket(engine_socket, environ["asgi.scope"])
-        return engine_socket is not None
+        if engine_socket is None:  # it has left in the meantime
+            return False
+        socket = Socket(self._server, name, engine_socket, environ["asgi.scope"])
+        if (refusal := await self._listener.came(socket, auth)) is not None:
+            raise socketio.exceptions.ConnectionRefusedError(refusal["message"], refusal)
+        self._sockets[name] = socket
+        if not socket.is_open:  # nobody was there yet to be told
+            await self._disconnected(name)
+        return True
 
     async def _disconnected(self, name: str, _reason: object = None) -> None:
         socket = self._sockets.pop(name, None)

@@ -34,7 +34,14 @@ from mobox.server.chat import RunState
 from mobox.server.eventstream import EventStream
 from mobox.server.reading import frames
 from mobox.server.runs import active_run, latest_run, run_of_chat
-from mobox.server.services import Services, json_response, owner_of, read_as, read_json
+from mobox.server.services import (
+    Services,
+    count_beginning,
+    json_response,
+    owner_of,
+    read_as,
+    read_json,
+)
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Asking, Run
 from mobox.supervisor import Continued
@@ -93,6 +100,7 @@ class AGUIRoutes:
         wanted = request_of(asked, said, request.headers.get("idempotency-key"))
         if agent is not None:
             wanted = replace(wanted, agent=agent)
+        count_beginning(request, wanted)
         return await self._stream(owner, asked, await self._begin(owner, wanted))
 
     async def end(self, owner: str, thread_id: str, name: str | None) -> Response:

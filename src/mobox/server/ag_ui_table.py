@@ -43,6 +43,7 @@ def _run(path: str, summary: str, tag: str) -> Route:
     return Route(
         method="POST",
         path=path,
+        scope="write",
         summary=summary,
         description=_RUN,
         parameters=(_KEY,),
@@ -57,6 +58,7 @@ def _connect(path: str, tag: str) -> Route:
     return Route(
         method="POST",
         path=path,
+        scope="read",
         summary="Read a thread",
         description=_CONNECT,
         parameters=(_REPLAY,),
@@ -71,6 +73,7 @@ def _stop(path: str) -> Route:
     return Route(
         method="POST",
         path=path,
+        scope="write",
         summary="Stop the agent",
         description=_STOP,
         body=StopThread,
@@ -93,6 +96,7 @@ AG_UI_ROUTES: Final[dict[str, Route]] = {
     "copilotkit.info": Route(
         method="GET",
         path="/api/copilotkit/info",
+        scope="read",
         summary="Say who can be asked",
         responses={200: RuntimeInfo},
         tags=("CopilotKit",),
@@ -102,6 +106,7 @@ AG_UI_ROUTES: Final[dict[str, Route]] = {
     "copilotkit.stop": Route(
         method="POST",
         path="/api/copilotkit/agent/{agent}/stop/{thread_id}",
+        scope="write",
         summary="Stop the agent",
         description=_STOP,
         body=StopRun,

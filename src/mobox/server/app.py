@@ -10,6 +10,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
@@ -17,6 +18,7 @@ from mobox.catalog import Catalog
 from mobox.delivery import socketio
 from mobox.delivery.socketio import Sockets
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
+from mobox.server.authentication import EVERY_SCOPE, Door, Doored, Hook, KeyHolders, Principal
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
@@ -26,7 +28,8 @@ from mobox.server.pages import Pages
 from mobox.server.routes import served
 from mobox.server.services import Services
 from mobox.server.sessions import Sessions
-from mobox.server.settings import Settings
+from mobox.server.settings import OWNER, Settings
+from mobox.server.visits import OwnerLimits, Visits
 from mobox.server.website import Website
 from mobox.storage import Settings as StoreSettings
 from mobox.storage import Storage, open_storage
@@ -38,16 +41,22 @@ log = logging.getLogger("mobox.server")
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """What a server needs, for as long as it runs; at the end its agents are ended."""
+async def open_services(
+    settings: Settings, catalog: Catalog | None = None
+) -> AsyncIterator[Services]:
+    """What a server needs, for as long as it runs; at the end its agents are ended.
+
+    Without a catalog the agents are those in the folder that the settings name.
+    """
     _make_folder(settings.data)
-    catalog = _load_agents(settings)
+    if catalog is None:
+        catalog = _load_agents(settings)
     storage = await _open_storage(settings)
     heartbeats = Heartbeats()
     heartbeats.start()
     try:
         limits = Limits(
-            runs=settings.max_runs, runs_per_owner=settings.max_runs, hold=settings.hold
+            runs=settings.max_runs, runs_per_owner=settings.runs_per_owner, hold=settings.hold
         )
         supervisor = Supervisor(
             storage, catalog, settings.data, limits=limits, default_agent=settings.agent
@@ -129,21 +138,42 @@ async def _open_storage(settings: Settings) -> Storage:
         raise StorageError(f"{error} (--database-url, DATABASE_URL: where to store)") from None
 
 
-def create_app(services: Services) -> ASGIApp:
-    """The application. Its services are the caller's to open and to close."""
+def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
+    """The application. Its services are the caller's to open and to close.
+
+    `principal` says who asks, by what an app around this one knows of a request.
+    """
     settings = services.settings
+    app = Starlette(
+        routes=routes_of(services),
+        middleware=_cross_origin(settings.origins),
+        exception_handlers=exception_handlers,
+    )
     # Around all of Starlette, which tells what went wrong outside of its own middleware.
     guarded = Guard(
-        Starlette(
-            routes=routes_of(services),
-            middleware=_cross_origin(settings.origins),
-            exception_handlers=exception_handlers,
-        ),
-        hosts=settings.hosts,
+        Doored(app, _door(services, principal)),
+        hosts=settings.hosts_of(knows_owners=_knows_owners(settings, principal)),
         origins=settings.origins,
         max_body=settings.max_body,
     )
     return Counted(guarded, metrics=services.metrics)
+
+
+def _door(services: Services, principal: Hook | None) -> Door:
+    settings, storage = services.settings, services.storage
+    if not _knows_owners(settings, principal):
+        return Door(_anybody, Visits(storage, None))
+    limits = OwnerLimits(streams=settings.max_streams, runs_per_minute=settings.max_runs_per_minute)
+    return Door(principal or KeyHolders(storage), Visits(storage, limits))
+
+
+def _knows_owners(settings: Settings, principal: Hook | None) -> bool:
+    return principal is not None or settings.auth == "keys"
+
+
+def _anybody(_connection: HTTPConnection) -> Principal:
+    """On a server without keys everybody is the same, and may everything."""
+    return Principal(OWNER, EVERY_SCOPE)
 
 
 def _cross_origin(origins: Collection[str]) -> list[Middleware]:
@@ -155,8 +185,8 @@ def _cross_origin(origins: Collection[str]) -> list[Middleware]:
             CORSMiddleware,
             allow_origins=list(origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=["content-type", "idempotency-key"],
-            expose_headers=["x-mobox-run", "x-mobox-status", "retry-after"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["x-mobox-run", "x-mobox-status", "retry-after", "www-authenticate"],
         )
     ]
 

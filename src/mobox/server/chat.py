@@ -18,7 +18,14 @@ from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.eventstream import EventStream
 from mobox.server.reading import frames
 from mobox.server.runs import latest_run, run_of_chat
-from mobox.server.services import Services, json_response, owner_of, read_as, read_json
+from mobox.server.services import (
+    Services,
+    count_beginning,
+    json_response,
+    owner_of,
+    read_as,
+    read_json,
+)
 from mobox.server.talking import AnswerBody, RunState, StopBody, Talk
 from mobox.storage.log import Run
 from mobox.storage.settings import now_ms
@@ -44,6 +51,7 @@ class ChatRoutes:
         owner = owner_of(request)
         asked = read_request(await read_json(request), request.headers.get("idempotency-key"))
         formatter_profile(request)
+        count_beginning(request, asked)
         run, after = await self._talk.say(owner, asked)
         return self._stream(request, run, after)
 

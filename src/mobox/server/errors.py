@@ -24,12 +24,16 @@ from mobox.errors import (
     LogDeleted,
     MoboxError,
     NotFound,
+    NotPermitted,
     NotWaiting,
     RunActive,
     ShuttingDown,
     StorageError,
     TooManyRuns,
     TooManySessions,
+    TooManyStreams,
+    TooOften,
+    Unauthenticated,
     UnknownAgent,
     UnknownProfile,
     UnknownProtocol,
@@ -63,8 +67,11 @@ _INTERNAL: Final = "something went wrong in the server; its log says what"
 NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
 
 RETRY_AFTER: Final = "5"
-_PASSING: Final = (429, 503)
-"""What may be over in some seconds."""
+_HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"www-authenticate": 'Bearer realm="mobox"'},
+    429: {"retry-after": RETRY_AFTER},
+    503: {"retry-after": RETRY_AFTER},  # it may be over in some seconds
+}
 
 ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     InvalidRequest: Answer(400, "invalid_request", {"field": "field"}),
@@ -72,6 +79,8 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     UnknownProfile: Answer(400, "unknown_profile", {"known": "known"}),
     UnknownProtocol: Answer(400, "unknown_protocol", {"known": "known"}),
     BadCursor: Answer(400, "bad_cursor", {"tail": "tail"}),
+    Unauthenticated: Answer(401, "unauthenticated"),
+    NotPermitted: Answer(403, "missing_scope", {"scope": "scope"}),
     NotFound: Answer(404, "not_found"),
     LogDeleted: Answer(410, "log_deleted"),
     RunActive: Answer(409, "run_active", {"runId": "run_id"}),
@@ -80,6 +89,8 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     NotWaiting: Answer(409, "not_waiting", {"runId": "run_id"}),
     TooManyRuns: Answer(429, "too_many_runs"),
     TooManySessions: Answer(429, "too_many_sessions"),
+    TooManyStreams: Answer(429, "too_many_streams"),
+    TooOften: Answer(429, "too_often", {"retryAfter": "retry_after"}),
     ShuttingDown: Answer(503, "shutting_down"),
     StorageError: Answer(503, "storage_unavailable", instead=NO_STORAGE),
     MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
@@ -98,7 +109,9 @@ class Told(NamedTuple):
 def error_response(status: int, code: str, message: str, **more: Any) -> Response:
     """An answer that says what is wrong."""
     body = {"error": {"code": code, "message": message, **more}}
-    headers = {"retry-after": RETRY_AFTER} if status in _PASSING else None
+    headers = dict(_HEADERS.get(status, {}))
+    if "retryAfter" in more:
+        headers["retry-after"] = str(more["retryAfter"])
     return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
 
 

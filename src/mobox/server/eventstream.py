@@ -128,6 +128,10 @@ class EventStream:
             self._cut = True
             self._task.cancel()
 
+    async def end(self) -> None:
+        """The reader may not read any more."""
+        self.cut()
+
     def tick(self) -> None:
         """Send a heartbeat if it has been silent for long; called by the timer."""
         self._quiet += 1

@@ -1,7 +1,8 @@
 """What every request must pass, and what every answer carries.
 
-Rule 1: the server answers only to its own names: a page whose name was made to point here, by
-        "DNS rebinding", gets nothing.
+Rule 1: where to reach the server is to own it, it answers only to its own names: a page whose name
+        was made to point here, by "DNS rebinding", gets nothing. Where keys are asked for, such a
+        page has none, and any name will do unless some are listed.
 Rule 2: nothing changes because a foreign page asked, and the API does no work for it, whose time
         would tell what is said here: `Origin` must be the server's own or listed, and a browser
         that tells none must say by `Sec-Fetch-Site` that it is at home. Pages can be linked to.
@@ -48,13 +49,21 @@ _API_HEADERS: Final = {b"cache-control": b"no-store"}
 
 
 class Guard:
-    """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them."""
+    """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them.
+
+    Without `hosts` it answers to any name.
+    """
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body: int
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Collection[str] | None,
+        origins: Collection[str],
+        max_body: int,
     ) -> None:
         self._app = app
-        self._hosts = {listed_host(host) for host in hosts}
+        self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
         self._origins = {listed_origin(origin) for origin in origins}
         self._max_body = max_body
 
@@ -82,7 +91,7 @@ class Guard:
         return next((no for check in checks if (no := check(self, scope, headers))), None)
 
     def answers_to(self, host: str) -> bool:
-        return host.strip("[]") in self._hosts
+        return self._hosts is None or host.strip("[]") in self._hosts
 
     def lists(self, origin: Origin) -> bool:
         return origin in self._origins

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from typing import Final
 
-from starlette.requests import Request
 from starlette.routing import Route as Served
-from starlette.types import ASGIApp
 
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.request_wire import Body
@@ -25,15 +22,15 @@ from mobox.server.chats import (
     Rename,
 )
 from mobox.server.copilotkit import CopilotKitRoutes
+from mobox.server.entrance import Entrance, Handler
 from mobox.server.openapi import Parameter, Route
 from mobox.server.operations import Health, OperationsRoutes
 from mobox.server.run_events import RunsRoutes
 from mobox.server.runs_table import RUN_ROUTES
 from mobox.server.services import Services
+from mobox.server.tickets import TicketBody, TicketsRoutes, TicketView
 
 __all__ = ["ROUTES", "served"]
-
-Handler = Callable[[Request], Awaitable[ASGIApp]]
 
 STREAM: Final = "text/event-stream"
 PROFILE: Final = Parameter(
@@ -47,6 +44,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chat.post": Route(
         method="POST",
         path="/api/chat",
+        scope="write",
         summary="Say something",
         description="A message, an edit, another try, or the answer to an approval: whatever "
         "`useChat` posts. The response is what the agent says, until it ends or waits.\n\n"
@@ -67,6 +65,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chat.stream": Route(
         method="GET",
         path="/api/chat/{chat_id}/stream",
+        scope="read",
         summary="Read the message that is being written",
         description="From its beginning, then as it comes. 204 if there is none.",
         parameters=(
@@ -80,6 +79,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chat.stop": Route(
         method="POST",
         path="/api/chat/{chat_id}/stop",
+        scope="write",
         summary="Stop the agent",
         description="Leaving the response does not. Without `runId` it is the active run.",
         body=StopBody,
@@ -90,6 +90,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chat.answer": Route(
         method="POST",
         path="/api/chat/{chat_id}/answer",
+        scope="write",
         summary="Answer what the agent asked",
         description="Read the stream for what it says to that.",
         body=AnswerBody,
@@ -100,6 +101,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chats.find": Route(
         method="GET",
         path="/api/chats",
+        scope="read",
         summary="List the chats",
         parameters=(
             Parameter(name="query", description="Words of the title or of a message."),
@@ -112,6 +114,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chats.get": Route(
         method="GET",
         path="/api/chats/{chat_id}",
+        scope="read",
         summary="Read a chat",
         description="Its messages and, read at the same moment, the run that is going on. The "
         "message of that run is left out: read its stream.\n\n"
@@ -124,6 +127,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chats.rename": Route(
         method="PATCH",
         path="/api/chats/{chat_id}",
+        scope="write",
         summary="Rename a chat",
         body=Rename,
         example={"title": "The weather in Zürich"},
@@ -133,6 +137,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chats.delete": Route(
         method="DELETE",
         path="/api/chats/{chat_id}",
+        scope="write",
         summary="Delete a chat",
         description="With its runs, their logs, and what its agents kept.",
         responses={204: None},
@@ -141,6 +146,7 @@ ROUTES: Final[dict[str, Route]] = {
     "chats.messages": Route(
         method="GET",
         path="/api/chats/{chat_id}/messages",
+        scope="read",
         summary="Read a chat page by page",
         description="The last messages, or those before a cursor.",
         parameters=(PROFILE, BEFORE, LIMIT),
@@ -150,14 +156,28 @@ ROUTES: Final[dict[str, Route]] = {
     "chats.agents": Route(
         method="GET",
         path="/api/agents",
+        scope="read",
         summary="List the agents",
         responses={200: AgentList},
         tags=("Chats",),
     ),
     **AG_UI_ROUTES,
+    "tickets.buy": Route(
+        method="POST",
+        path="/api/tickets",
+        scope="read",
+        summary="Get a ticket for a stream",
+        description="For `EventSource`, which cannot send a key: `?ticket=` opens "
+        "`/api/runs/{run_id}/events` once, within a minute. Where that stream breaks, get another.",
+        body=TicketBody,
+        example={"runId": "msg_1"},
+        responses={201: TicketView},
+        tags=("Runs",),
+    ),
     "operations.health": Route(
         method="GET",
         path="/healthz",
+        scope=None,
         summary="Is it alive?",
         responses={200: Health},
         tags=("Operating",),
@@ -165,6 +185,7 @@ ROUTES: Final[dict[str, Route]] = {
     "operations.ready": Route(
         method="GET",
         path="/readyz",
+        scope=None,
         summary="Can runs be begun here?",
         responses={200: Health, 503: Health},
         tags=("Operating",),
@@ -172,6 +193,7 @@ ROUTES: Final[dict[str, Route]] = {
     "operations.metrics": Route(
         method="GET",
         path="/metrics",
+        scope="operate",
         summary="Numbers for Prometheus",
         responses={200: "text/plain"},
         tags=("Operating",),
@@ -190,6 +212,7 @@ def served(services: Services) -> list[Served]:
         "copilotkit": CopilotKitRoutes(services),
         "operations": OperationsRoutes(services),
         "runs": RunsRoutes(services),
+        "tickets": TicketsRoutes(services),
     }
 
     def handler(name: str) -> Handler:
@@ -200,7 +223,11 @@ def served(services: Services) -> list[Served]:
     # A chat's id is its client's word, and may have a slash in it; so what has a name comes first.
     routes = sorted(ROUTES.items(), key=lambda item: item[1].path.endswith("}"))
     return [
-        Served(_with_any_id(route.path), handler(name), methods=[route.method])
+        Served(
+            _with_any_id(route.path),
+            Entrance(route, handler(name), services.storage),
+            methods=[route.method],
+        )
         for name, route in routes
     ]
 

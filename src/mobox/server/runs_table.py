@@ -37,6 +37,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
     "runs.events": Route(
         method="GET",
         path="/api/runs/{run_id}/events",
+        scope="read",
         summary="Read what happened in a run, in any format",
         description=_PLACES,
         parameters=(
@@ -46,6 +47,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
             ),
             Parameter(name="profile", description="The format's default unless told."),
             *_READING,
+            Parameter(name="ticket", description="One of `POST /api/tickets`, instead of a key."),
         ),
         responses={200: _STREAM, 204: None},
         tags=("Runs",),
@@ -53,6 +55,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
     "runs.inspect": Route(
         method="GET",
         path="/api/runs/{run_id}/inspect",
+        scope="read",
         summary="Read how it came to be",
         description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
         "`lines` are what the agent wrote, `{n, firstSeq, lastSeq, line}`, at the first entry that "
@@ -71,6 +74,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
     "runs.stderr": Route(
         method="GET",
         path="/api/runs/{run_id}/stderr",
+        scope="read",
         summary="Read what the agent wrote to stderr",
         description="The last 64 KiB of each execution of the agent, a leg, that has ended and "
         "wrote something, without the secrets that it was given. What a terminal would obey is "
@@ -81,6 +85,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
     "runs.formats": Route(
         method="GET",
         path="/api/formats",
+        scope="read",
         summary="List the formats",
         description="What a run can be told in, and for which clients; the first profile is the "
         "one that is meant where none is named.",

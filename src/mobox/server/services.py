@@ -13,14 +13,17 @@ from mobox import json_text
 from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON
+from mobox.server.authentication import door_of, principal_of
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
-from mobox.server.settings import OWNER, Settings
+from mobox.server.settings import Settings
 from mobox.server.website import Website
 from mobox.storage import Storage
 from mobox.supervisor import Supervisor
+from mobox.turn import Action
+from mobox.turn import Request as Turn
 
-__all__ = ["Services", "json_response", "owner_of", "read_as", "read_json"]
+__all__ = ["Services", "count_beginning", "json_response", "owner_of", "read_as", "read_json"]
 
 T = TypeVar("T")
 
@@ -37,9 +40,15 @@ class Services(Struct, frozen=True, kw_only=True):
     sockets: Sockets
 
 
-def owner_of(_request: HTTPConnection) -> str:
-    """Who asks."""
-    return OWNER
+def owner_of(connection: HTTPConnection) -> str:
+    """Whose chats are asked for: who asks was found out at the door."""
+    return principal_of(connection).owner
+
+
+def count_beginning(connection: HTTPConnection, asked: Turn) -> None:
+    """Raise `TooOften` where an owner begins runs too fast; to answer begins none."""
+    if asked.action is not Action.CONTINUE:
+        door_of(connection).visits.begin(owner_of(connection))
 
 
 async def read_json(request: Request) -> JSON:

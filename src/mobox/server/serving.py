@@ -22,10 +22,15 @@ import uvicorn
 
 from mobox.errors import InvalidSetting
 from mobox.server.app import create_app, open_services
+from mobox.server.keys import is_live
 from mobox.server.services import Services
-from mobox.server.settings import Settings
+from mobox.server.settings import Settings, is_loopback
+from mobox.storage import Storage
+from mobox.storage.settings import now_ms
 
 __all__ = ["serve"]
+
+log = logging.getLogger("mobox.server")
 
 GOODBYE: Final = 1
 """Seconds that readers have to take what is left for them, once all runs have ended."""
@@ -52,6 +57,7 @@ def _set_up_logging(level: str) -> None:
 async def _serve(settings: Settings, listener: socket.socket) -> None:
     async with open_services(settings) as services:
         services.website.prepare()
+        await _warn_about_keys(settings, services.storage)
         config = uvicorn.Config(
             create_app(services),
             lifespan="off",
@@ -64,6 +70,18 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             ws_per_message_deflate=False,
         )
         await _Server(config, services, _address(listener)).serve(sockets=[listener])
+
+
+async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
+    """Say what somebody may not have meant."""
+    now = now_ms()
+    has_keys = any(is_live(key, now) for key in await storage.keys())
+    if settings.auth == "none" and has_keys:
+        log.warning("there are keys, but everybody may ask without one: --auth keys asks for them")
+    if settings.auth == "keys" and not has_keys:
+        log.warning("nobody has a key yet: mobox keys add --owner NAME")
+    if not is_loopback(settings.host):
+        log.warning("keys can be read on the way here unless a proxy speaks TLS to those who ask")
 
 
 class _Server(uvicorn.Server):

@@ -17,19 +17,21 @@ import msgspec
 from starlette.requests import HTTPConnection
 
 from mobox.delivery.session_index import SessionIndex
-from mobox.delivery.socketio import Said, Socket, SocketClosed
+from mobox.delivery.socketio import Refusal, Said, Socket, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, TooManySessions, UnknownProfile
 from mobox.events import JSON, InputRequest
 from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
+from mobox.server.authentication import door_of, principal_of, with_key
 from mobox.server.errors import OUR_FAULT, explain
 from mobox.server.metrics import Registry
-from mobox.server.services import owner_of
+from mobox.server.services import count_beginning, owner_of
 from mobox.server.session_messages import Answering, Join, Joined, Leave, Stop, body_of
 from mobox.server.session_reading import FramedSession, IndexedSession, Session, SessionReading
 from mobox.server.subscriptions import Subscription
 from mobox.server.talking import RunState, Talk
+from mobox.server.visits import Visit
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor import Supervisor
@@ -57,16 +59,35 @@ class Sessions:
         self._talk = Talk(storage, supervisor)
         self._index = SessionIndex(storage)
         self._joined: dict[Socket, Subscriptions] = {}
+        self._visits: dict[Socket, Visit] = {}
         self._answers = metrics.counter(
             "mobox_socket_answers_total", "Events of sockets answered.", ("event", "outcome")
         )
         metrics.gauge("mobox_sessions", "Sessions that sockets have joined.", self._count)
 
+    async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
+        """A client comes in, if it is somebody; until it leaves it counts as one of theirs."""
+        door = door_of(HTTPConnection(socket.scope))
+        try:
+            principal = await door.admit(HTTPConnection(with_key(socket.scope, auth)))
+            visit = door.visits.enter(principal)
+        except MoboxError as problem:
+            return explain(problem, "connect").error
+        except Exception:
+            logger.exception("connect failed")
+            return OUR_FAULT
+        door.know(socket.scope, principal)
+        visit.end = socket.hang_up
+        self._visits[socket] = visit
+        return None
+
     async def heard(self, socket: Socket, event: str, said: Said) -> object:
         """The answer to what a client said."""
         error: dict[str, Any]
         try:
-            answer = await self._handler(event, said)(self, socket, said.payload)
+            scope, handler = self._handler(event, said)
+            principal_of(HTTPConnection(socket.scope)).check(scope)
+            answer = await handler(self, socket, said.payload)
         except SocketClosed:
             raise
         except MoboxError as problem:
@@ -82,6 +103,8 @@ class Sessions:
 
     async def left(self, socket: Socket) -> None:
         """A client is gone; its sessions are not told any more."""
+        if (visit := self._visits.pop(socket, None)) is not None:
+            door_of(HTTPConnection(socket.scope)).visits.leave(visit)
         for subscription in self._joined.pop(socket, {}).values():
             await subscription.stop()
 
@@ -100,7 +123,7 @@ class Sessions:
     def _note(self, event: str, outcome: str) -> None:
         self._answers.add(event=event if event in self.HANDLERS else "other", outcome=outcome)
 
-    def _handler(self, event: str, said: Said) -> Handler:
+    def _handler(self, event: str, said: Said) -> tuple[str, Handler]:
         if said.problem is not None:
             raise InvalidRequest("", said.problem)
         if event not in self.HANDLERS:
@@ -177,8 +200,9 @@ class Sessions:
 
     async def _say(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
         body, key = body_of(payload)
-        owner = owner_of(HTTPConnection(socket.scope))
-        return {"runId": (await self._talk.say(owner, read_request(body, key))).run.id}
+        connection, asked = HTTPConnection(socket.scope), read_request(body, key)
+        count_beginning(connection, asked)
+        return {"runId": (await self._talk.say(owner_of(connection), asked)).run.id}
 
     async def _stop(self, socket: Socket, payload: JSON) -> RunState:
         asked = convert("", payload, Stop)
@@ -190,13 +214,14 @@ class Sessions:
         owner = owner_of(HTTPConnection(socket.scope))
         return await self._talk.answer(owner, asked.session_id, asked)
 
-    HANDLERS: ClassVar[dict[str, Handler]] = {
-        "session:join": _join,
-        "session:leave": _leave,
-        "chat:message": _say,
-        "chat:stop": _stop,
-        "chat:answer": _answer,
+    HANDLERS: ClassVar[dict[str, tuple[str, Handler]]] = {
+        "session:join": ("read", _join),
+        "session:leave": ("read", _leave),
+        "chat:message": ("write", _say),
+        "chat:stop": ("write", _stop),
+        "chat:answer": ("write", _answer),
     }
+    """By event: what a key must be for, and who answers."""
 
 
 def _session(owner: str, asked: Join) -> Session:

@@ -16,8 +16,20 @@ from msgspec import Struct
 from mobox.errors import InvalidSetting
 from mobox.server.origins import listed_host, listed_origin, written_origin
 
-__all__ = ["OWNER", "SETTINGS", "Setting", "Settings", "read_settings", "show_settings"]
+__all__ = [
+    "OWNER",
+    "SETTINGS",
+    "Setting",
+    "Settings",
+    "is_loopback",
+    "read_settings",
+    "show_settings",
+]
 
+_NEEDS_KEYS: Final = (
+    "without keys a server listens on this machine only: 127.0.0.1, ::1, localhost;"
+    " with --auth keys on any"
+)
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
@@ -31,6 +43,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     host: str = "127.0.0.1"
     port: int = 8000
+    auth: str = "none"
     data: Path = Path(".mobox")
     database_url: str = ""
     redis_url: str = ""
@@ -41,15 +54,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     allowed_origins: tuple[str, ...] = ()
     max_body: int = 8 * 1024 * 1024
     max_runs: int = 200
+    max_runs_per_owner: int | None = None
+    max_runs_per_minute: int = 60
+    max_streams: int = 20
     hold: float = 600
     lease: float = 15
     log_level: str = "info"
 
     def __post_init__(self) -> None:
-        try:
-            _loopback(self.host)
-        except ValueError as error:
-            raise InvalidSetting("host", self.host, str(error)) from None
+        if self.auth == "none" and not is_loopback(self.host):
+            raise InvalidSetting("host", self.host, _NEEDS_KEYS)
 
     @property
     def database(self) -> str:
@@ -63,9 +77,19 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.agents or next(filter(Path.is_dir, places), OUR_AGENTS)
 
     @property
+    def runs_per_owner(self) -> int:
+        """How many runs of one owner may go on; where all is one owner's, as many as there may."""
+        usual = 20 if self.auth == "keys" else self.max_runs
+        return min(self.max_runs, self.max_runs_per_owner or usual)
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """The names under which the server may be addressed."""
         return (*LOOPBACK_NAMES, self.host, *self.allowed_hosts)
+
+    def hosts_of(self, *, knows_owners: bool) -> tuple[str, ...] | None:
+        """The same; `None` is any name, where those who ask say who they are."""
+        return None if knows_owners and not self.allowed_hosts else self.hosts
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -134,16 +158,17 @@ def _seconds(text: str) -> float:
     raise ValueError("expected seconds, more than 0")
 
 
-def _loopback(text: str) -> str:
-    """Without keys anybody who reaches the server owns everything on it."""
-    if text in LOOPBACK_NAMES:
-        return text
+def _auth(text: str) -> str:
+    if text not in ("none", "keys"):
+        raise ValueError("expected none or keys")
+    return text
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
     with suppress(ValueError):
-        if ipaddress.ip_address(text).is_loopback:
-            return text
-    raise ValueError(
-        "without keys a server listens on this machine only: 127.0.0.1, ::1, localhost"
-    )
+        return host in LOOPBACK_NAMES or ipaddress.ip_address(host).is_loopback
+    return False
 
 
 def _redis(text: str) -> str:
@@ -161,8 +186,9 @@ def _level(text: str) -> str:
 
 
 SETTINGS: Final = (
-    Setting("host", "HOST", _loopback, "address to listen on"),
+    Setting("host", "HOST", str, "address to listen on; with keys not only on this machine"),
     Setting("port", "PORT", _port, "port to listen on, 0 for any"),
+    Setting("auth", "MOBOX_AUTH", _auth, "who may ask: none is everybody here, keys who has one"),
     Setting("data", "MOBOX_DATA", _path, "folder for the database and what agents keep"),
     Setting(
         "database_url",
@@ -187,6 +213,24 @@ SETTINGS: Final = (
     ),
     Setting("max_body", "MOBOX_MAX_BODY", _positive, "bytes of a request"),
     Setting("max_runs", "MOBOX_MAX_RUNS", _positive, "runs at the same time"),
+    Setting(
+        "max_runs_per_owner",
+        "MOBOX_MAX_RUNS_PER_OWNER",
+        _positive,
+        "runs of one owner at the same time (else 20 with keys)",
+    ),
+    Setting(
+        "max_runs_per_minute",
+        "MOBOX_MAX_RUNS_PER_MINUTE",
+        _positive,
+        "runs that one owner may begin in a minute, with keys",
+    ),
+    Setting(
+        "max_streams",
+        "MOBOX_MAX_STREAMS",
+        _positive,
+        "streams and sockets that one owner may have open, with keys",
+    ),
     Setting("hold", "MOBOX_HOLD", _seconds, "seconds for which a waiting agent is kept"),
     Setting("lease", "MOBOX_LEASE", _seconds, "seconds after which a dead server's runs are lost"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
@@ -217,7 +261,18 @@ def read_settings(environment: Mapping[str, str], flags: Mapping[str, str | None
     for setting in SETTINGS:
         if told := _told(setting, environment, flags):
             values[setting.field] = _parse(setting, told)
-    return msgspec.structs.replace(Settings(), **values)
+    try:
+        return msgspec.structs.replace(Settings(), **values)
+    except InvalidSetting as error:  # which names the field, and not who set it
+        raise _said_by(error, environment, flags) from None
+
+
+def _said_by(
+    error: InvalidSetting, environment: Mapping[str, str], flags: Mapping[str, str | None]
+) -> InvalidSetting:
+    told = {setting.field: _told(setting, environment, flags) for setting in SETTINGS}
+    where = told.get(error.name)
+    return error if where is None else InvalidSetting(where.where, error.value, error.problem)
 
 
 def _parse(setting: Setting, told: Told) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 
+from mobox.capture.callable import CallableExecution
 from mobox.capture.execution import Execution
 from mobox.capture.process import ProcessExecution, job_of
 from mobox.catalog import Agent, Catalog
@@ -30,6 +31,7 @@ from mobox.errors import (
     StorageError,
     UnknownAgent,
 )
+from mobox.function_agents import FunctionAgent
 from mobox.sandbox import Sandbox, get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -79,7 +81,7 @@ class Supervisor:
         self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
         self._default_agent = default_agent
-        self._launch = launch or _in_process_sandbox(get_sandbox("process"))
+        self._launch = launch or _launched_in(get_sandbox("process"))
         self._reaper = Reaper(storage)
         self._legs: dict[RunId, Leg] = {}
         self._tasks: dict[Leg, asyncio.Task[None]] = {}
@@ -363,8 +365,10 @@ class Supervisor:
         return run.epoch == leg.run.epoch and run.status != "done"
 
 
-def _in_process_sandbox(sandbox: Sandbox) -> Launch:
+def _launched_in(sandbox: Sandbox) -> Launch:
     def launch(agent: Agent, state: Path, turn: Turn) -> Execution:
+        if isinstance(agent, FunctionAgent):
+            return CallableExecution(agent, state, turn)
         return ProcessExecution.start(job_of(agent, state), turn, sandbox)
 
     return launch

@@ -23,6 +23,7 @@ from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent
 from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
+from mobox.function_agents import FunctionAgent
 from mobox.printable import on_one_line
 from mobox.storage import Storage
 from mobox.storage.log import Run
@@ -42,6 +43,7 @@ PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of the last line on stderr that the server's own log shows."""
+_PREPARATIONS: Final = ("Creating the sandbox", "Setting up the environment")
 BROKEN: Final = Error(message="The server could not go on with this run.", code="internal")
 
 
@@ -191,8 +193,9 @@ class Leg:
             agent=self.agent.id,
             prompt_preview=turn.text[:PREVIEW] or None,
         )
-        lines = ("Creating the sandbox", "Setting up the environment", f"Starting {name}")
-        return [start, *(Status(message=line) for line in lines)]
+        # A function has no sandbox.
+        before = () if isinstance(self.agent, FunctionAgent) else _PREPARATIONS
+        return [start, *(Status(message=line) for line in (*before, f"Starting {name}"))]
 
     async def _employ(self, scribe: Scribe, turn: Turn) -> Outcome:
         """Let an agent work until its process ends."""

@@ -1,5 +1,6 @@
 import { address, Refused } from "@/api";
 import { failureOf, tellFailure } from "@/failure";
+import { fetchWithKey } from "@/key";
 import { Patience } from "@/runs/patience";
 import { pause } from "@/runs/pause";
 import { EventReader, type Told } from "@/runs/sse";
@@ -81,7 +82,7 @@ export class RunReader {
       after: this.#cursor,
     });
     try {
-      const response = await fetch(url, { signal: silence.signal });
+      const response = await fetchWithKey(url, { signal: silence.signal });
       if (!response.ok) throw Refused.from(response.status, await response.text());
       if (response.status === 204 || !response.body) return this.#be("over");
       this.#be("reading");

@@ -1,4 +1,6 @@
-import { Keyboard, Settings } from "lucide-react";
+import { Keyboard, LogOut, Settings } from "lucide-react";
+import { useSyncExternalStore } from "react";
+import { door } from "@/key";
 import { keepOpen } from "@/state/folds";
 import { PROTOCOLS, protocol } from "@/state/protocol";
 import { THEMES, theme } from "@/state/theme";
@@ -11,6 +13,7 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
   const [spoken, setProtocol] = protocol.use();
   const [open, setOpen] = keepOpen.use();
+  const { hasKey } = useSyncExternalStore(door.subscribe, door.get);
   return (
     <Menu
       align="start"
@@ -42,6 +45,17 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
       <MenuItem icon={<Keyboard aria-hidden />} onSelect={onHelp}>
         {strings.shell.help}
       </MenuItem>
+      {hasKey && (
+        <MenuItem icon={<LogOut aria-hidden />} onSelect={signOut}>
+          {strings.shell.signOut}
+        </MenuItem>
+      )}
     </Menu>
   );
+}
+
+/** Nothing that was read with the key stays on the page. */
+function signOut(): void {
+  door.forget();
+  location.assign(document.baseURI);
 }

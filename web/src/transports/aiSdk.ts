@@ -1,5 +1,6 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
+import { fetchWithKey } from "@/key";
 import { bodyOf } from "@/transports/body";
 import { cutAfter, SILENCE, whole } from "@/transports/broken";
 import type { OnAccepted, Transport } from "@/transports/transport";
@@ -13,7 +14,7 @@ export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements T
   constructor(onAccepted: OnAccepted) {
     super({
       api: address("api/chat", { profile: PROFILE }),
-      fetch: (input, init) => accepted(fetch(input, init), init?.method, onAccepted),
+      fetch: (input, init) => accepted(fetchWithKey(input, init), init?.method, onAccepted),
       prepareSendMessagesRequest: ({ id, headers, ...sending }) => ({
         headers,
         body: { ...bodyOf(sending), id },

@@ -7,6 +7,8 @@ Rule 2: where the runner asks for it (`MOBOX_EMIT=1`), stdout becomes the events
         nothing, not even in the subprocesses of such an agent.
 Rule 3: lines of several threads never mix, nor does that of a signal handler with the one that it
         interrupts; and one that Ctrl-C cuts spoils no other.
+Rule 4: where an agent is a function of a larger program, its lines are that program's: `told_to`
+        takes them instead of stdout, in one context and what it starts.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "encode", "is_run_by_mobox", "plain", "write_line"]
+__all__ = ["MAX_DEPTH", "encode", "is_run_by_mobox", "plain", "told_to", "write_line"]
 
 ASKED = "MOBOX_EMIT"
 MAX_DEPTH = 100
@@ -98,9 +101,26 @@ def is_run_by_mobox() -> bool:
     return _stream.taken is not None
 
 
+_told_to: ContextVar[Callable[[Any], None] | None] = ContextVar("told_to", default=None)
+
+
+@contextmanager
+def told_to(take: Callable[[Any], None]) -> Iterator[None]:
+    """Hand what is said in here to `take`, as the value that its line would be."""
+    token = _told_to.set(take)
+    try:
+        yield
+    finally:
+        _told_to.reset(token)
+
+
 def write_line(value: Any) -> None:
     """Write one line; raises only where nobody can read it any more (`BrokenPipeError`)."""
-    _stream.write(encode(value))
+    take = _told_to.get()
+    if take is None:
+        _stream.write(encode(value))
+    else:
+        take(value)
 
 
 def encode(value: Any) -> bytes:

@@ -21,6 +21,12 @@ _REF: Final = "#/components/schemas/{name}"
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _CONVERTED: Final[Mapping[str | None, type]] = {"int": int, "float": float}
 _NOT_WORD: Final = re.compile(r"\W+")
+_KEY: Final = "key"
+_KEY_SCHEME: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "`mobox keys add` makes keys. A server that asks for none takes any request.",
+}
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -62,6 +68,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     example: Any = None
     responses: Mapping[int, Any] = msgspec.field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    scope: str | None
+    """What a key must be for; `None` where anybody may ask."""
 
 
 def document(routes: Sequence[Route], version: str) -> dict[str, Any]:
@@ -79,7 +87,7 @@ def document(routes: Sequence[Route], version: str) -> dict[str, Any]:
         "info": {"title": "Mobox", "version": version},
         "tags": [{"name": tag} for tag in tags],
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, "securitySchemes": {_KEY: _KEY_SCHEME}},
     }
 
 
@@ -116,6 +124,7 @@ def _operation(route: Route, schemas: Mapping[int, Any]) -> dict[str, Any]:
         "parameters": [_parameter(each, schemas) for each in _parameters(route)],
     }
     operation = {name: value for name, value in told.items() if value}
+    operation["security"] = [] if route.scope is None else [{_KEY: [route.scope]}]
     if route.body is not None:
         content: dict[str, Any] = {"schema": schemas[id(route.body)]}
         if route.example is not None:

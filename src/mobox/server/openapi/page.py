@@ -62,6 +62,11 @@ class Operation(NamedTuple):
         return dict(self.told.get("requestBody", {}).get("content", {}).get("application/json", {}))
 
     @property
+    def scopes(self) -> list[str]:
+        """What a key must be for."""
+        return [scope for key in self.told["security"] for scope in key["key"]]
+
+    @property
     def is_streamed(self) -> bool:
         answers = self.told["responses"].values()
         return any("text/event-stream" in answer.get("content", ()) for answer in answers)
@@ -128,6 +133,7 @@ def _article(operation: Operation, schemas: Schemas, base_url: str) -> str:
         f"<h3>{escape(told['summary'])}</h3>",
         f'<p class="path">{_badge(operation.method)} <code>{path}</code></p>',
         *(f"<p>{paragraph}</p>" for paragraph in _paragraphs(told.get("description", ""))),
+        *(f"<p>Scope of the key: <code>{escape(scope)}</code></p>" for scope in operation.scopes),
         _table("Parameters", map(_parameter, operation.parameters)),
         _body(operation, schemas),
         _table("Answers", (_answer(*answer) for answer in told["responses"].items())),

@@ -1,6 +1,7 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import { type Answer, address } from "@/api";
 import { newId } from "@/ids";
+import { fetchWithKey } from "@/key";
 import { Answering, taken } from "@/transports/agUi/answering";
 import { asMessage } from "@/transports/agUi/messages";
 import type { Question, Resume } from "@/transports/agUi/readingAgent";
@@ -43,7 +44,7 @@ export class AgUiTransport implements Transport {
   }
 
   async stop(chatId: string, runId?: string): Promise<{ runId: string | null }> {
-    const response = await fetch(address("api/agui/chat/stop"), {
+    const response = await fetchWithKey(address("api/agui/chat/stop"), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ threadId: chatId, ...(runId && { runId }) }),

@@ -1,5 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import { Refused } from "@/api";
+import { fetchWithKey } from "@/key";
 import type { Event } from "@/transports/agUi/names";
 import { ask, type Question } from "@/transports/agUi/readingAgent";
 import { cutAfter, SILENCE } from "@/transports/broken";
@@ -27,7 +28,7 @@ export class Answering {
       begin = resolve;
     });
     const request = async (url: string, init: RequestInit) => {
-      const taking = await taken(await fetch(url, init));
+      const taking = await taken(await fetchWithKey(url, init));
       begin(taking);
       await isRead;
       return new Response(taking.body && this.#quietly(cutAfter(SILENCE, taking.body)), taking);

@@ -1,5 +1,6 @@
 import { io, type Socket } from "socket.io-client";
 import { Refused } from "@/api";
+import { noteRefusal, tellKey } from "@/key";
 import { fieldsOf, isFields, textOf } from "@/parts/wire";
 import { Broken } from "@/transports/broken";
 
@@ -16,6 +17,7 @@ export class Connection {
   constructor({ origin, pathname }: URL) {
     this.#socket = io(origin, {
       path: pathname,
+      auth: tellKey,
       transports: ["websocket", "polling"],
       tryAllTransports: true,
       reconnection: false,
@@ -61,12 +63,16 @@ export class Connection {
     const socket = this.#socket;
     return new Promise((resolve, reject) => {
       const done = (then: () => void) => () => {
-        socket.off("connect", onOpen).off("connect_error", onLost).off("disconnect", onLost);
+        socket.off("connect", onOpen).off("connect_error", onRefused).off("disconnect", onLost);
         then();
       };
       const onOpen = done(() => resolve(socket));
       const onLost = done(() => reject(new Broken()));
-      socket.on("connect", onOpen).on("connect_error", onLost).on("disconnect", onLost);
+      const onRefused = (error: Error) => {
+        noteRefusal(error);
+        onLost();
+      };
+      socket.on("connect", onOpen).on("connect_error", onRefused).on("disconnect", onLost);
       socket.connect();
     });
   }

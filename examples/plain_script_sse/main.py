@@ -1,0 +1,37 @@
+"""A generator as an agent, and what it says as Server-Sent Events: no server, no framework.
+
+    python main.py "How long?" > answer.sse
+
+The events are the AI SDK's; name another protocol to have them in its words: `… ag-ui`.
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+
+import mobox
+
+
+@mobox.agent("counter")
+def counter(turn: mobox.Turn) -> Iterator[object]:
+    """Counts the letters of what it is asked."""
+    yield mobox.emit.status("Counting")
+    call = mobox.emit.tool_use("count", {"text": turn.prompt})
+    yield call
+    yield mobox.emit.tool_result(call.id, len(turn.prompt))
+    yield f"That is {len(turn.prompt)} letters, "
+    yield f"{len(turn.prompt.split())} words."
+
+
+async def main(prompt: str, protocol: str = "ai-sdk") -> None:
+    """Ask, and write what is answered as it comes; it is stored before it is written."""
+    async with mobox.Mobox(agents=[counter], data=".mobox") as box:
+        run = await box.begin("me", prompt)
+        async for frames in box.frames("me", run.id, protocol):
+            sys.stdout.buffer.write(frames)
+            sys.stdout.flush()
+        print(f"kept in .mobox as {run.id}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,138 @@
+"""What a function is asked to do, and how it asks back.
+
+Rule 1: a question is said when it is asked; what is asked under a fixed `id=` and was answered
+        before, by whichever execution it was asked, is answered at once.
+Rule 2: `await` it, or in a thread wait for its `result()`. Where the function is stopped meanwhile,
+        both are cancelled. The answer then comes to the next execution, in `Turn.answers`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mobox import turn as told
+from mobox.agent_path.shared import control
+from mobox.emit import Emitted, input_request, paused, tool_result, tool_use
+from mobox.errors import WouldBlock
+from mobox.events import JSON
+from mobox.turn import Answer, Frontend
+
+__all__ = ["Question", "Turn"]
+
+Then = Callable[[Answer], None]
+
+_RESULTS = {"denied": "error", "cancelled": "interrupted"}
+"""What became of a tool of the page that did not give a result."""
+
+
+class Question:
+    """Something that a person was asked, or a page."""
+
+    def __init__(self, request_id: str) -> None:
+        self.id = request_id
+        self._answer: Future[Answer] = Future()
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        return asyncio.wrap_future(self._answer).__await__()
+
+    def result(self) -> Answer:
+        """Wait for the answer, in a thread; raises `concurrent.futures.CancelledError`."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._answer.result()
+        raise WouldBlock
+
+    def answer(self, answer: Answer) -> None:
+        """It was answered."""
+        if self._answer.set_running_or_notify_cancel():
+            self._answer.set_result(answer)
+
+    def cancel(self) -> None:
+        """Nobody waits for an answer any more."""
+        self._answer.cancel()
+
+
+class Turn(control.Turn):
+    """What a function is asked to do: `prompt`, `messages()`, `history`, `frontend` and more."""
+
+    def __init__(self, turn: told.Turn, folder: Path, say: Callable[[Emitted], None]) -> None:
+        super().__init__(msgspec.to_builtins(turn))
+        self.stopping = False
+        """Whether somebody wants it to end; for threads, which nothing interrupts."""
+        self._folder = folder
+        self._say = say
+        self._open: dict[str, tuple[Question, Then | None]] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where this chat's agents may keep what they need in later turns."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder
+
+    def ask(
+        self, prompt: str, kind: str = "question", resume: JSON = None, **more: Any
+    ) -> Question:
+        """Ask a person; `id`, `options`, `schema` and what else a request has are known.
+
+        The answer may take days, and then comes to another execution: give `id=` a fixed name, and
+        the same question is answered at once there.
+        """
+        return self._asked(input_request(kind, prompt=prompt, **more), resume)
+
+    def approve(self, tool_call_id: str, prompt: str = "May I?", **more: Any) -> Question:
+        """Ask whether a tool call may be carried out: `(await …).approved`."""
+        return self.ask(prompt, kind="approval", tool_call_id=tool_call_id, **more)
+
+    def call_frontend(self, name: str, arguments: JSON = None, **more: Any) -> Question:
+        """Call a tool of the page; the answer's `value` is its result, and is told to all."""
+        resume = more.pop("resume", None)
+        call = tool_use(name, arguments, **more)
+        request = input_request("tool", id=f"result_of_{call.id}", tool_call_id=call.id)
+
+        def tell(answer: Answer) -> None:
+            status = _RESULTS.get(answer.decision)
+            self._say(tool_result(call.id, answer.value, status=status))
+
+        if self.answer(request.id) is None:
+            self._say(call)
+        return self._asked(request, resume, tell)
+
+    def _asked(self, request: Emitted, resume: JSON, then: Then | None = None) -> Question:
+        question = Question(request.id)
+        self._open[question.id] = (question, then)
+        before = self.answer(question.id)
+        if before is not None:
+            self.take_answer(question.id, msgspec.convert(before, Answer))
+        elif self.stopping:
+            question.cancel()
+        else:
+            self._say(request)
+            self._say(paused(*self._open, resume=resume))
+        return question
+
+    # What happens to it
+
+    def take_answer(self, request_id: str, answer: Answer) -> None:
+        """A request was answered, by whomever it was made."""
+        question, then = self._open.pop(request_id, (None, None))
+        if then is not None:
+            then(answer)
+        if question is not None:
+            question.answer(answer)
+
+    def see_frontend(self, frontend: Frontend) -> None:
+        """The page told more of itself."""
+        self.see_page(msgspec.to_builtins(frontend))
+
+    def stop(self) -> None:
+        """It is to end: nobody waits any more."""
+        self.stopping = True
+        for question, _ in list(self._open.values()):
+            question.cancel()

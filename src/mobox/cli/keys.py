@@ -1,0 +1,145 @@
+"""`mobox keys`: who may ask a server that runs with `--auth keys`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from mobox.cli.places import add_places, read_places
+from mobox.errors import InvalidSetting, NotInstalled
+from mobox.printable import printable
+from mobox.server.settings import Settings
+
+if TYPE_CHECKING:
+    from mobox.storage import Storage
+    from mobox.storage.keys import ApiKey
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    Work = Callable[[Storage, argparse.Namespace], Awaitable[None]]
+
+COLUMNS = ("id", "owner", "name", "scopes", "made", "used", "state")
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its own commands."""
+    command = commands.add_parser(
+        "keys",
+        help="make, list and revoke the keys of a server",
+        description="Keys for a server that asks for them: mobox serve --auth keys. What is done "
+        "here holds at once, also while the server runs.",
+    )
+    actions = command.add_subparsers(required=True, metavar="ACTION")
+    new = actions.add_parser("add", help="make a key, and show it once")
+    new.add_argument("--owner", required=True, help="whose chats it opens: an owner may have many")
+    new.add_argument("--name", default="", help="what it is for, as you will know it in the list")
+    new.add_argument("--scopes", default="read,write", help="of read, write, operate [read,write]")
+    new.add_argument("--expires", metavar="TIME", help="after 90m, 12h, 30d or 8w [never]")
+    every = actions.add_parser("list", help="list the keys, without their secrets")
+    old = actions.add_parser("revoke", help="make a key useless; what it has open ends in 5 s")
+    old.add_argument("id", metavar="ID", help="as the list has it")
+    for action, work in ((new, _add), (every, _list), (old, _revoke)):
+        add_places(action)
+        action.set_defaults(run=run, work=work)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it, a server running beside or not."""
+    settings = read_places(arguments)
+    if settings.database == "memory:":
+        raise InvalidSetting("database_url", "memory:", "nobody else sees the keys in there")
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        asyncio.run(_work(settings, arguments))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "mobox":
+            raise
+        raise NotInstalled("mobox keys", error.name, "server") from None
+    return 0
+
+
+async def _work(settings: Settings, arguments: argparse.Namespace) -> None:
+    from mobox.storage import open_storage
+
+    storage = await open_storage(settings.database)
+    try:
+        await arguments.work(storage, arguments)
+    finally:
+        await storage.close()
+
+
+async def _add(storage: Storage, arguments: argparse.Namespace) -> None:
+    from mobox.server.keys import new_key
+
+    key, secret = new_key(
+        _owner(arguments.owner),
+        arguments.name,
+        _scopes(arguments.scopes),
+        _expiry(arguments.expires),
+    )
+    await storage.add_key(key)
+    print(secret)
+    for_people = f"{key.id} opens what is {printable(key.owner)}'s, for {', '.join(key.scopes)}."
+    print(f"{for_people} It is not shown again.", file=sys.stderr)
+    print("A server asks for keys when it runs with --auth keys (MOBOX_AUTH).", file=sys.stderr)
+
+
+async def _list(storage: Storage, _arguments: argparse.Namespace) -> None:
+    rows = [COLUMNS, *map(_row, await storage.keys())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+async def _revoke(storage: Storage, arguments: argparse.Namespace) -> None:
+    key = await storage.revoke_key(arguments.id)
+    print(f"{key.id} opens nothing any more; what it has open ends within 5 seconds")
+
+
+def _row(key: ApiKey) -> tuple[str, ...]:
+    told = (key.id, printable(key.owner), printable(key.name), ",".join(key.scopes))
+    return (*told, _day(key.created_at), _day(key.used_at), _state(key))
+
+
+def _state(key: ApiKey) -> str:
+    from mobox.server.keys import is_live
+    from mobox.storage.settings import now_ms
+
+    if key.revoked_at is not None:
+        return f"revoked {_day(key.revoked_at)}"
+    if not is_live(key, now_ms()):
+        return f"expired {_day(key.expires_at)}"
+    return "" if key.expires_at is None else f"until {_day(key.expires_at)}"
+
+
+def _day(ms: int | None) -> str:
+    return "" if ms is None else datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%MZ")
+
+
+def _owner(text: str) -> str:
+    if not text.strip() or len(text) > 200:
+        raise InvalidSetting("--owner", text[:40], "expected a name of up to 200 characters")
+    return text
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    from mobox.server.authentication import EVERY_SCOPE
+
+    asked = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not asked or not set(asked) <= set(EVERY_SCOPE):
+        raise InvalidSetting("--scopes", text, f"expected some of {', '.join(EVERY_SCOPE)}")
+    return asked
+
+
+def _expiry(text: str | None) -> int | None:
+    from mobox.server.keys import read_expiry
+    from mobox.storage.settings import now_ms
+
+    try:
+        return None if text is None else read_expiry(text, now_ms())
+    except ValueError as problem:
+        raise InvalidSetting("--expires", text or "", str(problem)) from None

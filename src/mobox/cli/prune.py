@@ -1,0 +1,83 @@
+"""`mobox prune`: delete what is old."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from mobox.server.settings import SETTINGS, Settings, read_settings
+
+if TYPE_CHECKING:
+    from mobox.supervisor.pruning import Pruned
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+PLACES: Final = ("data", "database_url")
+UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its options."""
+    command = commands.add_parser(
+        "prune",
+        help="delete old chats",
+        description="Deletes whole chats in which nothing has happened for so long: their runs, "
+        "logs, and what their agents kept. One in which a run goes on or waits stays. A server may "
+        "run beside.",
+    )
+    command.add_argument(
+        "--older-than", required=True, type=age, metavar="AGE", help="such as 12h, 30d or 8w"
+    )
+    command.add_argument(
+        "--raw-only", action="store_true", help="only the lines that agents wrote, of ended runs"
+    )
+    command.add_argument("--dry-run", action="store_true", help="only say how much that would be")
+    for setting in (setting for setting in SETTINGS if setting.field in PLACES):
+        metavar = setting.field.rpartition("_")[2].upper()
+        meaning = f"{setting.meaning} [{setting.env}]"
+        command.add_argument(setting.flag, dest=setting.field, metavar=metavar, help=meaning)
+    command.set_defaults(run=run)
+
+
+def age(text: str) -> timedelta:
+    """How long ago that is."""
+    told = re.fullmatch(r"([0-9]{1,6})([hdw])", text)
+    if told is None:
+        raise argparse.ArgumentTypeError(f"expected a number and h, d or w, got {text!r}")
+    return timedelta(**{UNITS[told[2]]: int(told[1])})
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Delete, or count."""
+    places = {name: getattr(arguments, name) for name in PLACES}
+    settings = read_settings(os.environ, places)
+    pruned = asyncio.run(_prune(settings, arguments))
+    would = "would be deleted" if arguments.dry_run else "deleted"
+    if arguments.raw_only:
+        print(f"{_many(pruned.raw_lines, 'raw line')} {would}")
+    else:
+        print(f"{_many(pruned.chats, 'chat')} with {_many(pruned.runs, 'run')} {would}")
+    return 0
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+async def _prune(settings: Settings, arguments: argparse.Namespace) -> Pruned:
+    from mobox.storage import open_storage
+    from mobox.supervisor import pruning
+
+    storage = await open_storage(settings.database)
+    try:
+        if arguments.dry_run:
+            return await pruning.count(storage, arguments.older_than)
+        if arguments.raw_only:
+            return await pruning.prune_raw(storage, arguments.older_than)
+        return await pruning.prune(storage, settings.data, arguments.older_than)
+    finally:
+        await storage.close()

@@ -1,0 +1,187 @@
+"""A store and its agents, in a program of yours."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Final, Self, Unpack
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mobox.delivery.session_index import SessionIndex
+from mobox.errors import NotOpen, UnknownProtocol
+from mobox.events import LogEntry
+from mobox.formatters import StoredRun, formatter_of_run, is_indexed
+from mobox.library.forwarding import Forwarded, forwarded_owner, scope_of, with_agent
+from mobox.library.options import Options, catalog_of, settings_of
+from mobox.server.app import create_app, open_services
+from mobox.server.authentication import Found, Hook
+from mobox.server.reading import frames
+from mobox.server.services import Services
+from mobox.storage import Storage
+from mobox.storage.log import Run, pages
+from mobox.supervisor import Supervisor
+from mobox.supervisor.pruning import Pruned, prune
+from mobox.turn import Action, Answer, PromptText, UserMessage
+from mobox.turn import Request as Asked
+
+__all__ = ["Mobox"]
+
+_CHATS: Final = {
+    "ag-ui": ("/api/agui/chat", "/api/agui/agents/{}"),
+    "ai-sdk": ("/api/chat", "/api/chat"),
+}
+"""Where the clients of a protocol talk: to anybody, and to one agent."""
+
+
+class Mobox:
+    """A box: open in `async with`, or in the app that it is mounted in; an ASGI application."""
+
+    def __init__(self, principal: Hook | None = None, **options: Unpack[Options]) -> None:
+        self._principal = principal
+        self._settings = settings_of(options)
+        self._catalog = catalog_of(options)
+        self._opened = AsyncExitStack()
+        self._services: Services | None = None
+        self._app: ASGIApp | None = None
+
+    async def __aenter__(self) -> Self:
+        opening = open_services(self._settings, self._catalog)
+        self._services = await self._opened.enter_async_context(opening)
+        self._app = create_app(self._services, self._who)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await self._opened.aclose()
+        finally:
+            self._services = self._app = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None:
+            raise NotOpen
+        await self._app(scope, receive, send)
+
+    async def _who(self, connection: HTTPConnection) -> Found:
+        """For whom it was forwarded; else what the app says."""
+        owner = forwarded_owner(connection)
+        if owner is not None or self._principal is None:
+            return owner
+        found = self._principal(connection)
+        return await found if inspect.isawaitable(found) else found
+
+    # In a route of your own
+
+    async def respond(
+        self,
+        request: Request,
+        *,
+        owner: str | None = None,
+        agent: str | None = None,
+        protocol: str = "ai-sdk",
+    ) -> Response:
+        """What an agent says to a chat's client: `useChat` of the AI SDK, or AG-UI's.
+
+        Whoever leaves stops nothing; `resume` and `stream` tell the rest, or all of it.
+        """
+        if protocol not in _CHATS:
+            raise UnknownProtocol(protocol, _CHATS)
+        path = _CHATS[protocol][agent is not None].format(agent)
+        body = with_agent(await request.body(), agent)
+        return Forwarded(self, scope_of(request, "POST", path, owner, {}), body)
+
+    def resume(self, request: Request, chat_id: str, *, owner: str | None = None) -> Response:
+        """The message that is being written in a chat, for `useChat` that comes back."""
+        path = f"/api/chat/{chat_id}/stream"
+        return Forwarded(self, scope_of(request, "GET", path, owner, {}))
+
+    def stream(
+        self,
+        request: Request,
+        run_id: str,
+        *,
+        owner: str | None = None,
+        protocol: str | None = None,
+        profile: str | None = None,
+    ) -> Response:
+        """A run in any protocol, its log unless told: from `Last-Event-ID` on, then as it comes."""
+        path, query = f"/api/runs/{run_id}/events", {"format": protocol, "profile": profile}
+        return Forwarded(self, scope_of(request, "GET", path, owner, query))
+
+    # Without a request
+
+    async def begin(
+        self,
+        owner: str,
+        prompt: str,
+        *,
+        agent: str | None = None,
+        chat_id: str | None = None,
+        key: str | None = None,
+    ) -> Run:
+        """Ask an agent something, in a chat or a new one; the same `key` again is the same run."""
+        name = secrets.token_hex(8) if key is None else hashlib.sha256(key.encode()).hexdigest()
+        message = UserMessage(id=f"m_{name}", parts=(PromptText(text=prompt),))
+        asked = Asked(
+            chat_id=chat_id or f"chat_{name}",
+            action=Action.SUBMIT,
+            agent=agent,
+            message=message,
+            idempotency_key=key,
+        )
+        return (await self.supervisor.begin(owner, asked)).run
+
+    async def log(
+        self, owner: str, run_id: str, after: int = 0, *, live: bool = True
+    ) -> AsyncIterator[LogEntry]:
+        """What a run says: what there is, and what comes until it ends."""
+        run = await self.storage.run(owner, run_id)
+        batches = self.storage.follow(run.id, after) if live else pages(self.storage, run.id)
+        async for batch in batches:
+            for entry in batch:
+                if entry.seq > after:
+                    yield entry
+
+    async def frames(
+        self, owner: str, run_id: str, protocol: str = "ai-sdk", profile: str | None = None
+    ) -> AsyncIterator[bytes]:
+        """The same as Server-Sent Events of a protocol, until the run ends or waits."""
+        run = await self.storage.run(owner, run_id)
+        index = await SessionIndex(self.storage).first_of(run) if is_indexed(protocol) else 0
+        told = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
+        async for batch in frames(self.storage, run.id, formatter_of_run(protocol, told, profile)):
+            yield batch
+
+    async def answer(self, owner: str, run_id: str, *answers: Answer) -> Run:
+        """Let a run go on that waits for a person."""
+        return (await self.supervisor.answer(owner, run_id, answers)).run
+
+    async def stop(self, owner: str, run_id: str) -> Run:
+        """Stop a run."""
+        return await self.supervisor.stop(owner, run_id)
+
+    async def prune(self, older_than: timedelta) -> Pruned:
+        """Delete the chats in which nothing has happened for so long."""
+        return await prune(self.storage, self._settings.data, older_than)
+
+    @property
+    def storage(self) -> Storage:
+        """Chats, runs and their logs."""
+        return self._open.storage
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """What executes runs."""
+        return self._open.supervisor
+
+    @property
+    def _open(self) -> Services:
+        if self._services is None:
+            raise NotOpen
+        return self._services

@@ -1,0 +1,99 @@
+"""A request to a route of somebody's app, answered by one of ours.
+
+Whether it may come from that page, and by that name, was for the app to say whose route it is: our
+own route learns of neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlencode
+
+import msgspec
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mobox import json_text
+from mobox.errors import NotJson
+
+__all__ = ["Forwarded", "forwarded_owner", "scope_of", "with_agent"]
+
+_OWNER: Final = "mobox.forwarded_for"
+_THEIRS: Final = ("app", "endpoint", "path_params", "route", "router")
+"""What their router has said of the request."""
+_LEFT_OUT: Final = (b"origin", b"content-length", b"content-type", b"transfer-encoding")
+_ABOUT_THE_BODY: Final = (b"content-length", b"content-type")
+
+
+class Forwarded(Response):
+    """The response of our route, with the headers and cookies that were set on this one."""
+
+    def __init__(self, app: ASGIApp, scope: Scope, body: bytes = b"") -> None:
+        super().__init__()
+        self._app = app
+        self._scope = scope
+        self._body: bytes | None = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def first_the_body() -> Message:
+            body, self._body = self._body, None
+            if body is None:
+                return await receive()
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                more = [pair for pair in self.raw_headers if pair[0] not in _ABOUT_THE_BODY]
+                message = {**message, "headers": [*message["headers"], *more]}
+            await send(message)
+
+        await self._app(self._scope, first_the_body, with_headers)
+        if self.background is not None:
+            await self.background()
+
+
+def scope_of(
+    request: Request, method: str, path: str, owner: str | None, query: Mapping[str, str | None]
+) -> Scope:
+    """The request as it is made to our route; `query` goes before what is there."""
+    scope = {name: told for name, told in request.scope.items() if name not in _THEIRS}
+    told = {name: value for name, value in query.items() if value is not None}
+    asked = {**dict(parse_qsl(request.scope["query_string"].decode("latin-1"))), **told}
+    return {
+        **scope,
+        "method": method,
+        "path": path,
+        "raw_path": quote(path).encode(),
+        "root_path": "",
+        "query_string": urlencode(asked).encode(),
+        "headers": _headers(request, method),
+        _OWNER: owner,
+    }
+
+
+def _headers(request: Request, method: str) -> list[tuple[bytes, bytes]]:
+    headers = [
+        (name, value)
+        for name, value in request.scope["headers"]
+        if name not in _LEFT_OUT and not name.startswith(b"sec-fetch-")
+    ]
+    return [*headers, (b"content-type", b"application/json")] if method == "POST" else headers
+
+
+def forwarded_owner(connection: HTTPConnection) -> str | None:
+    """For whom a request was forwarded, if it was and that was said."""
+    owner: str | None = connection.scope.get(_OWNER)
+    return owner
+
+
+def with_agent(body: bytes, agent: str | None) -> bytes:
+    """The body of a chat's request, to that agent; one that is no object is left to our route."""
+    try:
+        told: Any = json_text.decode(body)
+    except NotJson:
+        return body
+    if agent is None or not isinstance(told, dict):
+        return body
+    return msgspec.json.encode({**told, "agent": agent})

@@ -1,0 +1,64 @@
+"""The secrets that open doors: how they are made, and what is kept of them.
+
+Rule 1: a secret is 256 random bits, so its digest needs no salt and cannot be guessed from it.
+Rule 2: it is shown once, to who asked for it. What is stored and compared is the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import Final
+
+from mobox.storage.keys import ApiKey
+from mobox.storage.settings import now_ms
+
+__all__ = ["KEY", "TICKET", "digest_of", "is_live", "new_key", "new_secret", "read_expiry"]
+
+KEY: Final = "mbx_"
+TICKET: Final = "mbt_"
+"""By which people, and those who look for lost secrets, recognise one."""
+
+_DURATION: Final = re.compile(r"([1-9][0-9]{0,5})([mhdw])")
+_MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+
+
+def new_secret(prefix: str = KEY) -> str:
+    """One that nobody has had before."""
+    return prefix + secrets.token_urlsafe(32)
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of it."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def new_key(
+    owner: str, name: str, scopes: tuple[str, ...], expires_at: int | None = None
+) -> tuple[ApiKey, str]:
+    """A key, and its secret."""
+    secret = new_secret()
+    key = ApiKey(
+        id=f"key_{secrets.token_hex(6)}",
+        owner=owner,
+        name=name,
+        digest=digest_of(secret),
+        scopes=scopes,
+        created_at=now_ms(),
+        expires_at=expires_at,
+    )
+    return key, secret
+
+
+def is_live(key: ApiKey, now: int) -> bool:
+    """Whether it opens anything."""
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
+
+
+def read_expiry(text: str, now: int) -> int:
+    """When something ends that lasts for so long: `90m`, `12h`, `30d`, `8w`; or `ValueError`."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ValueError("expected a number of minutes, hours, days or weeks: 90m, 12h, 30d, 8w")
+    return now + int(found[1]) * _MINUTES[found[2]] * 60_000

@@ -1,0 +1,85 @@
+"""Tickets: one stream, once, within a minute, for those who cannot send a header.
+
+A browser's `EventSource` is one: it buys a ticket with its key and takes it along in the address.
+
+Rule 1: a ticket is for one run of its buyer, and is gone when it was shown, whatever came of that.
+Rule 2: what it opened ends when the buyer's key does, or the buyer is nobody any more.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mobox.server.authentication import Principal, principal_of
+from mobox.server.keys import TICKET, digest_of, is_live, new_secret
+from mobox.server.services import Services, json_response, read_as
+from mobox.storage.keys import Keys, Ticket
+from mobox.storage.settings import now_ms
+
+__all__ = ["TicketBody", "TicketView", "TicketsRoutes", "holder_of"]
+
+LASTS: Final = 60_000
+"""Milliseconds."""
+
+Id = Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class TicketBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """Which run is to be read."""
+
+    run_id: Id
+
+
+class TicketView(Struct, rename="camel", kw_only=True):
+    """A ticket, which is shown once."""
+
+    ticket: str
+    expires_at: int
+
+
+class TicketsRoutes:
+    """`/api/tickets`."""
+
+    def __init__(self, services: Services) -> None:
+        self._storage = services.storage
+
+    async def buy(self, request: Request) -> Response:
+        """A ticket for one run of whoever asks."""
+        principal = principal_of(request)
+        run = await self._storage.run(principal.owner, (await read_as(request, TicketBody)).run_id)
+        secret, until = _secret(principal.expires_at), now_ms() + LASTS
+        ticket = Ticket(
+            digest=digest_of(secret),
+            key_id=principal.key_id,
+            owner=principal.owner,
+            run_id=run.id,
+            expires_at=until,
+        )
+        await self._storage.add_ticket(ticket)
+        return json_response(TicketView(ticket=secret, expires_at=until), 201)
+
+
+def _secret(buyer_until: int | None) -> str:
+    """With the buyer's end in it, which cannot be changed: the digest is of all of it."""
+    return new_secret(TICKET) + ("" if buyer_until is None else f".{buyer_until}")
+
+
+async def holder_of(keys: Keys, secret: str, run_id: str) -> Principal | None:
+    """Who bought it, to read that run and do nothing else; nobody, if it is of no use."""
+    ticket = await keys.take_ticket(digest_of(secret))
+    if ticket is None or ticket.run_id != run_id or not await _is_good(keys, ticket.key_id):
+        return None
+    until = secret.partition(".")[2]
+    return Principal(ticket.owner, ("read",), ticket.key_id, int(until) if until else None)
+
+
+async def _is_good(keys: Keys, key_id: str | None) -> bool:
+    """Whether the key that bought it still opens anything."""
+    if key_id is None:
+        return True
+    now = now_ms()
+    return any(key.id == key_id and is_live(key, now) for key in await keys.keys())

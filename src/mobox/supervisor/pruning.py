@@ -1,0 +1,54 @@
+"""What is old is deleted: chats in which nothing happens any more, or only their raw lines."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from mobox.storage import Storage
+from mobox.storage.settings import now_ms
+from mobox.supervisor.states import StateFolders
+from mobox.supervisor.stderr import StderrFolder
+
+__all__ = ["Pruned", "count", "prune", "prune_raw"]
+
+
+class Pruned(Struct, frozen=True):
+    """How much went, or would go."""
+
+    chats: int = 0
+    runs: int = 0
+    raw_lines: int = 0
+
+
+async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
+    """Delete idle chats, one after the other, with what their agents kept and complained of."""
+    since = _before(older_than)
+    states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
+    chats = runs = 0
+    for chat in await storage.idle_chats(since):
+        if await storage.delete_idle(chat, since):
+            await asyncio.to_thread(stderr.delete, chat.runs)
+            await asyncio.to_thread(states.delete, chat.owner, chat.id)
+            chats, runs = chats + 1, runs + len(chat.runs)
+    return Pruned(chats, runs)
+
+
+async def prune_raw(storage: Storage, older_than: timedelta) -> Pruned:
+    """Delete the raw lines of runs that ended so long ago, and nothing else."""
+    return Pruned(raw_lines=await storage.drop_raw(_before(older_than)))
+
+
+async def count(storage: Storage, older_than: timedelta) -> Pruned:
+    """How much the two would delete."""
+    since = _before(older_than)
+    idle = await storage.idle_chats(since)
+    raw_lines = await storage.count_raw(since)
+    return Pruned(len(idle), sum(len(chat.runs) for chat in idle), raw_lines)
+
+
+def _before(age: timedelta) -> int:
+    return now_ms() - round(age.total_seconds() * 1000)

@@ -1,0 +1,164 @@
+"""A function at work, without a run around it: what it says waits to be read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mobox import emit
+from mobox.capture.callable import MOST_HELD, CallableExecution
+from mobox.capture.execution import Execution
+from mobox.emitter import emit_text
+from mobox.events import Status
+from mobox.function_agents import agent
+from mobox.turn import Turn
+from supervisor.stage import run, until
+
+MANY = 1000
+WORDS = "x" * 1000
+ENOUGH = MOST_HELD // len(json.dumps(emit.text(WORDS))) + 1
+A_WHILE = 5000
+"""Turns of the event loop in which one that nobody holds back says far more than it may."""
+
+said: list[int] = []
+
+
+async def speaks() -> AsyncIterator[str]:
+    for number in range(MANY):
+        said.append(number)
+        yield WORDS
+
+
+def speaks_in_a_thread() -> Iterator[str]:
+    for number in range(MANY):
+        said.append(number)
+        yield WORDS
+
+
+def emits_in_a_thread() -> None:
+    for number in range(MANY):
+        said.append(number)
+        emit_text(WORDS)
+
+
+def at_work(function: Callable[..., object]) -> Execution:
+    return CallableExecution(agent("it")(function), Path("unused"), Turn())
+
+
+@pytest.mark.parametrize("function", [speaks, speaks_in_a_thread, emits_in_a_thread])
+def test_who_is_not_read_says_no_more(function: Callable[..., object]) -> None:
+    async def scenario() -> bytes:
+        said.clear()
+        async with at_work(function) as execution:
+            await until(lambda: len(said) >= ENOUGH)
+            for _ in range(A_WHILE):
+                await asyncio.sleep(0)
+            assert len(said) <= ENOUGH + 1
+            read = b""
+            while data := await execution.read():
+                assert len(data) < 2 * MOST_HELD
+                read += data
+            assert (await execution.outcome()).exit_code == 0
+            return read
+
+    *lines, last = map(json.loads, run(scenario()).splitlines())
+    assert [line["data"]["content"] for line in lines] == [WORDS] * MANY
+    assert last == emit.done()
+
+
+def test_a_read_may_be_cancelled_and_nothing_is_lost() -> None:
+    async def scenario() -> bytes:
+        go_on = asyncio.Event()
+
+        async def waits() -> str:
+            await go_on.wait()
+            return "here"
+
+        async with at_work(waits) as execution:
+            reading = asyncio.create_task(execution.read())
+            await asyncio.sleep(0)
+            reading.cancel()
+            await asyncio.wait([reading])
+            go_on.set()
+            return await execution.read()
+
+    assert json.loads(run(scenario()).splitlines()[0]) == emit.text("here")
+
+
+def test_what_comes_of_each_thing() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            return "odd"
+
+    things = ["words", Status(message="busy", id="s"), emit.status("idle"), {"any": Odd()}, 7]
+
+    async def scenario() -> bytes:
+        async with at_work(lambda: things) as execution:
+            read = b""
+            while data := await execution.read():
+                read += data
+            return read
+
+    *lines, _ = map(json.loads, run(scenario()).splitlines())
+    assert lines == [
+        {"type": "text", "data": {"content": "words"}},
+        {"type": "status", "data": {"message": "busy", "id": "s"}},
+        {"type": "status", "data": {"message": "idle"}},
+        {"any": "odd"},
+        7,
+    ]
+
+
+def test_leaving_ends_it() -> None:
+    async def scenario() -> list[str]:
+        seen: list[str] = []
+
+        async def waits() -> AsyncIterator[str]:
+            try:
+                seen.append("begun")
+                yield "I wait"
+                await asyncio.Event().wait()
+            finally:
+                seen.append("ended")
+
+        async with at_work(waits) as execution:
+            await execution.read()
+        assert (await execution.outcome()).stopped
+        return seen
+
+    assert run(scenario()) == ["begun", "ended"]
+
+
+def test_what_it_iterates_over_is_closed() -> None:
+    class Stream:
+        """As an SDK's: an async iterator that is closed by hand."""
+
+        def __init__(self) -> None:
+            self.closed = False
+
+        def __aiter__(self) -> Stream:
+            return self
+
+        async def __anext__(self) -> str:
+            return "more"
+
+        async def close(self) -> None:
+            self.closed = True
+
+    async def scenario() -> bool:
+        stream = Stream()
+        async with at_work(lambda: stream) as execution:
+            await execution.read()
+        return stream.closed
+
+    assert run(scenario())
+
+
+def test_a_line_knows_what_it_opens() -> None:
+    assert emit.tool_use("look_up", id="c1").id == "c1"
+    assert emit.step_start("plan").id.startswith("step_")
+    assert emit.text("words").id == ""

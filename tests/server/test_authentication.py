@@ -1,0 +1,286 @@
+"""Who may ask: keys, an app's own word, and tickets."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from mobox.errors import InvalidSetting
+from mobox.server.authentication import Found, Hook, Principal
+from mobox.server.keys import digest_of, new_key, read_expiry
+from mobox.server.settings import OWNER, Settings
+from mobox.storage.settings import now_ms
+from server.app_client import app_client
+from server.keyed import bearer, give_key, keyed_app, say_something
+from server.serving import on_uvloop
+
+EVENTS = "/api/runs/{}/events"
+
+
+def code_of(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+# Keys
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+@on_uvloop
+async def test_a_key_opens_what_is_its_owners(scheme: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        await say_something(services.storage, "ann", "hers", "Hi")
+        headers = {"authorization": f"{scheme} {secret}"}
+        chats = (await client.get("/api/chats", headers=headers)).json()["chats"]
+    assert [chat["id"] for chat in chats] == ["hers"]
+
+
+@pytest.mark.parametrize("carried", ["basic", "bare", "two", "x-api-key", "cookie", "query"])
+@on_uvloop
+async def test_a_key_is_carried_in_one_way_only(carried: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        ways: dict[str, dict[str, Any]] = {
+            "basic": {"headers": {"authorization": f"Basic {secret}"}},
+            "bare": {"headers": {"authorization": secret}},
+            "two": {"headers": [("authorization", f"Bearer {secret}")] * 2},
+            "x-api-key": {"headers": {"x-api-key": secret}},
+            "cookie": {"headers": {"cookie": f"key={secret}"}},
+            "query": {"params": {"key": secret, "access_token": secret}},
+        }
+        refused = await client.get("/api/chats", **ways[carried])
+    assert code_of(refused) == (401, "unauthenticated")
+
+
+@on_uvloop
+async def test_a_key_that_is_revoked_opens_nothing_from_then_on(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        key, secret = await give_key(services.storage, "ann")
+        _, others = await give_key(services.storage, "ann")
+        assert (await client.get("/api/chats", headers=bearer(secret))).status_code == 200
+        await services.storage.revoke_key(key.id)
+        assert (await client.get("/api/chats", headers=bearer(secret))).status_code == 401
+        assert (await client.get("/api/chats", headers=bearer(others))).status_code == 200
+
+
+@on_uvloop
+async def test_the_last_use_of_a_key_is_noted_but_not_each(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        began = now_ms()
+        uses = []
+        for _ in range(3):
+            await client.get("/api/chats", headers=bearer(secret))
+            uses.append((await services.storage.keys())[0].used_at)
+    assert uses[0] is not None
+    assert began <= uses[0] <= now_ms()
+    assert len(set(uses)) == 1
+
+
+def test_no_two_secrets_are_the_same_and_none_is_kept() -> None:
+    made = [new_key("ann", "", ()) for _ in range(100)]
+    assert len({secret for _, secret in made} | {key.id for key, _ in made}) == 200
+    for key, secret in made:
+        assert secret.startswith("mbx_")
+        assert len(secret) == 4 + 43, "256 bits, six to a character"
+        assert secret[4:] not in repr(key)
+        assert key.digest == digest_of(secret)
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"), [("90m", 90), ("12h", 720), ("1d", 1440), ("2w", 20160)]
+)
+def test_a_key_may_last_for_so_long(text: str, minutes: int) -> None:
+    assert read_expiry(text, 1000) == 1000 + minutes * 60_000
+
+
+@pytest.mark.parametrize("text", ["", "30", "d", "0d", "-1d", "1.5h", "1y", "1234567d"])
+def test_nothing_else_is_a_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="90m, 12h, 30d, 8w"):
+        read_expiry(text, 1000)
+
+
+# Modes
+
+
+@on_uvloop
+async def test_without_keys_everybody_here_is_the_same(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        await give_key(services.storage, "ann")  # which changes nothing for those who need none
+        await say_something(services.storage, "ann", "hers", "Hi")
+        await say_something(services.storage, OWNER, "everybodys", "Hi")
+        chats = (await client.get("/api/chats")).json()["chats"]
+        assert [chat["id"] for chat in chats] == ["everybodys"], "what has an owner stays theirs"
+        assert (await client.get("/metrics")).status_code == 200
+
+
+@on_uvloop
+async def test_with_keys_nobody_comes_in_before_there_is_one(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        await say_something(services.storage, OWNER, "everybodys", "Hi")
+        assert code_of(await client.get("/api/chats")) == (401, "unauthenticated")
+        assert (await client.get("/chat")).status_code == 200, "the page asks for a key"
+
+
+def test_only_a_server_that_asks_for_keys_listens_elsewhere() -> None:
+    assert Settings(host="0.0.0.0", auth="keys").host == "0.0.0.0"
+    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without keys"):
+        Settings(host="0.0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "host", "status"),
+    [
+        ((), "192.168.1.5:8000", 200),
+        ((), "any.example", 200),
+        (("chat.example",), "chat.example", 200),
+        (("chat.example",), "any.example", 421),
+    ],
+)
+@on_uvloop
+async def test_with_keys_any_name_will_do_unless_some_are_listed(
+    allowed: tuple[str, ...], host: str, status: int, tmp_path: Path
+) -> None:
+    async with keyed_app(tmp_path, allowed_hosts=allowed) as (_, client):
+        assert (await client.get("/healthz", headers={"host": host})).status_code == status
+
+
+@on_uvloop
+async def test_a_listed_page_may_send_a_key(tmp_path: Path) -> None:
+    page = "https://front.example"
+    asks = {
+        "origin": page,
+        "access-control-request-method": "GET",
+        "access-control-request-headers": "authorization",
+    }
+    async with keyed_app(tmp_path, allowed_origins=(page,)) as (_, client):
+        asked = await client.options("/api/chats", headers=asks)
+        assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (200, page)
+        assert "authorization" in asked.headers["access-control-allow-headers"].lower()
+        refused = await client.get("/api/chats", headers={"origin": page})
+        assert refused.headers["access-control-allow-origin"] == page, "it may read why not"
+        assert code_of(refused) == (401, "unauthenticated")
+
+
+# An app's own word
+
+
+def by_name(connection: HTTPConnection) -> Found:
+    return connection.headers.get("x-user")
+
+
+async def by_name_later(connection: HTTPConnection) -> Found:
+    await asyncio.sleep(0)
+    name = connection.headers.get("x-user")
+    return None if name is None else Principal(name)
+
+
+@pytest.mark.parametrize("hook", [by_name, by_name_later])
+@on_uvloop
+async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, hook, auth="none") as (services, client):
+        await say_something(services.storage, "ann", "hers", "Hi")
+        found = await client.get("/api/chats/hers", headers={"x-user": "ann"})
+        assert found.status_code == 200
+        foreign = await client.get("/api/chats/hers", headers={"x-user": "bob"})
+        assert code_of(foreign) == (404, "not_found")
+        for nobody in ({}, {"x-user": ""}):
+            assert code_of(await client.get("/api/chats/hers", headers=nobody)) == (
+                401,
+                "unauthenticated",
+            )
+        metrics = await client.get("/metrics", headers={"x-user": "ann"})
+        assert code_of(metrics) == (403, "missing_scope"), "to be known is not to operate"
+
+
+@on_uvloop
+async def test_an_app_may_refuse_in_its_own_words(tmp_path: Path) -> None:
+    def hook(connection: HTTPConnection) -> Found:
+        raise HTTPException(402, "Pay first")
+
+    async with keyed_app(tmp_path, hook, auth="none") as (_, client):
+        refused = await client.get("/api/chats")
+        assert (refused.status_code, refused.json()["error"]["message"]) == (402, "Pay first")
+        assert (await client.get("/healthz")).status_code == 200
+
+
+@on_uvloop
+async def test_where_an_app_says_who_asks_a_key_says_nothing(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, by_name) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        refused = await client.get("/api/chats", headers=bearer(secret))
+    assert code_of(refused) == (401, "unauthenticated")
+
+
+# Tickets
+
+
+async def ticket_for(client: httpx.AsyncClient, run_id: str, secret: str) -> str:
+    bought = await client.post("/api/tickets", json={"runId": run_id}, headers=bearer(secret))
+    assert bought.status_code == 201, bought.text
+    told = bought.json()
+    assert 0 < told["expiresAt"] - now_ms() <= 60_000
+    return str(told["ticket"])
+
+
+@on_uvloop
+async def test_a_ticket_opens_one_stream_once(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        _, secret = await give_key(services.storage, "ann", ("read",))
+        run_id = await say_something(services.storage, "ann", "hers", "Hi, Ann")
+        ticket = await ticket_for(client, run_id, secret)
+        told = await client.get(EVENTS.format(run_id), params={"ticket": ticket})
+        assert "Hi, Ann" in told.text
+        again = await client.get(EVENTS.format(run_id), params={"ticket": ticket})
+        assert code_of(again) == (401, "unauthenticated")
+
+
+@on_uvloop
+async def test_a_ticket_is_for_one_run_and_for_nothing_else(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        run_id = await say_something(services.storage, "ann", "hers", "Hi")
+        other = await say_something(services.storage, "ann", "other", "Hi")
+        for path in (EVENTS.format(other), f"/api/runs/{run_id}/inspect", "/api/chats"):
+            ticket = await ticket_for(client, run_id, secret)
+            refused = await client.get(path, params={"ticket": ticket})
+            assert code_of(refused) == (401, "unauthenticated"), path
+        wrong = await ticket_for(client, run_id, secret)
+        await client.get(EVENTS.format(other), params={"ticket": wrong})
+        spent = await client.get(EVENTS.format(run_id), params={"ticket": wrong})
+        assert spent.status_code == 401, "shown is used up, whatever came of it"
+
+
+@on_uvloop
+async def test_a_ticket_is_as_good_as_the_key_that_bought_it(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        key, secret = await give_key(services.storage, "ann")
+        run_id = await say_something(services.storage, "ann", "hers", "Hi")
+        ticket = await ticket_for(client, run_id, secret)
+        await services.storage.revoke_key(key.id)
+        refused = await client.get(EVENTS.format(run_id), params={"ticket": ticket})
+    assert code_of(refused) == (401, "unauthenticated")
+
+
+@on_uvloop
+async def test_a_ticket_cannot_be_made_to_last(tmp_path: Path) -> None:
+    until = now_ms() + 10_000_000
+
+    def hook(_: HTTPConnection) -> Found:
+        return Principal("ann", expires_at=until)
+
+    async with keyed_app(tmp_path, hook, auth="none") as (services, client):
+        run_id = await say_something(services.storage, "ann", "hers", "Hi")
+        ticket = await ticket_for(client, run_id, "")
+        assert ticket.endswith(f".{until}")
+        for forged in (ticket.partition(".")[0], f"{ticket}0"):
+            refused = await client.get(EVENTS.format(run_id), params={"ticket": forged})
+            assert refused.status_code == 401
+        told = await client.get(EVENTS.format(run_id), params={"ticket": ticket})
+        assert told.status_code == 200

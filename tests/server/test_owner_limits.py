@@ -1,0 +1,252 @@
+"""How much an owner may: streams that are open, runs that are begun."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mobox.errors import StorageError, TooManyStreams, TooOften
+from mobox.server.app import create_app, open_services
+from mobox.server.authentication import Principal
+from mobox.server.settings import Settings
+from mobox.server.visits import OwnerLimits, Visits
+from mobox.storage import MemoryStorage
+from mobox.storage.keys import ApiKey
+from mobox.storage.settings import now_ms
+from server.app_client import app_client, begin
+from server.keyed import ask_something, bearer, give_key, keyed_app, say_something
+from server.live_server import AGENTS, message
+from server.serving import client_of, on_uvloop
+
+EVENTS = "/api/runs/{}/events"
+
+
+def code_of(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+@on_uvloop
+async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, max_runs_per_minute=2) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        _, others = await give_key(services.storage, "bob")
+        said = [
+            await client.post("/api/chat", json=message(f"c{n}", "hello"), headers=bearer(secret))
+            for n in range(3)
+        ]
+        assert [each.status_code for each in said] == [200, 200, 429]
+        assert code_of(said[2]) == (429, "too_often")
+        assert 1 <= int(said[2].headers["retry-after"]) <= 30
+        assert int(said[2].headers["retry-after"]) == said[2].json()["error"]["retryAfter"]
+        with pytest.raises(Exception, match="no chat 'c2'"):
+            await services.storage.chat("ann", "c2")
+        body = {
+            "threadId": "c3",
+            "runId": "r",
+            "messages": [{"id": "m", "role": "user", "content": "hello"}],
+        }
+        over_ag_ui = await client.post("/api/agui/chat", json=body, headers=bearer(secret))
+        assert code_of(over_ag_ui) == (429, "too_often"), "whatever the protocol"
+        other = await client.post("/api/chat", json=message("c4", "hello"), headers=bearer(others))
+        assert other.status_code == 200, "the limit is an owner's own"
+
+
+@on_uvloop
+async def test_to_answer_begins_nothing(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, max_runs_per_minute=1) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        said = await client.post("/api/chat", json=message("c", "hello"), headers=bearer(secret))
+        assert said.status_code == 200
+        await ask_something(services.storage, "ann", "asks", "How many?")
+        answer = {"requestId": "ask_1", "value": "3"}
+        answered = await client.post("/api/chat/asks/answer", json=answer, headers=bearer(secret))
+        assert answered.status_code == 202
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_was_used_comes_back_with_time() -> None:
+    clock = Clock()
+    visits = Visits(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
+    for _ in range(6):
+        visits.begin("ann")
+    for waited, left in ((0, 10), (4, 6), (5.5, 1)):
+        clock.now += waited
+        with pytest.raises(TooOften) as refused:
+            visits.begin("ann")
+        assert refused.value.retry_after == left
+    clock.now += 1
+    visits.begin("ann")
+    with pytest.raises(TooOften):
+        visits.begin("ann")
+    clock.now += 3600
+    for _ in range(6):
+        visits.begin("ann")
+    with pytest.raises(TooOften):
+        visits.begin("ann")
+
+
+def test_an_owner_has_so_many_streams_open() -> None:
+    visits = Visits(MemoryStorage(), OwnerLimits(streams=2, runs_per_minute=1))
+    ann, bob = Principal("ann"), Principal("bob")
+    first, _ = visits.enter(ann), visits.enter(ann)
+    with pytest.raises(TooManyStreams):
+        visits.enter(ann)
+    visits.enter(bob)
+    for _ in range(2):  # who is gone cannot leave again
+        visits.leave(first)
+    visits.enter(ann)
+    with pytest.raises(TooManyStreams):
+        visits.enter(ann)
+
+
+@on_uvloop
+async def test_a_stream_too_many_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+    settings = Settings(
+        data=tmp_path, agents=AGENTS, database_url="memory:", auth="keys", max_streams=2
+    )
+    async with (
+        open_services(settings) as services,
+        client_of(create_app(services)) as client,
+        AsyncExitStack() as streams,
+    ):
+        storage = services.storage
+        secrets = {name: (await give_key(storage, name))[1] for name in ("ann", "bob")}
+        run_id = await ask_something(storage, "ann", "hers", "How many?")
+        ended = EVENTS.format(await say_something(storage, "ann", "other", "Hi"))
+        opened = [
+            await streams.enter_async_context(
+                client.stream("GET", EVENTS.format(run_id), headers=bearer(secrets["ann"]))
+            )
+            for _ in range(2)
+        ]
+        assert [each.status_code for each in opened] == [200, 200]
+        said = message("new", "hello")
+        refused = await client.post("/api/chat", json=said, headers=bearer(secrets["ann"]))
+        assert code_of(refused) == (429, "too_many_streams")
+        assert refused.headers["retry-after"]
+        assert not [c for c in (await storage.chats("ann")).chats if c.id == "new"]
+        chats = await client.get("/api/chats", headers=bearer(secrets["ann"]))
+        assert chats.status_code == 200, "only what stays open counts"
+        other = await client.post("/api/chat", json=said, headers=bearer(secrets["bob"]))
+        assert other.status_code == 200
+        await opened[0].aclose()
+        while (await client.get(ended, headers=bearer(secrets["ann"]))).status_code == 429:
+            pass  # the server hears a moment later that somebody has left
+
+
+@on_uvloop
+async def test_without_keys_there_are_no_limits_of_an_owner(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        assert services.settings.runs_per_owner == services.settings.max_runs
+        run = await begin(services, "c", "hello")
+        for _ in range(services.settings.max_runs_per_minute + 1):
+            again = await client.post("/api/chat", json=message("c", "something else"))
+            assert code_of(again) == (409, "run_active")
+        assert run.status == "running"
+
+
+@pytest.mark.parametrize(
+    ("told", "most"),
+    [
+        ({}, 200),
+        ({"auth": "keys"}, 20),
+        ({"auth": "keys", "max_runs_per_owner": 100}, 100),
+        ({"auth": "keys", "max_runs": 10}, 10),
+        ({"max_runs_per_owner": 7}, 7),
+    ],
+)
+def test_an_owner_has_a_share_of_the_runs(told: dict[str, Any], most: int) -> None:
+    assert Settings(**told).runs_per_owner == most
+
+
+# Who may stay
+
+
+class Guest:
+    """Somebody who notes that they were sent away."""
+
+    def __init__(self) -> None:
+        self.sent_away = asyncio.Event()
+
+    async def end(self) -> None:
+        self.sent_away.set()
+
+
+class SlowStore(MemoryStorage):
+    """A store that answers when it is let: what it says is from before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def keys(self) -> list[ApiKey]:
+        found = await super().keys()
+        self.is_asked.set()
+        await self.may_answer.wait()
+        return found
+
+
+@on_uvloop
+async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
+    store = SlowStore()
+    visits = Visits(store, None)
+    old, _ = await give_key(store, "ann")
+    first, second = Guest(), Guest()
+    visits.enter(Principal("ann", key_id=old.id)).end = first.end
+    await store.revoke_key(old.id)
+    await store.is_asked.wait()
+    new, _ = await give_key(store, "ann")
+    visits.enter(Principal("ann", key_id=new.id)).end = second.end
+    store.may_answer.set()
+    await first.sent_away.wait()
+    assert not second.sent_away.is_set()
+
+
+@on_uvloop
+async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
+    visits = Visits(MemoryStorage(), None)
+    over, stays = Guest(), Guest()
+    visits.enter(Principal("ann", expires_at=now_ms())).end = over.end
+    visits.enter(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
+    visits.enter(Principal("eve")).end = stays.end
+    await over.sent_away.wait()
+    assert not stays.sent_away.is_set()
+
+
+class BrokenStore(MemoryStorage):
+    """A store that cannot be asked at first, in one way and in another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[Exception] = [StorageError("gone"), ValueError("odd")]
+
+    async def keys(self) -> list[ApiKey]:
+        if self.problems:
+            raise self.problems.pop()
+        return await super().keys()
+
+
+@on_uvloop
+async def test_a_store_that_fails_now_and_then_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mobox.server.visits.LOOK", 0.01)
+    store = BrokenStore()
+    visits, guest = Visits(store, None), Guest()
+    visits.enter(Principal("ann", key_id="key_gone")).end = guest.end
+    await guest.sent_away.wait()
+    assert not store.problems
+    assert "odd" in caplog.text

@@ -1,0 +1,243 @@
+"""Every route, asked by everybody: only the owner is told anything of what is theirs.
+
+The rows are those of the table of routes: a new route fails until it has one here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import httpx
+import pytest
+from starlette.routing import Mount
+from starlette.routing import Route as Served
+
+from mobox.server.app import routes_of
+from mobox.server.authentication import EVERY_SCOPE
+from mobox.server.entrance import Entrance
+from mobox.server.routes import ROUTES
+from mobox.server.services import Services
+from mobox.storage.chats import History
+from server.keyed import LONG_AGO, ask_something, bearer, give_key, keyed_app, say_something
+from server.live_server import message
+from server.serving import on_uvloop
+
+WORDS = "what only Ann has heard"
+HERS, ASKS, NOBODYS = "hers", "asks", "nobodys"
+
+ToOthers = Literal["as unknown", "not found", "their own"]
+
+
+class Row(NamedTuple):
+    """How a route is asked: `{chat}`, `{asks}` and `{run}` stand for ids."""
+
+    status: int
+    to_others: ToOthers
+    """What is said to others of ids that are hers: the same as of ids that nobody has; "not found"
+    where the route makes what is not there; what is theirs, where no id is named."""
+    ids: Mapping[str, str] = {}
+    body: Any = None
+
+
+def _input(thread: str) -> dict[str, Any]:
+    said = {"id": "m1", "role": "user", "content": "hello"}
+    return {"threadId": thread, "runId": "r1", "messages": [said]}
+
+
+CHAT, RUN, AGENT = {"chat_id": "{chat}"}, {"run_id": "{run}"}, {"agent": "counter"}
+SAYS = Row(200, "not found", body=_input("{chat}"))
+CONNECTS = Row(200, "as unknown", body=_input("{chat}"))
+STOPS = Row(200, "as unknown", body={"threadId": "{chat}"})
+
+ROWS: dict[str, Row] = {
+    "chat.post": Row(200, "not found", body=message("{chat}", "hello")),
+    "chat.stream": Row(200, "as unknown", CHAT),
+    "chat.stop": Row(200, "as unknown", CHAT, {}),
+    "chat.answer": Row(
+        202, "as unknown", {"chat_id": "{asks}"}, {"requestId": "ask_1", "value": "3"}
+    ),
+    "chats.find": Row(200, "their own"),
+    "chats.get": Row(200, "as unknown", CHAT),
+    "chats.rename": Row(200, "as unknown", CHAT, {"title": "Mine"}),
+    "chats.delete": Row(204, "as unknown", CHAT),
+    "chats.messages": Row(200, "as unknown", CHAT),
+    "chats.agents": Row(200, "their own"),
+    "agui.chat": SAYS,
+    "agui.run": SAYS._replace(ids=AGENT),
+    "agui.connect_chat": CONNECTS,
+    "agui.connect": CONNECTS._replace(ids=AGENT),
+    "agui.stop_chat": STOPS,
+    "agui.stop": STOPS._replace(ids=AGENT),
+    "copilotkit.info": Row(200, "their own"),
+    "copilotkit.run": SAYS._replace(ids=AGENT),
+    "copilotkit.connect": CONNECTS._replace(ids=AGENT),
+    "copilotkit.stop": Row(200, "as unknown", {**AGENT, "thread_id": "{chat}"}, {}),
+    "tickets.buy": Row(201, "as unknown", body={"runId": "{run}"}),
+    "operations.metrics": Row(200, "their own"),
+    "runs.events": Row(200, "as unknown", RUN),
+    "runs.inspect": Row(200, "as unknown", RUN),
+    "runs.stderr": Row(200, "as unknown", RUN),
+    "runs.formats": Row(200, "their own"),
+}
+OPEN = {"operations.health", "operations.ready"}
+"""Whoever restarts processes has no key."""
+PAGES = {
+    "/docs", "/openapi.json", "/static/docs.css", "/", "/chat", "/chat/{chat_id}", "/favicon.ico",
+    "/assets/{name}", "/{name}",
+}  # fmt: skip
+"""What is the same for everybody, and in the package."""
+
+each_row = pytest.mark.parametrize("name", ROWS)
+
+
+class House:
+    """A server on which Ann has said something, and Bob something else."""
+
+    def __init__(self, services: Services, client: httpx.AsyncClient) -> None:
+        self.storage = services.storage
+        self._client = client
+        self._ids = {"{chat}": HERS, "{asks}": ASKS, "{run}": ""}
+
+    async def furnish(self) -> None:
+        self._ids["{run}"] = await say_something(self.storage, "ann", HERS, WORDS)
+        await ask_something(self.storage, "ann", ASKS, WORDS)
+        await say_something(self.storage, "bob", "his", "what Bob was told")
+
+    @property
+    def ids(self) -> list[str]:
+        return list(self._ids.values())
+
+    async def ask(
+        self, name: str, secret: str | None, ids: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        """Ask as the row says, with a key or without."""
+        route, row = ROUTES[name], ROWS[name]
+        path = route.path.format(**row.ids)
+        body = row.body
+        for word, instead in (ids or self._ids).items():
+            path, body = path.replace(word, instead), _replaced(body, word, instead)
+        return await self._client.request(route.method, path, json=body, headers=bearer(secret))
+
+    async def ask_for_nothing(self, name: str, secret: str) -> httpx.Response:
+        """The same, of ids that nobody has."""
+        return await self.ask(name, secret, dict.fromkeys(self._ids, NOBODYS))
+
+    async def theirs(self) -> list[History]:
+        """All that is Ann's."""
+        return [await self.storage.history("ann", chat) for chat in (HERS, ASKS)]
+
+
+def _replaced(body: Any, word: str, instead: str) -> Any:
+    if isinstance(body, dict):
+        return {name: _replaced(each, word, instead) for name, each in body.items()}
+    if isinstance(body, list):
+        return [_replaced(each, word, instead) for each in body]
+    return body.replace(word, instead) if isinstance(body, str) else body
+
+
+def test_every_route_has_a_row_and_a_scope() -> None:
+    assert ROWS.keys() | OPEN == ROUTES.keys()
+    assert {name for name, route in ROUTES.items() if route.scope is None} == OPEN
+    assert {route.scope for route in ROUTES.values()} - {None} == set(EVERY_SCOPE)
+
+
+@on_uvloop
+async def test_nothing_is_served_but_those_routes_and_pages(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, _):
+        routes = routes_of(services)
+    doors = [each for each in routes if isinstance(each, Served) and _is_door(each)]
+    assert len(doors) == len(ROUTES)
+    assert {each.path_format for each in routes if isinstance(each, Served)} - {
+        each.path_format for each in doors
+    } == PAGES
+    assert [each.path for each in routes if isinstance(each, Mount)] == ["/socket.io"]
+    assert len(routes) == len(doors) + len(PAGES) + 1
+
+
+def _is_door(route: Served) -> bool:
+    return isinstance(route.endpoint, Entrance)
+
+
+@each_row
+@on_uvloop
+async def test_the_owner_is_answered(name: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        _, secret = await give_key(services.storage, "ann")
+        assert (await house.ask(name, secret)).status_code == ROWS[name].status
+
+
+@each_row
+@on_uvloop
+async def test_another_owner_is_told_what_is_told_of_what_is_not_there(
+    name: str, tmp_path: Path
+) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        _, secret = await give_key(services.storage, "bob")
+        before = await house.theirs()
+        foreign = await house.ask(name, secret)
+        assert WORDS not in foreign.text
+        assert await house.theirs() == before
+        if ROWS[name].to_others == "as unknown":
+            unknown = await house.ask_for_nothing(name, secret)
+            told = foreign.text
+            for each in house.ids:
+                told = told.replace(each, NOBODYS)
+            assert (foreign.status_code, told) == (unknown.status_code, unknown.text)
+            assert foreign.status_code in (200, 204, 404)
+            assert foreign.headers.keys() == unknown.headers.keys()
+        elif ROWS[name].to_others == "not found":
+            assert foreign.status_code == 404
+        else:
+            assert foreign.status_code == 200
+            assert not [each for each in house.ids if each in foreign.text]
+
+
+@pytest.mark.parametrize("who", ["anonymous", "revoked", "expired", "made up"])
+@each_row
+@on_uvloop
+async def test_nobody_is_told_anything(name: str, who: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        storage = services.storage
+        before = await house.theirs()
+        secrets = {
+            "anonymous": None,
+            "revoked": (await give_key(storage, "ann", revoked_at=LONG_AGO))[1],
+            "expired": (await give_key(storage, "ann", expires_at=LONG_AGO))[1],
+            "made up": "mbx_made-up",
+        }
+        refused = await house.ask(name, secrets[who])
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"] == 'Bearer realm="mobox"'
+        assert refused.json() == (await house.ask(name, "mbx_other")).json()
+        assert refused.json()["error"]["code"] == "unauthenticated"
+        assert await house.theirs() == before
+
+
+@each_row
+@on_uvloop
+async def test_a_key_that_is_for_something_else_is_not_enough(name: str, tmp_path: Path) -> None:
+    needed = ROUTES[name].scope
+    others = tuple(scope for scope in EVERY_SCOPE if scope != needed)
+    async with keyed_app(tmp_path) as (services, client):
+        house = House(services, client)
+        await house.furnish()
+        before = await house.theirs()
+        _, secret = await give_key(services.storage, "ann", others)
+        refused = await house.ask(name, secret)
+        assert (refused.status_code, refused.json()["error"]["scope"]) == (403, needed)
+        assert await house.theirs() == before
+
+
+@pytest.mark.parametrize("name", sorted(OPEN))
+@on_uvloop
+async def test_whoever_restarts_processes_needs_no_key(name: str, tmp_path: Path) -> None:
+    async with keyed_app(tmp_path) as (_, client):
+        assert (await client.get(ROUTES[name].path)).json() == {"status": "ok", "problem": None}

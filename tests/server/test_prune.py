@@ -1,0 +1,111 @@
+"""`mobox prune`, with a server running beside."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mobox.cli import main
+from server.live_server import LIMIT, LiveServer, live_server, message, mobox
+
+DAY = 24 * 60 * 60 * 1000
+AGENTS = {
+    "keeper": """
+import os, pathlib, sys
+from shared.emitter import emit_done, emit_text
+pathlib.Path(os.environ["MOBOX_STATE"], "kept").touch()
+print("something to complain of", file=sys.stderr)
+emit_text("Kept.")
+emit_done()
+""",
+    "asker": """
+from shared.emitter import ask
+ask("Which?")
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("prune") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data: Path) -> Iterator[LiveServer]:
+    for name, code in AGENTS.items():
+        folder = data.parent / "agents" / name
+        folder.mkdir(parents=True)
+        (folder / "agent.yaml").touch()
+        (folder / "run_agent.py").write_text(code)
+    with live_server(data, "--agents", data.parent / "agents") as server:
+        yield server
+
+
+def say(server: LiveServer, chat_id: str, agent: str) -> str:
+    """Say something and read all of the answer; the id of the run."""
+    body = {**message(chat_id, "hello"), "agent": agent}
+    answer = httpx.post(f"{server.url}/api/chat", json=body, timeout=LIMIT, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    return answer.headers["x-mobox-run"]
+
+
+def make_old(data: Path, chat_id: str, days: int) -> None:
+    """As if all of it had happened so many days before."""
+    with sqlite3.connect(data / "mobox.db", timeout=LIMIT) as database:
+        (n,) = database.execute("SELECT n FROM chat WHERE id = ?", (chat_id,)).fetchone()
+        change = "UPDATE chat SET updated_at = updated_at - ? WHERE n = ?"
+        database.execute(change, (days * DAY, n))
+        database.execute("UPDATE run SET ended_at = ended_at - ? WHERE chat = ?", (days * DAY, n))
+    database.close()
+
+
+def prune(data: Path, *options: str) -> str:
+    code, out, err = mobox("prune", "--data", data, *options)
+    assert (code, err) == (0, "")
+    return out.strip()
+
+
+def status_of(server: LiveServer, run_id: str) -> int:
+    url = f"{server.url}/api/runs/{run_id}/events?live=off"
+    return httpx.get(url, timeout=LIMIT, trust_env=False).status_code
+
+
+def test_what_is_old_goes_with_all_that_it_has(data: Path, server: LiveServer) -> None:
+    old, new = say(server, "old", "keeper"), say(server, "new", "keeper")
+    waits = say(server, "waits", "asker")
+    for chat_id in ("old", "waits"):
+        make_old(data, chat_id, 31)
+    assert len(list((data / "state").glob("*/kept"))) == 2
+    assert {file.name.split(".")[0] for file in (data / "logs").iterdir()} == {old, new}
+
+    assert prune(data, "--older-than", "30d", "--dry-run") == "1 chat with 1 run would be deleted"
+    assert prune(data, "--older-than", "5w", "--dry-run") == "0 chats with 0 runs would be deleted"
+    assert prune(data, "--older-than", "30d") == "1 chat with 1 run deleted"
+    assert prune(data, "--older-than", "30d") == "0 chats with 0 runs deleted"
+
+    assert [status_of(server, run_id) for run_id in (old, new, waits)] == [410, 200, 200]
+    assert len(list((data / "state").glob("*/kept"))) == 1
+    assert {file.name.split(".")[0] for file in (data / "logs").iterdir()} == {new}
+
+
+def test_raw_lines_go_alone(data: Path, server: LiveServer) -> None:
+    run_id = say(server, "raw", "keeper")
+    make_old(data, "raw", 2)
+    would = prune(data, "--older-than", "24h", "--raw-only", "--dry-run")
+    assert would == "2 raw lines would be deleted"
+    assert prune(data, "--older-than", "24h", "--raw-only") == "2 raw lines deleted"
+    assert prune(data, "--older-than", "24h", "--raw-only") == "0 raw lines deleted"
+    assert status_of(server, run_id) == 200
+    assert mobox("logs", run_id, "--data", data)[1] == ""
+
+
+@pytest.mark.parametrize("told", ["30", "d", "1y", "-1d", "1.5d", ""])
+def test_an_age_that_is_none_is_refused(told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["prune", f"--older-than={told}"])
+    assert left.value.code == 2
+    assert "expected a number and h, d or w" in capsys.readouterr().err

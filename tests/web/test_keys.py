@@ -1,0 +1,130 @@
+"""The page on a server that asks for keys: it asks the person, whichever protocol it speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mobox.storage.keys import ApiKey
+from server.keyed import give_key_at, revoke_at
+from server.live_server import LIMIT, LiveServer, live_server
+from server.scripted_agent import prompt, text
+from web.speaking import PROTOCOLS, Speaking
+from web.talking import HAS_CHAT
+from web.test_accessible import RULES, RUN
+from web.watching import Watched
+
+UNKNOWN = r"the server responded with a status of 401"
+"""What a browser itself says of that."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("keyed") / "data"
+
+
+@pytest.fixture(scope="module")
+def keyed(agents: Path, data: Path) -> Iterator[LiveServer]:
+    flags = ("--agents", agents, "--auth", "keys", "--max-streams", "1000")
+    with live_server(data, *flags, patience=20 * LIMIT) as server:
+        yield server
+
+
+class Door:
+    """The page, as it asks for a key."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.field = page.get_by_label("Key", exact=True)
+        self.answer = page.get_by_role("article", name="Agent").get_by_text("Hello, Ann.")
+        self.composer = page.get_by_role("textbox", name="Your message")
+
+    def open(self, secret: str) -> None:
+        self.field.fill(secret)
+        self.page.get_by_role("button", name="Sign in").click()
+
+
+def key_of(data: Path, owner: str) -> tuple[ApiKey, str]:
+    made: tuple[ApiKey, str] = in_thread(give_key_at(data, owner))
+    return made
+
+
+def in_thread(work: Any) -> Any:
+    """The browser has a loop in this thread already."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, work).result(LIMIT)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_who_has_a_key_talks_until_it_is_revoked(
+    protocol: str, keyed: LiveServer, data: Path, watched: Watched
+) -> None:
+    context, watch = watched(keyed.url)
+    watch.expect(UNKNOWN)
+    speaking = Speaking(context, protocol)
+    key, secret = key_of(data, f"ann by {protocol}")
+    door = Door(context.new_page())
+    door.page.goto("/")
+    expect(door.field).to_be_focused()
+    expect(door.page.get_by_role("alert")).to_have_count(0)
+    door.open(secret)
+    door.composer.fill(prompt(text("Hello, Ann.")))
+    door.composer.press("Enter")
+    expect(door.answer).to_have_text("Hello, Ann.")
+    expect(door.page).to_have_url(HAS_CHAT)
+    door.page.reload()
+    expect(door.answer).to_have_text("Hello, Ann.")
+    in_thread(revoke_at(data, key))
+    door.composer.fill(prompt(text("Still here?")))
+    door.composer.press("Enter")
+    expect(door.field).to_be_visible()
+    expect(door.page.get_by_role("alert")).to_contain_text("opens nothing here")
+    speaking.assert_spoken()
+
+
+def test_a_wrong_key_opens_nothing_and_may_be_followed_by_the_right_one(
+    keyed: LiveServer, data: Path, watched: Watched
+) -> None:
+    context, watch = watched(keyed.url)
+    watch.expect(UNKNOWN)
+    door = Door(context.new_page())
+    door.page.goto("/")
+    door.open("mbx_wrong")
+    expect(door.page.get_by_role("alert")).to_contain_text("opens nothing here")
+    door.open(key_of(data, "bob")[1])
+    expect(door.composer).to_be_visible()
+
+
+def test_who_signs_out_leaves_nothing_in_the_tab(
+    keyed: LiveServer, data: Path, watched: Watched
+) -> None:
+    context, watch = watched(keyed.url)
+    watch.expect(UNKNOWN)
+    _, secret = key_of(data, "eve")
+    door = Door(context.new_page())
+    door.page.goto("/")
+    door.open(secret)
+    door.page.get_by_role("button", name="Settings").click()
+    door.page.get_by_role("menuitem", name="Sign out").click()
+    expect(door.field).to_be_visible()
+    kept = "() => JSON.stringify([{...sessionStorage}, {...localStorage}])"
+    assert secret not in door.page.evaluate(kept)
+    door.page.reload()
+    expect(door.field).to_be_visible()
+
+
+def test_everybody_can_use_the_form(keyed: LiveServer, axe: str, watched: Watched) -> None:
+    context, watch = watched(keyed.url)
+    watch.expect(UNKNOWN)
+    door = Door(context.new_page())
+    door.page.goto("/")
+    door.open("mbx_wrong")
+    expect(door.page.get_by_role("alert")).to_be_visible()
+    door.page.evaluate(axe)
+    assert door.page.evaluate(RUN, RULES) == []

@@ -1,0 +1,96 @@
+/**
+ * The key that a server may ask for: kept until the tab is closed, and sent with all that the page asks.
+ *
+ * Rule 1: it goes out in a header, or with a socket's first word, never in an address.
+ * Rule 2: whoever is told that there is no such key shuts the door: the page asks for another.
+ */
+
+const NAME = "mobox:key";
+/** Of refusals: nobody knows who asks. */
+const UNKNOWN = "unauthenticated";
+
+export interface DoorState {
+  /** Whether the page waits for a key. */
+  isShut: boolean;
+  hasKey: boolean;
+}
+
+class Door {
+  #key = kept();
+  #state: DoorState = { isShut: false, hasKey: this.#key !== undefined };
+  #listeners = new Set<() => void>();
+
+  get key(): string | undefined {
+    return this.#key;
+  }
+
+  get = (): DoorState => this.#state;
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  open(key: string): void {
+    this.#key = key;
+    keep(key);
+    this.#tell(false);
+  }
+
+  /** The server does not know who asks. */
+  shut(): void {
+    this.#tell(true);
+  }
+
+  /** Forgets the key; what is known by it is on the page until that is left. */
+  forget(): void {
+    this.#key = undefined;
+    keep(undefined);
+    this.#tell(true);
+  }
+
+  #tell(isShut: boolean): void {
+    this.#state = { isShut, hasKey: this.#key !== undefined };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const door = new Door();
+
+/** `fetch`, with the key if there is one. */
+export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const { key } = door;
+  const headers = new Headers(init?.headers);
+  if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+  const response = await fetch(url, key === undefined ? init : { ...init, headers });
+  if (response.status === 401 && door.key === key) door.shut();
+  return response;
+}
+
+/** What a socket says of itself when it connects. */
+export function tellKey(tell: (auth: object) => void): void {
+  tell(door.key === undefined ? {} : { key: door.key });
+}
+
+/** What a socket was told where it may not connect. */
+export function noteRefusal(error: unknown): void {
+  const data = (error as { data?: { code?: unknown } } | undefined)?.data;
+  if (data?.code === UNKNOWN) door.shut();
+}
+
+function kept(): string | undefined {
+  try {
+    return sessionStorage.getItem(NAME) ?? undefined;
+  } catch {
+    return undefined; // storage is switched off: it lives as long as the page
+  }
+}
+
+function keep(key: string | undefined): void {
+  try {
+    if (key === undefined) sessionStorage.removeItem(NAME);
+    else sessionStorage.setItem(NAME, key);
+  } catch {
+    // the same
+  }
+}

@@ -1,0 +1,49 @@
+import { type FormEvent, useId, useState } from "react";
+import { door } from "@/key";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+/** Asks for a key, where the server does. `isRefused`: the one that was told opens nothing. */
+export function KeyForm({ isRefused }: { isRefused: boolean }) {
+  const [key, setKey] = useState("");
+  const id = useId();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (key.trim()) door.open(key.trim());
+  };
+  return (
+    <main className="flex h-dvh items-center justify-center p-4">
+      <form onSubmit={submit} className="w-full max-w-sm rounded-large border bg-ground p-6">
+        <h1 className="text-lg font-semibold">{strings.shell.keyTitle}</h1>
+        <p id={`${id}-line`} className="mt-1 text-block text-ink-2">
+          {strings.shell.keyLine}
+        </p>
+        <label htmlFor={id} className="mt-4 block text-block font-medium">
+          {strings.shell.key}
+        </label>
+        <input
+          id={id}
+          type="password"
+          autoComplete="current-password"
+          spellCheck={false}
+          // biome-ignore lint/a11y/noAutofocus: there is nothing else on the page
+          autoFocus
+          required
+          aria-describedby={isRefused ? `${id}-problem` : `${id}-line`}
+          aria-invalid={isRefused}
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+          className="mt-1 min-h-10 w-full rounded-lg border bg-ground px-3 max-md:min-h-11 max-md:text-[16px]"
+        />
+        {isRefused && (
+          <p id={`${id}-problem`} role="alert" className="mt-2 text-block text-bad">
+            {strings.shell.keyRefused}
+          </p>
+        )}
+        <Button kind="solid" type="submit" disabled={!key.trim()} className="mt-4 w-full">
+          {strings.shell.signIn}
+        </Button>
+      </form>
+    </main>
+  );
+}
