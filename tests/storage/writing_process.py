@@ -2,15 +2,14 @@
 
 import asyncio
 import sys
-from pathlib import Path
 
 from mobox.events import TextDelta
-from mobox.storage import SqliteStorage
+from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from storage.conformance import begin, submit
 
 
-async def append_for_ever(store: SqliteStorage, run: Run) -> None:
+async def append_for_ever(store: Storage, run: Run) -> None:
     n = 0
     while True:
         events = [TextDelta(id="text_1", delta=f"{n + k} ") for k in range(n % 5 + 1)]
@@ -19,11 +18,11 @@ async def append_for_ever(store: SqliteStorage, run: Run) -> None:
         print(run.id, n, flush=True)
 
 
-async def main(path: Path, runs: int) -> None:
-    store = await SqliteStorage.open(path)
+async def main(url: str, runs: int) -> None:
+    store = await open_storage(url)
     begun = [await begin(store, submit(chat_id=f"c{n}")) for n in range(runs)]
     await asyncio.gather(*(append_for_ever(store, run) for run in begun))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
