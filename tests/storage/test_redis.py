@@ -322,6 +322,8 @@ def test_who_could_not_tell_does_so_later(tmp_path: Path, valkey: Valkey) -> Non
         batches = two.follow(begun.id)
         assert seqs(await anext(batches)) == [1, 2]  # from here on `two` waits to be told
         await say(one, begun, DONE)
+        refused = valkey.refused_publishes
+        await until(lambda: valkey.refused_publishes > refused + 1)  # it tried, and keeps trying
         valkey.ask("ACL", "SETUSER", "mute", "+publish")
         assert seqs(await anext(batches)) == [3]
 
