@@ -45,6 +45,10 @@ class Valkey:
     def publish(self, channel: str, message: bytes) -> None:
         self.ask("PUBLISH", channel, message)
 
+    @property
+    def refused_publishes(self) -> int:
+        return int(self.ask("INFO", "commandstats")["cmdstat_publish"]["rejected_calls"])
+
     # What can go wrong
 
     def kill(self) -> None:

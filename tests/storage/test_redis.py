@@ -15,7 +15,9 @@ import pytest
 
 from mobox.errors import InvalidSetting, LogDeleted, NotInstalled, RunNotFound
 from mobox.storage import Settings, Storage, open_storage
+from mobox.storage.redis import RedisWakeUps
 from mobox.storage.telling import MOST_BYTES
+from mobox.storage.wake_ups import News
 from server.live_server import until
 from storage.conformance import (
     BEGINNING,
@@ -143,6 +145,21 @@ def test_everybody_is_told_that_a_run_is_to_stop(tmp_path: Path, valkey: Valkey)
     run(tmp_path, scenario)
 
 
+def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Valkey) -> None:
+    async def scenario() -> None:
+        one, two = RedisWakeUps(valkey.url, "last"), RedisWakeUps(valkey.url, "last")
+        told: list[News] = []
+        one.listen(lambda news: None)
+        two.listen(told.append)
+        await until(lambda: one.is_healthy and two.is_healthy)
+        one.tell(News(chats=("last words",)))
+        await one.close()
+        await until(lambda: News(chats=("last words",)) in told)
+        await two.close()
+
+    asyncio.run(scenario())
+
+
 def test_the_last_words_of_a_store_that_closes_are_heard(tmp_path: Path, valkey: Valkey) -> None:
     async def scenario(stage: Stage) -> None:
         one, two = await stage.two(valkey.url)
@@ -158,9 +175,11 @@ def test_the_last_words_of_a_store_that_closes_are_heard(tmp_path: Path, valkey:
 
 def test_two_databases_on_one_valkey_do_not_hear_each_other(tmp_path: Path, valkey: Valkey) -> None:
     async def scenario(stage: Stage) -> None:
+        before = valkey.channels
         one, two = await stage.two(valkey.url)
         other, another = [await stage.open(valkey.url, name="other") for _ in range(2)]
         await until(lambda: other.wake_ups == another.wake_ups == "up")
+        assert len({*valkey.channels} - {*before}) == 2
         told = Counter[str]()
         two.when_work(lambda: told.update(["two"]))
         another.when_work(lambda: told.update(["another"]))
@@ -271,6 +290,46 @@ def test_what_was_said_while_valkey_was_gone_is_found_when_it_is_back(
     run(tmp_path, scenario)
 
 
+def test_what_a_store_said_that_is_gone_is_found_when_valkey_is_back(
+    tmp_path: Path, own_valkey: Valkey
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        one, two = await stage.two(own_valkey.url)
+        begun = await begin(one)
+        follower = asyncio.create_task(collect(two.follow(begun.id)))
+        waiting = asyncio.create_task(two.run_after("ann", "other", None))
+        await say(one, begun, *BEGINNING)
+        await two.beyond(begun.id, 1)
+        own_valkey.kill()
+        await until(lambda: one.wake_ups == two.wake_ups == "down")
+        await say(one, begun, DONE)
+        other = await begin(one, submit(chat_id="other"))
+        await one.close()  # and nobody is left who could tell
+        own_valkey.recover()
+        assert seqs(await follower) == [1, 2, 3]
+        assert (await waiting).id == other.id
+
+    run(tmp_path, scenario)
+
+
+def test_who_could_not_tell_does_so_later(tmp_path: Path, valkey: Valkey) -> None:
+    async def scenario(stage: Stage) -> None:
+        valkey.ask("ACL", "SETUSER", "mute", "reset", "on", ">secret", "+@all", "&*", "-publish")
+        one, two = await stage.open(valkey.address("mute:secret")), await stage.open(valkey.url)
+        await until(lambda: (one.wake_ups, two.wake_ups) == ("down", "up"))
+        begun = await begin(one)
+        await say(one, begun, *BEGINNING)
+        batches = two.follow(begun.id)
+        assert seqs(await anext(batches)) == [1, 2]  # from here on `two` waits to be told
+        await say(one, begun, DONE)
+        refused = valkey.refused_publishes
+        await until(lambda: valkey.refused_publishes > refused + 1)  # it tried, and keeps trying
+        valkey.ask("ACL", "SETUSER", "mute", "+publish")
+        assert seqs(await anext(batches)) == [3]
+
+    run(tmp_path, scenario)
+
+
 @pytest.mark.parametrize("rules", ["-subscribe", "-publish", "resetchannels"])
 def test_who_may_not_hear_or_tell_looks_for_news(
     tmp_path: Path, valkey: Valkey, rules: str
@@ -288,6 +347,19 @@ def test_who_may_not_hear_or_tell_looks_for_news(
         await until(lambda: {store.wake_ups for store in stores} == {"up"})
         await say(one, begun, DONE)
         assert seqs(await follower) == [1, 2, 3]
+
+    run(tmp_path, scenario)
+
+
+def test_few_rights_are_enough(tmp_path: Path, valkey: Valkey) -> None:
+    rights = ("+subscribe", "+publish", "+ping", "&mobox:news:*")
+    valkey.ask("ACL", "SETUSER", "modest", "reset", "on", ">secret", *rights)
+
+    async def scenario(stage: Stage) -> None:
+        one, two = await stage.two(valkey.address("modest:secret"))
+        begun = await begin(one)
+        await say(one, begun, *BEGINNING, DONE)
+        assert seqs(await collect(two.follow(begun.id))) == [1, 2, 3]
 
     run(tmp_path, scenario)
 
