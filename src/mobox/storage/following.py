@@ -90,16 +90,17 @@ class Following(ABC):
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool
     ) -> list[LogEntry]:
-        position = watch.position or await self._look(run_id, watch)
-        if position.tail <= after:
-            if position.status == "waiting" and not through_pauses:
-                return []
-            position = await self._wait_beyond(run_id, watch, after)
+        position = await self._wait_beyond(run_id, watch, after, through_pauses)
         return await self.read(run_id, after) if position.tail > after else []
 
-    async def _wait_beyond(self, run_id: RunId, watch: Watch, seq: int) -> Position:
+    async def _wait_beyond(
+        self, run_id: RunId, watch: Watch, seq: int, through_pauses: bool = True
+    ) -> Position:
         position = watch.position or await self._look(run_id, watch)
         while position.tail <= seq and position.status != "done":
+            # What another process wrote may be read before its position is known: so at any time.
+            if position == Position(seq, "waiting") and not through_pauses:
+                break
             self._start_polling()
             await watch.change()
             if watch.gone:
