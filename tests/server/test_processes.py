@@ -15,9 +15,15 @@ from typing import NamedTuple
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from grammar_log import legal_log
+from mobox.errors import InvalidSetting
 from mobox.events import Done
+from mobox.server import Settings
+from mobox.server.app import open_services
+from mobox.server.serving import serve
+from mobox.server.working import work
 from server.live_server import (
     AGENTS,
     LIMIT,
@@ -280,12 +286,18 @@ def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path: Path)
 
 
 def test_what_several_processes_need_is_refused_where_there_can_be_one_only(tmp_path: Path) -> None:
-    for command, flag in (("serve", "--workers=2"), ("serve", "--execute=workers"), ("worker", "")):
-        flags = [*filter(None, [flag]), "--port", "0", "--data", str(tmp_path)]
-        code, out, err = mobox(command, *flags, "--database-url", "memory:", "--agents", AGENTS)
-        assert (code, out) == (2, "")
-        assert "memory: is of one process" in err
-        assert err.count("\n") == 1
+    alone = Settings(data=tmp_path, database_url="memory:", agents=AGENTS)
+    with pytest.raises(InvalidSetting, match=r"^workers=2: memory: is of one process"):
+        serve(replace(alone, workers=2))
+    with pytest.raises(InvalidSetting, match=r"^database_url=memory:: memory: is of one process"):
+        work(alone)
+
+    async def leave_them_to_others() -> None:
+        async with open_services(replace(alone, execute="workers")):
+            pass
+
+    with pytest.raises(InvalidSetting, match=r"^execute=workers: memory: is of one process"):
+        asyncio.run(leave_them_to_others())
 
 
 # Several at one port

@@ -34,6 +34,9 @@ VALUES = {
     "max_runs": ("3", 3),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),
+    "workers": ("2", 2),
+    "execute": ("Workers", "workers"),
+    "health_port": ("8124", 8124),
     "log_level": ("WARNING", "warning"),
 }
 
@@ -170,6 +173,9 @@ def test_a_password_is_not_shown(url: str, expected: str) -> None:
         ("hold", "inf", "expected seconds, more than 0"),
         ("lease", "nan", "expected seconds, more than 0"),
         ("lease", "soon", "expected seconds, more than 0"),
+        ("workers", "0", "expected a whole number from 1 upwards"),
+        ("execute", "there", "expected one of here, workers"),
+        ("health_port", "x", "expected a number from 0 to 65535"),
         ("log_level", "loud", "expected one of debug, info, warning, error"),
         ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is no host"),
         ("allowed_hosts", "a.example:8000", "'a.example:8000' is no host"),

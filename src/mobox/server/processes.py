@@ -50,7 +50,9 @@ class Mate(NamedTuple):
 class Parent:
     """Keeps `count` processes, each of which does `work` until it is told to end."""
 
-    def __init__(self, count: int, work: Callable[[Mate], None], announce: Callable[[], None]):
+    def __init__(
+        self, count: int, work: Callable[[Mate], None], announce: Callable[[], None]
+    ) -> None:
         self._count = count
         self._work = work
         self._announce = announce

@@ -43,9 +43,9 @@ GONE: Final = 60
 
 def serve(settings: Settings) -> int:
     """Serve until a signal comes; the exit code."""
-    set_up_logging(settings.log_level.upper())
     if settings.workers > 1:
         settings.check_shared("workers")
+    set_up_logging(settings.log_level.upper())
     with listen(settings.host, settings.port) as listener:
         address = address_of(listener)
 

@@ -37,8 +37,8 @@ to some server, and begins another leg."""
 
 def work(settings: Settings) -> int:
     """Execute runs until a signal comes; the exit code."""
-    set_up_logging(settings.log_level.upper())
     settings.check_shared("database_url")
+    set_up_logging(settings.log_level.upper())
     run_loop(_work(replace(settings, execute="here", hold=min(settings.hold, HOLD))))
     return 0
 
