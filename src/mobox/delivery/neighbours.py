@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,7 +76,7 @@ class Neighbours:
         self._number = number
         self._server: asyncio.AbstractServer | None = None
         self._handed_over: set[asyncio.Task[Any]] = set()
-        self._taken: set[asyncio.Task[Any]] = set()
+        self._taken: set[Line] = set()
 
     async def listen(self, app: ASGIApp) -> None:
         """Let `app` answer what others hand over."""
@@ -84,8 +84,12 @@ class Neighbours:
         path.unlink(missing_ok=True)  # that of one which had the number and died
 
         async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with _noted_in(self._taken):
-                await _take(app, Line(reader, writer))
+            line = Line(reader, writer)
+            self._taken.add(line)
+            try:
+                await _take(app, line)
+            finally:
+                self._taken.discard(line)
 
         self._server = await asyncio.start_unix_server(take, path)
 
@@ -95,8 +99,8 @@ class Neighbours:
             await asyncio.wait(self._handed_over, timeout=patience)
         if self._server is not None:
             self._server.close()
-        for task in self._taken:
-            task.cancel()
+        for line in self._taken:
+            line.close()
 
     def named(self, make_id: Callable[[], str]) -> Callable[[], str]:
         """Ids that tell whose they are."""
@@ -112,20 +116,11 @@ class Neighbours:
             reader, writer = await asyncio.open_unix_connection(path)
         except OSError:
             return False
-        with _noted_in(self._handed_over):
-            await _hand_over(Line(reader, writer), scope, receive, send)
+        handing_over = asyncio.create_task(_hand_over(Line(reader, writer), scope, receive, send))
+        self._handed_over.add(handing_over)
+        handing_over.add_done_callback(self._handed_over.discard)
+        await handing_over
         return True
-
-
-@contextmanager
-def _noted_in(tasks: set[asyncio.Task[Any]]) -> Iterator[None]:
-    task = asyncio.current_task()
-    assert task is not None
-    tasks.add(task)
-    try:
-        yield
-    finally:
-        tasks.discard(task)
 
 
 # The one that was asked
