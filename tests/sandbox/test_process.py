@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 from mobox.capture.process import ProcessExecution
 from mobox.errors import UnknownSandbox
-from mobox.sandbox import Job, get_sandbox, keeper, known
-from mobox.sandbox.process import AGENT_PATH, ProcessSandbox, environment
+from mobox.sandbox import Job, Status, get_sandbox, keeper, known
+from mobox.sandbox.process import AGENT_PATH, KeptProcess, ProcessSandbox, environment
 from mobox.turn import Turn
+from supervisor.stage import until
 
 INSPECT = """
 import json, os, resource, signal, sys
@@ -131,3 +133,77 @@ def test_a_keeper_needs_no_proc_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("open", "scandir"):
         monkeypatch.setattr(os, name, nowhere)
     assert keeper.children() == []
+
+
+# One at a time in a state folder
+
+
+HOLD = """
+import os, pathlib, sys
+state = pathlib.Path(os.environ["MOBOX_STATE"])
+(state / sys.argv[1]).touch()
+sys.stdin.read()
+"""
+
+
+def hold(tmp_path: Path, name: str) -> KeptProcess:
+    """An agent that is in its folder until its stdin is closed, and leaves a file there."""
+    argv = (sys.executable, "-c", HOLD, name)
+    return ProcessSandbox().start(Job(argv=argv, folder=tmp_path, state=tmp_path / "state"))
+
+
+async def until_it_waits(process: KeptProcess) -> None:
+    def says_so() -> bool:
+        with suppress(BlockingIOError):
+            return os.read(process.stderr, 4096) == keeper.TAKEN
+        return False
+
+    await until(says_so)
+
+
+def close(process: KeptProcess) -> None:
+    for number in (process.stdin, process.stdout, process.stderr):
+        os.close(number)
+
+
+def test_the_next_in_a_folder_begins_when_the_one_before_has_ended(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        first = hold(tmp_path, "first")
+        await until((tmp_path / "state" / "first").exists)
+        second = hold(tmp_path, "second")
+        await until_it_waits(second)
+        assert not (tmp_path / "state" / "second").exists()
+        first.kill()
+        assert await first.wait() == Status(signal=9)
+        await until((tmp_path / "state" / "second").exists)
+        second.kill()
+        await second.wait()
+        for process in (first, second):
+            close(process)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("how", ["terminate", "kill"])
+def test_one_that_waits_for_a_folder_can_be_ended(tmp_path: Path, how: str) -> None:
+    async def scenario() -> None:
+        first = hold(tmp_path, "first")
+        await until((tmp_path / "state" / "first").exists)
+        second = hold(tmp_path, "second")
+        await until_it_waits(second)
+        getattr(second, how)()
+        assert await second.wait() == Status(signal=15)
+        assert not (tmp_path / "state" / "second").exists()
+        first.kill()
+        await first.wait()
+        for process in (first, second):
+            close(process)
+
+    asyncio.run(scenario())
+
+
+def test_where_no_folder_can_be_locked_nobody_waits() -> None:
+    readable, writable = os.pipe()
+    os.close(writable)
+    os.close(readable)
+    assert keeper.locks(readable), "a descriptor that is nothing, as on a file system without locks"

@@ -40,6 +40,9 @@ VALUES = {
     "max_streams": ("7", 7),
     "hold": ("2.5", 2.5),
     "lease": ("1.5", 1.5),
+    "workers": ("2", 2),
+    "execute": ("Workers", "workers"),
+    "health_port": ("8124", 8124),
     "log_level": ("WARNING", "warning"),
 }
 
@@ -186,6 +189,9 @@ def test_a_password_of_redis_is_not_shown_nor_told_with_what_is_wrong() -> None:
         ("hold", "inf", "expected seconds, more than 0"),
         ("lease", "nan", "expected seconds, more than 0"),
         ("lease", "soon", "expected seconds, more than 0"),
+        ("workers", "0", "expected a whole number from 1 upwards"),
+        ("execute", "there", "expected one of here, workers"),
+        ("health_port", "x", "expected a number from 0 to 65535"),
         ("log_level", "loud", "expected one of debug, info, warning, error"),
         ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is no host"),
         ("allowed_hosts", "a.example:8000", "'a.example:8000' is no host"),

@@ -19,6 +19,7 @@ from storage.conformance import (
     BEGINNING,
     DONE,
     ENDING,
+    QUESTION,
     SECONDS,
     begin,
     collect,
@@ -412,3 +413,16 @@ def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
         assert len(store._watches) == 0
 
     one_store(path, scenario)
+
+
+def test_who_read_on_before_he_was_told_hears_that_the_run_waits(path: Path) -> None:
+    async def scenario(here: SqliteStorage, there: SqliteStorage) -> None:
+        run = await begin(here)
+        await say(here, run, *BEGINNING)
+        knows = there.follow(run.id)
+        known = await anext(aiter(knows))  # and nothing of what comes next
+        await say(here, run, *QUESTION)
+        read = await collect(there.follow(run.id, through_pauses=False))
+        assert seqs(read) == list(range(1, len(known) + len(QUESTION) + 1))
+
+    two_stores(path, scenario)

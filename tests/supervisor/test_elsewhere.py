@@ -140,9 +140,10 @@ def test_a_process_that_waits_goes_when_another_server_was_answered(
             await here.until_it_waits(begun)
             await here.supervisor.reap()
             assert here.supervisor.running == 1
-            assert text_of(await elsewhere.answered(begun)) == "approved"
+            await elsewhere.supervisor.answer("ann", begun.id, approved())
             await here.supervisor.reap()
             await here.until_nothing_runs()
+            assert text_of(await elsewhere.until_it_ends(begun)) == "approved"
             with pytest.raises(NotWaiting):
                 await here.supervisor.answer("ann", begun.id, approved())
 

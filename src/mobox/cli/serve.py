@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mobox.errors import NotInstalled
@@ -21,6 +23,12 @@ def add(commands: Commands) -> None:
         description="Serves chats with agents. Each option can be a variable of the environment.",
         allow_abbrev=False,  # --agent and --agents
     )
+    add_settings(command)
+    command.set_defaults(run=run)
+
+
+def add_settings(command: argparse.ArgumentParser) -> None:
+    """An option for each setting."""
     for setting in SETTINGS:
         default = f", default {setting.default}" if setting.default else ""
         meaning = f"{setting.meaning} [{setting.env}{default}]"
@@ -29,25 +37,35 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--show-settings", action="store_true", help="show what holds, and what set it; then exit"
     )
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until somebody says stop."""
+    return run_with_settings(arguments, _serve)
+
+
+def run_with_settings(arguments: argparse.Namespace, work: Callable[[Settings], int]) -> int:
+    """Do it as it was asked for, or show how that is."""
     flags = vars(arguments)
     settings = read_settings(os.environ, flags)
     if arguments.show_settings:
         print(show_settings(settings, os.environ, flags))
-    else:
-        _serve(settings)
-    return 0
+        return 0
+    return work(settings)
 
 
-def _serve(settings: Settings) -> None:
-    try:
+def _serve(settings: Settings) -> int:
+    with server_packages("mobox serve"):
         from mobox.server.serving import serve
+    return serve(settings)
+
+
+@contextmanager
+def server_packages(command: str) -> Iterator[None]:
+    """Import what needs the server's packages; if they are not there, say what to install."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "mobox":
             raise
-        raise NotInstalled("mobox serve", error.name, "server") from None
-    serve(settings)
+        raise NotInstalled(command, error.name, "server") from None

@@ -22,6 +22,7 @@ import socketio
 from engineio.payload import Payload
 from starlette.types import Receive, Scope, Send
 
+from mobox.delivery.neighbours import Neighbours
 from mobox.delivery.socketio_packets import (
     Flow,
     Packet,
@@ -118,8 +119,11 @@ class OwnRooms(socketio.AsyncManager):  # type: ignore[misc]  # it has no types
 class Sockets:
     """All clients; an ASGI application to be mounted at `PATH`."""
 
-    def __init__(self, listener: Listener, *, most_bytes: int) -> None:
+    def __init__(
+        self, listener: Listener, *, most_bytes: int, neighbours: Neighbours | None = None
+    ) -> None:
         self._listener = listener
+        self._neighbours = neighbours
         self._sockets: dict[str, Socket] = {}
         self._server = socketio.AsyncServer(
             async_mode="asgi",
@@ -133,6 +137,8 @@ class Sockets:
             engineio_logger=_logger,
         )
         self._engine = self._server.eio
+        if neighbours is not None:
+            self._engine.generate_id = neighbours.named(self._engine.generate_id)
         # All but pings go through here, also the answers that the library sends by itself.
         self._engine.send_packet = self._send_packet
         self._welcome = self._engine.handlers["connect"]
@@ -162,6 +168,16 @@ class Sockets:
                     with suppress(SocketClosed):
                         await socket.flow.drained()
 
+    async def listen(self) -> None:
+        """Answer also what processes hand over that share a port with this one."""
+        if self._neighbours is not None:
+            await self._neighbours.listen(self._answer)
+
+    async def leave(self, patience: float) -> None:
+        """Let others, for so many seconds, end what they say through this process."""
+        if self._neighbours is not None:
+            await self._neighbours.close(patience)
+
     async def aclose(self) -> None:
         """Say goodbye to all. They may come back, to whoever serves them then."""
         for engine_socket in list(self._engine.sockets.values()):
@@ -170,7 +186,14 @@ class Sockets:
             await self._server.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        if self._neighbours is not None:
+            sid = _query_of(scope).get("sid", "")
+            if await self._neighbours.take(sid, scope, receive, send):
+                return
+        await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        query = _query_of(scope)
         query.pop("j", None)  # JSONP, which pages of any origin could read
         engine_socket = self._engine.sockets.get(query.get("sid"))
         if engine_socket is not None and engine_socket.closed:
@@ -226,3 +249,7 @@ class Sockets:
             await socket.flow.room()
             return await self._listener.heard(socket, event, said)
         return None
+
+
+def _query_of(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(scope["query_string"].decode("latin-1")))

@@ -9,11 +9,14 @@ Rule 1: what the agent leaves behind, in whatever session, becomes a child of th
         subreaper). When the agent ends they are killed, and only then does the keeper end.
 Rule 2: the server's words come over a socket: `T` sends TERM to the agent's group, `K` or the end
         of the socket, which is also the death of the server, ends everything.
-Rule 3: the keeper's words are lines: `pid N`, then `exit N` or `signal N`, last.
+Rule 3: two agents never share a state folder, whichever servers they belong to: the keeper locks it
+        first, and its lock ends with it, last. Until then the agent has not begun.
+Rule 4: the keeper's words are lines: `pid N`, then `exit N` or `signal N`, last.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import select
@@ -31,6 +34,9 @@ LIMITS = {
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # <linux/prctl.h>
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # what shells say
 TERMINATE, KILL = b"T", b"K"
+TAKEN = b"mobox: waiting until an earlier process of this chat has ended\n"
+AGAIN = 0.02
+"""Seconds until a folder is tried again that is taken: nobody says when it is free."""
 
 
 def main(arguments: list[str]) -> None:
@@ -40,6 +46,9 @@ def main(arguments: list[str]) -> None:
     limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
     woken = ignore_signals()
     prctl(SET_SUBREAPER, 1)
+    if not has_folder(os.environ["MOBOX_STATE"], server):
+        say(server, f"signal {signal.SIGTERM:d}")
+        os._exit(0)
     # The agent-to-be ignores TERM as we do until it has become one. What comes before that waits.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     agent = os.fork()
@@ -63,6 +72,30 @@ def ignore_signals() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
     return readable
+
+
+def has_folder(state: str, server: int) -> bool:
+    """Lock a folder for as long as this process is; false if the server wants an end before."""
+    folder = os.open(state, os.O_RDONLY)
+    is_told = False
+    while not locks(folder):
+        if not is_told:
+            os.write(2, TAKEN)
+            is_told = True
+        if select.select([server], [], [], AGAIN)[0]:
+            return False
+    return True
+
+
+def locks(folder: int) -> bool:
+    """Whether it is ours now; where a file system has no locks, nobody has any."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def prctl(option: int, value: int) -> None:

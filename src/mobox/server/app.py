@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Collection
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from mobox.catalog import Catalog
 from mobox.delivery import socketio
+from mobox.delivery.neighbours import Neighbours
 from mobox.delivery.socketio import Sockets
 from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
 from mobox.server.authentication import EVERY_SCOPE, Door, Doored, Hook, KeyHolders, Principal
@@ -35,35 +36,26 @@ from mobox.storage import Settings as StoreSettings
 from mobox.storage import Storage, open_storage
 from mobox.supervisor import Limits, Supervisor
 
-__all__ = ["create_app", "open_services", "routes_of"]
+__all__ = ["create_app", "open_services", "open_supervisor", "routes_of"]
 
 log = logging.getLogger("mobox.server")
 
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings, catalog: Catalog | None = None
+    settings: Settings, catalog: Catalog | None = None, neighbours: Neighbours | None = None
 ) -> AsyncIterator[Services]:
     """What a server needs, for as long as it runs; at the end its agents are ended.
 
     Without a catalog the agents are those in the folder that the settings name.
     """
-    _make_folder(settings.data)
-    if catalog is None:
-        catalog = _load_agents(settings)
-    storage = await _open_storage(settings)
-    heartbeats = Heartbeats()
-    heartbeats.start()
-    try:
-        limits = Limits(
-            runs=settings.max_runs, runs_per_owner=settings.runs_per_owner, hold=settings.hold
-        )
-        supervisor = Supervisor(
-            storage, catalog, settings.data, limits=limits, default_agent=settings.agent
-        )
+    async with open_supervisor(settings, catalog) as (storage, supervisor):
+        heartbeats = Heartbeats()
+        heartbeats.start()
         metrics = _metrics(storage, supervisor, heartbeats)
-        sockets = _sockets(storage, supervisor, metrics, settings)
-        async with supervisor, aclosing(sockets):
+        sockets = _sockets(storage, supervisor, metrics, settings, neighbours)
+        try:
+            await sockets.listen()
             yield Services(
                 settings=settings,
                 storage=storage,
@@ -73,8 +65,31 @@ async def open_services(
                 website=Website(),
                 sockets=sockets,
             )
+        finally:
+            await sockets.leave(0)
+            await sockets.aclose()
+            heartbeats.stop()
+
+
+@asynccontextmanager
+async def open_supervisor(
+    settings: Settings, catalog: Catalog | None = None
+) -> AsyncIterator[tuple[Storage, Supervisor]]:
+    """The store and who looks after its runs, with what a server and a worker have in common."""
+    if settings.execute != "here":
+        settings.check_shared("execute")
+    _make_folder(settings.data)
+    if catalog is None:
+        catalog = _load_agents(settings)
+    storage = await _open_storage(settings)
+    most = settings.max_runs if settings.execute == "here" else 0
+    limits = Limits(runs=most, runs_per_owner=settings.runs_per_owner, hold=settings.hold)
+    try:
+        async with Supervisor(
+            storage, catalog, settings.data, limits=limits, default_agent=settings.agent
+        ) as supervisor:
+            yield storage, supervisor
     finally:
-        heartbeats.stop()
         await storage.close()
 
 
@@ -93,9 +108,14 @@ def _metrics(storage: Storage, supervisor: Supervisor, heartbeats: Heartbeats) -
 
 
 def _sockets(
-    storage: Storage, supervisor: Supervisor, metrics: Registry, settings: Settings
+    storage: Storage,
+    supervisor: Supervisor,
+    metrics: Registry,
+    settings: Settings,
+    neighbours: Neighbours | None,
 ) -> Sockets:
-    sockets = Sockets(Sessions(storage, supervisor, metrics), most_bytes=settings.max_body)
+    sessions = Sessions(storage, supervisor, metrics)
+    sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=neighbours)
     metrics.gauge("mobox_sockets", "Sockets that are connected.", lambda: sockets.open_sockets)
     metrics.gauge(
         "mobox_sockets_held", "Characters that sockets are yet to take.", lambda: sockets.held

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -12,9 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mobox.errors import StorageError
 from mobox.server.errors import NO_STORAGE
 from mobox.server.metrics import CONTENT_TYPE, Registry
-from mobox.server.services import Services, json_response
+from mobox.server.services import json_response
+from mobox.storage import Storage
+from mobox.supervisor import Supervisor
 
-__all__ = ["Counted", "Health", "OperationsRoutes"]
+__all__ = ["Counted", "Health", "Operated", "OperationsRoutes"]
 
 METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 """Any other is a client's word, of which there is no end."""
@@ -49,10 +51,21 @@ class Counted:
         await self._app(scope, receive, counting if scope["type"] == "http" else send)
 
 
+class Operated(Protocol):
+    """What is looked after: a server, or a worker."""
+
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def supervisor(self) -> Supervisor: ...
+    @property
+    def metrics(self) -> Registry: ...
+
+
 class OperationsRoutes:
     """`/healthz`, `/readyz` and `/metrics`."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Operated) -> None:
         self._services = services
 
     async def health(self, _request: Request) -> Response:

@@ -14,39 +14,67 @@ import logging
 import signal
 import socket
 import sys
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 
+from mobox.delivery.neighbours import Neighbours
 from mobox.errors import InvalidSetting
 from mobox.server.app import create_app, open_services
 from mobox.server.keys import is_live
+from mobox.server.processes import Mate, Parent
 from mobox.server.services import Services
 from mobox.server.settings import Settings, is_loopback
 from mobox.storage import Storage
 from mobox.storage.settings import now_ms
 
-__all__ = ["serve"]
+__all__ = ["address_of", "listen", "run_loop", "say", "say_what_ends", "serve", "set_up_logging"]
 
 log = logging.getLogger("mobox.server")
 
 GOODBYE: Final = 1
 """Seconds that readers have to take what is left for them, once all runs have ended."""
 
+NEIGHBOURS: Final = 6
+"""Seconds that other processes have whose sockets are connected here, to end their runs."""
+
 GONE: Final = 60
 """Seconds after which a reader that confirms nothing is taken for gone."""
 
 
-def serve(settings: Settings) -> None:
-    """Serve until a signal comes."""
-    _set_up_logging(settings.log_level.upper())
-    with _listen(settings) as listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, listener))
+def serve(settings: Settings) -> int:
+    """Serve until a signal comes; the exit code."""
+    if settings.workers > 1:
+        settings.check_shared("workers")
+    set_up_logging(settings.log_level.upper())
+    with listen(settings.host, settings.port) as listener:
+        address = address_of(listener)
+
+        def announce() -> None:
+            say(f"Mobox is at {address} (Ctrl+C to stop)")
+
+        if settings.workers > 1:
+            work = partial(_serve_together, settings, listener)
+            return Parent(settings.workers, work, announce).run()
+        run_loop(_serve(settings, listener, announce))
+    return 0
 
 
-def _set_up_logging(level: str) -> None:
+def _serve_together(settings: Settings, listener: socket.socket, mate: Mate) -> None:
+    run_loop(_serve(settings, listener, mate.ready, mate))
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Do this in the fastest loop that there is."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(work)
+
+
+def set_up_logging(level: str) -> None:
     """Our own words at the level that was asked for, those of others only where they warn."""
     logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
     if level == "INFO":
@@ -54,8 +82,14 @@ def _set_up_logging(level: str) -> None:
         logging.getLogger("mobox").setLevel(level)
 
 
-async def _serve(settings: Settings, listener: socket.socket) -> None:
-    async with open_services(settings) as services:
+async def _serve(
+    settings: Settings,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    mate: Mate | None = None,
+) -> None:
+    neighbours = Neighbours(mate.folder, mate.number) if mate is not None else None
+    async with open_services(settings, neighbours=neighbours) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)
         config = uvicorn.Config(
@@ -69,7 +103,10 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             ws_max_size=settings.max_body,
             ws_per_message_deflate=False,
         )
-        await _Server(config, services, _address(listener)).serve(sockets=[listener])
+        server = _Server(config, services, announce)
+        if mate is not None:
+            server.end_with(mate.parent)
+        await server.serve(sockets=[listener])
 
 
 async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
@@ -85,24 +122,34 @@ async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, services: Services, address: str) -> None:
+    def __init__(
+        self, config: uvicorn.Config, services: Services, announce: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._supervisor = services.supervisor
         self._sockets = services.sockets
-        self._address = address
+        self._announce = announce
         self._loop = asyncio.get_running_loop()
+
+    def end_with(self, parent: int) -> None:
+        """End when this descriptor becomes readable."""
+
+        def end() -> None:
+            self._loop.remove_reader(parent)
+            self.handle_exit(signal.SIGTERM, None)
+
+        self._loop.add_reader(parent, end)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        _say(f"Mobox is at {self._address} (Ctrl+C to stop)")
+        self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if running := self._supervisor.running:
-            runs = "1 run" if running == 1 else f"{running} runs"
-            _say(f"Ending {runs} (Ctrl+C again to end at once)")
+        say_what_ends(self._supervisor.running)
         await self._supervisor.close()
         await self._sockets.finish(0 if self.force_exit else GOODBYE)
         await self._sockets.aclose()
+        await self._sockets.leave(0 if self.force_exit else NEIGHBOURS)
         self._loop.call_later(0 if self.force_exit else GOODBYE, self._hang_up)
         await super().shutdown(sockets)
 
@@ -119,25 +166,35 @@ class _Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def _say(line: str) -> None:
+def say_what_ends(running: int) -> None:
+    """Tell the person who ended it why that takes a while, where it does."""
+    if running:
+        runs = "1 run" if running == 1 else f"{running} runs"
+        say(f"Ending {runs} (Ctrl+C again to end at once)")
+
+
+def say(line: str) -> None:
     """For the person who started it, who may have closed the window by now."""
     with suppress(OSError):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
 
-def _listen(settings: Settings) -> socket.socket:
-    host = "127.0.0.1" if settings.host == "localhost" else settings.host
+def listen(host: str, port: int, setting: str = "port") -> socket.socket:
+    """A socket there; if there can be none, an error that names the setting."""
+    host = "127.0.0.1" if host == "localhost" else host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return _forgetful(socket.create_server((host, settings.port), family=family, backlog=2048))
+        return _forgetful(socket.create_server((host, port), family=family, backlog=2048))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            choose = "choose another with --port or PORT, or 0 for any that is free"
+            flag = "--" + setting.replace("_", "-")
+            variable = "PORT" if setting == "port" else f"MOBOX_{setting.upper()}"
+            choose = f"choose another with {flag} or {variable}, or 0 for any that is free"
             problem = f"in use already on {host}; {choose}"
         else:
             problem = f"cannot listen there on {host}: {error.strerror}"
-        raise InvalidSetting("port", str(settings.port), problem) from None
+        raise InvalidSetting(setting, str(port), problem) from None
 
 
 def _forgetful(listener: socket.socket) -> socket.socket:
@@ -150,7 +207,8 @@ def _forgetful(listener: socket.socket) -> socket.socket:
     return listener
 
 
-def _address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
+    """The URL of what is served there."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

@@ -33,6 +33,7 @@ _NEEDS_KEYS: Final = (
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
+PLACES: Final = ("here", "workers")
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[3] / "agents"
 """Where ours are while they are not part of a wheel."""
@@ -59,11 +60,20 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_streams: int = 20
     hold: float = 600
     lease: float = 15
+    workers: int = 1
+    execute: str = "here"
+    health_port: int | None = None
     log_level: str = "info"
 
     def __post_init__(self) -> None:
         if self.auth == "none" and not is_loopback(self.host):
             raise InvalidSetting("host", self.host, _NEEDS_KEYS)
+
+    def check_shared(self, field: str) -> None:
+        """Refuse what lets several processes work together where each would be alone."""
+        if self.database == "memory:":
+            problem = "memory: is of one process; several need --database-url of a database"
+            raise InvalidSetting(field, str(getattr(self, field)), problem)
 
     @property
     def database(self) -> str:
@@ -185,6 +195,12 @@ def _level(text: str) -> str:
     return text.lower()
 
 
+def _place(text: str) -> str:
+    if text.lower() not in PLACES:
+        raise ValueError(f"expected one of {', '.join(PLACES)}")
+    return text.lower()
+
+
 SETTINGS: Final = (
     Setting("host", "HOST", str, "address to listen on; with keys not only on this machine"),
     Setting("port", "PORT", _port, "port to listen on, 0 for any"),
@@ -233,6 +249,11 @@ SETTINGS: Final = (
     ),
     Setting("hold", "MOBOX_HOLD", _seconds, "seconds for which a waiting agent is kept"),
     Setting("lease", "MOBOX_LEASE", _seconds, "seconds after which a dead server's runs are lost"),
+    Setting("workers", "MOBOX_WORKERS", _positive, "processes that serve together at the port"),
+    Setting(
+        "execute", "MOBOX_EXECUTE", _place, "where agents run: here, or workers (`mobox worker`)"
+    ),
+    Setting("health_port", "MOBOX_HEALTH_PORT", _port, "port for the health of a `mobox worker`"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
 

@@ -122,18 +122,19 @@ class Following(ABC):
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool
     ) -> list[Page]:
         """What follows, as soon as it does; nothing where a reader need not wait for more."""
-        position = watch.position or await self._look(run_id, watch)
-        if position.tail <= after:
-            if position.status == "waiting" and not through_pauses:
-                return []
-            position = await self._wait_beyond(run_id, watch, after)
+        position = await self._wait_beyond(run_id, watch, after, through_pauses)
         if entries := watch.tail.after(after, PAGE):
             return [lambda: entries]
         return await self._read_ahead(run_id, after) if position.tail > after else []
 
-    async def _wait_beyond(self, run_id: RunId, watch: Watch, seq: int) -> Position:
+    async def _wait_beyond(
+        self, run_id: RunId, watch: Watch, seq: int, through_pauses: bool = True
+    ) -> Position:
         position = watch.position or await self._look(run_id, watch)
         while position.tail <= seq and position.status != "done":
+            # What another process wrote may be read before its position is known: so at any time.
+            if position == Position(seq, "waiting") and not through_pauses:
+                break
             self._elsewhere.start_polling()
             await watch.change()
             if watch.gone:

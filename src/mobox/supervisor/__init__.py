@@ -3,6 +3,8 @@
 Rule 1: a run is not a connection: only a request to stop stops it.
 Rule 2: what is asked is stored before it is done: a server that dies here is found out by another.
 Rule 3: nobody but a leg and the reaper writes to the log of a run.
+Rule 4: a run is executed here, or left in the store for who claims it. What is asked of a run that
+        somebody else has is stored for him, and he looks.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
@@ -22,14 +24,11 @@ from mobox.capture.execution import Execution
 from mobox.capture.process import ProcessExecution, job_of
 from mobox.catalog import Agent, Catalog
 from mobox.errors import (
-    ChatNotFound,
     Fenced,
-    NotFound,
     NotWaiting,
     RunActive,
     ShuttingDown,
     StorageError,
-    UnknownAgent,
 )
 from mobox.function_agents import FunctionAgent
 from mobox.sandbox import Sandbox, get_sandbox
@@ -37,8 +36,11 @@ from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Asking, Run, RunId
 from mobox.supervisor.asked import asked_by
-from mobox.supervisor.leg import Leg, Means
-from mobox.supervisor.reaper import Reaper
+from mobox.supervisor.choice import Choice
+from mobox.supervisor.elsewhere import ends_elsewhere, is_still_ours
+from mobox.supervisor.leg import BROKEN, Leg, Means
+from mobox.supervisor.lookout import Lookout
+from mobox.supervisor.reaper import Reaper, Verdict
 from mobox.supervisor.scribe import Clock
 from mobox.supervisor.seats import Limits, Seat, Seats
 from mobox.supervisor.states import StateFolders
@@ -63,7 +65,10 @@ class Continued(NamedTuple):
 
 
 class Supervisor:
-    """Executes the runs of one store in this process; an async context manager."""
+    """The runs of one store, as far as this process has to do with them.
+
+    An async context manager. With `Limits(runs=0)` it executes none, and leaves them to others.
+    """
 
     def __init__(
         self,
@@ -80,20 +85,19 @@ class Supervisor:
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
-        self._default_agent = default_agent
+        self._choice = Choice(storage, catalog, default_agent)
         self._launch = launch or _launched_in(get_sandbox("process"))
         self._reaper = Reaper(storage)
         self._legs: dict[RunId, Leg] = {}
         self._tasks: dict[Leg, asyncio.Task[None]] = {}
         self._seats = Seats(self._limits)
         self._requests: set[asyncio.Task[Any]] = set()
-        self._watch: asyncio.Task[None] | None = None
-        self._work = asyncio.Event()
-        storage.when_work(self._work.set)
+        self._lookout = Lookout((self._look, self._limits.look), (self.reap, self._limits.sweep))
+        storage.when_work(self.look_soon)
         self._closing = False
 
     async def __aenter__(self) -> Self:
-        self._watch = asyncio.create_task(self._look_around())
+        self._lookout.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -108,6 +112,15 @@ class Supervisor:
     def running(self) -> int:
         """How many legs are at work here."""
         return len(self._tasks)
+
+    @property
+    def executes(self) -> bool:
+        """Whether agents work here at all."""
+        return self._limits.runs > 0
+
+    def look_soon(self) -> None:
+        """Somebody else has left work here, or wants a run to stop: look for it now."""
+        self._lookout.soon()
 
     # What people ask for
 
@@ -141,9 +154,7 @@ class Supervisor:
     async def close(self) -> None:
         """Begin nothing more, end what runs; what waits goes on waiting, without a process."""
         self._closing = True
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.wait([self._watch])
+        await self._lookout.stop()
         for leg in self._tasks:
             leg.interrupt()
         with suppress(TimeoutError):
@@ -172,39 +183,33 @@ class Supervisor:
 
     async def _begin(self, owner: str, request: Request) -> BegunTurn:
         self._check_open()
-        agent = await self._agent_for(owner, request)
-        with self._seats.take(owner, request.idempotency_key or object()) as seat:
+        agent = await self._choice.agent_for(owner, request)
+        with self._seat(owner, request.idempotency_key or object()) as seat:
             begun = await self._begin_turn(owner, request, agent)
             if begun.created:
                 try:
                     await self._cancel_others(begun.run, request.answers)
                 finally:  # it is ours, and nobody else will
-                    self._start(begun.run, agent, seat)
+                    await self._start_or_queue(begun.run, agent, seat)
         return begun
 
     async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
         try:
             return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
         except RunActive as active:
-            leg = self._legs.get(RunId(active.run_id))
-            if leg is None or not leg.leaving:
+            if not await self._ends(owner, RunId(active.run_id)):
                 raise
-            await asyncio.wait([self._tasks[leg]])
         return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
 
-    async def _agent_for(self, owner: str, request: Request) -> Agent:
-        """The one that is asked for, else the chat's last, else the default."""
-        if request.agent is not None:
-            return self.catalog.get(request.agent)
-        with suppress(ChatNotFound):
-            runs = await self._storage.runs(owner, request.chat_id)
-            if runs:
-                return self.catalog.get(runs[-1].agent)
-        if self._default_agent is not None:
-            return self.catalog.get(self._default_agent)
-        for agent in self.catalog:
-            return agent
-        raise UnknownAgent("default", ())
+    async def _ends(self, owner: str, run_id: RunId) -> bool:
+        """Wait for the end of a run that is being ended; false if it is not."""
+        leg = self._legs.get(run_id)
+        if leg is None:
+            return await ends_elsewhere(self._storage, owner, run_id, self._limits.drain)
+        is_leaving = leg.leaving
+        if is_leaving:
+            await asyncio.wait([self._tasks[leg]])
+        return is_leaving
 
     async def _cancel_others(self, begun: Run, answers: tuple[Answer, ...]) -> None:
         """A new turn answers what an earlier one still asks: as told with it, else by nobody."""
@@ -217,6 +222,21 @@ class Supervisor:
             raise ShuttingDown
 
     # Legs
+
+    def _seat(self, owner: str, name: object) -> AbstractContextManager[Seat | None]:
+        return self._seats.take(owner, name) if self.executes else nullcontext()
+
+    async def _start_or_queue(self, run: Run, agent: Agent, seat: Seat | None) -> None:
+        if seat is not None:
+            self._start(run, agent, seat)
+            return
+        try:
+            await self._storage.queue(run.id, run.epoch)
+        except Fenced:
+            log.info("run %s was deleted before anybody could execute it", run.id)
+        except StorageError:  # or it would be ours for ever
+            await self._reaper.end(run, Verdict("error", BROKEN))
+            raise
 
     def _start(self, run: Run, agent: Agent, seat: Seat) -> None:
         state = self._states.of(run.owner, run.chat_id)
@@ -277,7 +297,7 @@ class Supervisor:
         agent = self.catalog.get(run.agent)
         events = asked.told(replies)
         self._check_open()
-        with self._seats.take(run.owner, ("answered", run.id)) as seat:  # no client's key is one
+        with self._seat(run.owner, ("answered", run.id)) as seat:  # no client's key is one
             try:
                 resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
             except Fenced:  # somebody else's answer was first
@@ -287,7 +307,7 @@ class Supervisor:
                 await self._note(resumed, asking, after)
             finally:  # it is ours, and nobody else will
                 if resumed.status == "running":
-                    self._start(resumed, agent, seat)
+                    await self._start_or_queue(resumed, agent, seat)
         return Continued(resumed, after)
 
     async def _stop(self, owner: str, run_id: str) -> Run:
@@ -297,6 +317,9 @@ class Supervisor:
             leg.stop()
         elif run.status == "waiting":
             await self._reaper.cancel(run)
+            return await self._storage.run(owner, run_id)
+        elif run.status == "running" and run.lease_owner is None:
+            await self._reaper.withdraw(run)
             return await self._storage.run(owner, run_id)
         return run
 
@@ -325,44 +348,47 @@ class Supervisor:
 
     # What happens elsewhere
 
-    async def _look_around(self) -> None:
-        loop = asyncio.get_running_loop()
-        sweep_at = loop.time()
-        while True:
-            self._work.clear()
-            try:
-                await self._stop_asked()
-                if loop.time() >= sweep_at:
-                    sweep_at = loop.time() + self._limits.sweep
-                    await self.reap()
-            except StorageError as error:  # it may be back next time
-                log.warning("cannot look after runs: %s", error)
-            except Exception:
-                log.exception("looking after runs broke")
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._limits.look):
-                    await self._work.wait()
+    async def _look(self) -> None:
+        await self._stop_asked()
+        await self._let_go([leg for leg in self._tasks if leg.waits])
+        if self.executes:
+            await self._see_through(self._claim())
 
     async def _stop_asked(self) -> None:
         for run in await self._storage.stopping():
             if run.id in self._legs:
                 self._legs[run.id].stop()
 
+    async def _claim(self) -> None:
+        """Execute what was left to others; one at a time, so that all who claim get their share."""
+        agents = {agent.id: agent for agent in self.catalog}
+        while not self._closing and self._seats.has_room():
+            sparing = self._seats.full_owners()
+            claimed = await self._storage.claim(agents, 1, sparing=sparing)
+            if not claimed:
+                return
+            self._take_up(claimed[0], agents[claimed[0].agent])
+
+    def _take_up(self, run: Run, agent: Agent) -> None:
+        for leg in self._legs_of(run.owner, run.chat_id):
+            if leg.run.id == run.id:  # it waited here, and was answered elsewhere
+                leg.stop()
+                leg.kill()
+        self._start(run, agent, self._seats.squeeze_in(run.owner, ("claimed", run.id)))
+        if run.stop_requested_at is not None:
+            self._legs[run.id].stop()
+
     async def reap(self) -> None:
         """End the runs whose writers are gone, and the processes whose runs are."""
         await self._reaper.sweep(self._legs)
-        for leg in [leg for leg in self._tasks if leg.waits]:
-            if leg.waits and not await self._has(leg):
+        await self._let_go(list(self._tasks))
+
+    async def _let_go(self, legs: Collection[Leg]) -> None:
+        """End the processes whose runs are somebody else's, or over: they might never notice."""
+        for leg in legs:
+            if not leg.leaving and not await is_still_ours(self._storage, leg):
                 leg.stop()
                 leg.kill()
-
-    async def _has(self, leg: Leg) -> bool:
-        """Whether a run that waits is still waited with here: it has no lease that would tell."""
-        try:
-            run = await self._storage.run(leg.run.owner, leg.run.id)
-        except NotFound:
-            return False
-        return run.epoch == leg.run.epoch and run.status != "done"
 
 
 def _launched_in(sandbox: Sandbox) -> Launch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Container
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
@@ -16,6 +16,8 @@ from mobox.turn import Answer
 __all__ = ["Reaper", "Verdict"]
 
 log = logging.getLogger("mobox.supervisor")
+
+UNCLAIMED: Final = Error(message="Nobody was there to execute this run.", code="not_executed")
 
 
 class Verdict(NamedTuple):
@@ -41,6 +43,12 @@ class Reaper:
         with suppress(Fenced, NotFound):
             await self._end(run, Verdict("cancelled"), answers)
 
+    async def withdraw(self, run: Run) -> None:
+        """End a run that is queued, unless somebody has claimed it."""
+        with suppress(Fenced):
+            mine = await self._store.take_over(run.id, run.epoch)
+            await self.end(mine, Verdict("cancelled"))
+
     async def end(self, run: Run, verdict: Verdict) -> None:
         """End a run whose lease is ours: now, or when the store can be written again."""
         self._left.pop(run.id, None)
@@ -63,9 +71,15 @@ class Reaper:
             if run.id not in executed:
                 with suppress(Fenced):  # somebody was faster
                     mine = await self._store.take_over(run.id, run.epoch)
-                    await self.end(mine, Verdict("lost"))
+                    await self.end(mine, _loss(run))
 
     async def _end(self, run: Run, verdict: Verdict, answers: tuple[Answer, ...] = ()) -> None:
         scribe = await Scribe.take_up(self._store, run)
         errors = [] if verdict.error is None else [verdict.error]
         await scribe.end(Done(reason=verdict.reason), *scribe.asked.settled(answers), *errors)
+
+
+def _loss(run: Run) -> Verdict:
+    """A run without a lease of anybody's, but with an end of it, was queued in vain."""
+    was_queued = run.lease_owner is None and run.lease_until is not None
+    return Verdict("lost", UNCLAIMED if was_queued else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What a supervisor allows, in seconds and runs."""
 
     runs: int = 200
+    """At the same time; 0 executes none: each waits in the store for who claims it."""
     runs_per_owner: int = 50
     hold: float = 600
     """How long a process is kept that waits for an answer."""
@@ -26,7 +27,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How often runs are looked for that nobody writes any more. Their end is promised within 5 s
     of the lease's: to write it takes some time too."""
     look: float = 1
-    """How often other processes' requests to stop are looked for, where nobody tells of them."""
+    """How often is looked for what other processes want, runs to execute or to stop, where nobody
+    tells of it."""
     drain: float = 8
     """How long agents have when the server ends."""
 
@@ -59,6 +61,23 @@ class Seats:
         finally:
             self._coming -= Counter([seat])
 
+    def squeeze_in(self, owner: str, name: object) -> Seat:
+        """A place for what is ours already, also where there was none left for it."""
+        with suppress(TooManyRuns):
+            self._make_room(None, self._limits.runs)
+            self._make_room(owner, self._limits.runs_per_owner)
+        return Seat(owner, name)
+
+    def has_room(self) -> bool:
+        """Whether another may begin, maybe in the place of one that only waits."""
+        return self._is_room_for(None, self._limits.runs)
+
+    def full_owners(self) -> set[str]:
+        """Those who have as many as one may have."""
+        limit = self._limits.runs_per_owner
+        owners = {seat.owner for seat in self._taken()}
+        return {owner for owner in owners if not self._is_room_for(owner, limit)}
+
     def sit(self, leg: Leg, seat: Seat) -> None:
         """It has begun."""
         self._legs[leg] = seat
@@ -72,11 +91,21 @@ class Seats:
 
     def _make_room(self, owner: str | None, limit: int) -> None:
         """Where there is none, the process goes that has been there longest of those that wait."""
-        held = {seat for seat in self._taken() if owner is None or seat.owner == owner}
+        held = self._held(owner)
         if len(held) < limit:
             return
-        waiting = (leg for leg, seat in self._legs.items() if leg.waits and seat in held)
-        leg = next(waiting, None)
+        leg = self._waiting(held)
         if leg is None:
             raise TooManyRuns(len(held))
         leg.interrupt()
+
+    def _is_room_for(self, owner: str | None, limit: int) -> bool:
+        held = self._held(owner)
+        return len(held) < limit or self._waiting(held) is not None
+
+    def _held(self, owner: str | None) -> set[Seat]:
+        return {seat for seat in self._taken() if owner is None or seat.owner == owner}
+
+    def _waiting(self, held: set[Seat]) -> Leg | None:
+        waiting = (leg for leg, seat in self._legs.items() if leg.waits and seat in held)
+        return next(waiting, None)

@@ -1,0 +1,118 @@
+"""A process that executes runs and serves nothing, but, if asked for, its own health.
+
+Rule 1: it takes up what servers leave to it, as long as it has room.
+Rule 2: it ends as a server does: a signal ends the runs, a second Ctrl+C at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from mobox.server.app import open_supervisor
+from mobox.server.errors import exception_handlers
+from mobox.server.guard import Guard
+from mobox.server.metrics import Registry
+from mobox.server.operations import OperationsRoutes
+from mobox.server.serving import address_of, listen, run_loop, say, say_what_ends, set_up_logging
+from mobox.server.settings import Settings
+from mobox.storage import Storage
+from mobox.supervisor import Supervisor
+
+__all__ = ["work"]
+
+HOLD = 2
+"""Seconds for which an agent is kept that waits, and may still say what it has to. Its answer comes
+to some server, and begins another leg."""
+
+
+def work(settings: Settings) -> int:
+    """Execute runs until a signal comes; the exit code."""
+    settings.check_shared("database_url")
+    set_up_logging(settings.log_level.upper())
+    run_loop(_work(replace(settings, execute="here", hold=min(settings.hold, HOLD))))
+    return 0
+
+
+async def _work(settings: Settings) -> None:
+    async with (
+        open_supervisor(settings) as (storage, supervisor),
+        _health(settings, storage, supervisor),
+    ):
+        ending = _told_to_end(supervisor)
+        say("Mobox works (Ctrl+C to stop)")
+        await ending.wait()
+        say_what_ends(supervisor.running)
+        await supervisor.close()
+
+
+def _told_to_end(supervisor: Supervisor) -> asyncio.Event:
+    loop, ending = asyncio.get_running_loop(), asyncio.Event()
+
+    def end(number: signal.Signals) -> None:
+        if ending.is_set() and number == signal.SIGINT:
+            supervisor.hurry()
+        ending.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end, number)
+    return ending
+
+
+# Its health
+
+
+class _Worker(Struct, frozen=True):
+    storage: Storage
+    supervisor: Supervisor
+    metrics: Registry
+
+
+class _Health(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """They are for the worker."""
+        yield
+
+
+@asynccontextmanager
+async def _health(
+    settings: Settings, storage: Storage, supervisor: Supervisor
+) -> AsyncIterator[None]:
+    """Serve it at a port of its own, until the end of all."""
+    if settings.health_port is None:
+        yield
+        return
+    metrics = Registry()
+    metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
+    app = _app(_Worker(storage, supervisor, metrics), settings)
+    config = uvicorn.Config(app, lifespan="off", access_log=False, log_config=None, ws="none")
+    with listen(settings.host, settings.health_port, "health_port") as listener:
+        server = _Health(config)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        say(f"Its health is at {address_of(listener)}")
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await serving
+
+
+def _app(worker: _Worker, settings: Settings) -> ASGIApp:
+    operations = OperationsRoutes(worker)
+    routes = [
+        Route("/healthz", operations.health),
+        Route("/readyz", operations.ready),
+        Route("/metrics", operations.metrics),
+    ]
+    app = Starlette(routes=routes, exception_handlers=exception_handlers)
+    return Guard(app, hosts=settings.hosts, origins=(), max_body=settings.max_body)

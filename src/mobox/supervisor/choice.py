@@ -1,0 +1,35 @@
+"""Which agent answers a request."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from mobox.catalog import Agent, Catalog
+from mobox.errors import ChatNotFound, UnknownAgent
+from mobox.storage import Storage
+from mobox.turn import Request
+
+__all__ = ["Choice"]
+
+
+class Choice:
+    """The one that is asked for, else the chat's last, else the default, else the first."""
+
+    def __init__(self, storage: Storage, catalog: Catalog, default: str | None) -> None:
+        self._storage = storage
+        self._catalog = catalog
+        self._default = default
+
+    async def agent_for(self, owner: str, request: Request) -> Agent:
+        """Raises `UnknownAgent`."""
+        if request.agent is not None:
+            return self._catalog.get(request.agent)
+        with suppress(ChatNotFound):
+            runs = await self._storage.runs(owner, request.chat_id)
+            if runs:
+                return self._catalog.get(runs[-1].agent)
+        if self._default is not None:
+            return self._catalog.get(self._default)
+        for agent in self._catalog:
+            return agent
+        raise UnknownAgent("default", ())

@@ -1,0 +1,58 @@
+"""When to look for what other processes did: now and then, and when somebody says so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from mobox.errors import StorageError
+
+__all__ = ["Lookout"]
+
+log = logging.getLogger("mobox.supervisor")
+
+Look = Callable[[], Awaitable[object]]
+
+
+class Lookout:
+    """Does one thing often, and another seldom; neither ends because it failed once."""
+
+    def __init__(self, often: tuple[Look, float], seldom: tuple[Look, float]) -> None:
+        self._look, self._seconds = often
+        self._sweep, self._sweep_seconds = seldom
+        self._told = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._watch())
+
+    def soon(self) -> None:
+        """Look now: there is news. May be called before it was started."""
+        self._told.set()
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        sweep_at = loop.time()
+        while True:
+            self._told.clear()  # what is told from now on may come too late for this look
+            await self._try(self._look)
+            if loop.time() >= sweep_at:
+                sweep_at = loop.time() + self._sweep_seconds
+                await self._try(self._sweep)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._told.wait(), self._seconds)
+
+    async def _try(self, look: Look) -> None:
+        try:
+            await look()
+        except StorageError as error:  # it may be back next time
+            log.warning("cannot look after runs: %s", error)
+        except Exception:
+            log.exception("looking after runs broke")

@@ -1,0 +1,346 @@
+"""Runs that are begun in one process and executed in another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from mobox.catalog import Agent
+from mobox.events import Done, Start
+from mobox.storage import Settings
+from mobox.storage.log import Asking, Run
+from mobox.supervisor import Limits
+from mobox.turn import ContextItem, Frontend
+from supervisor.stage import (
+    Stage,
+    approved,
+    error_of,
+    nothing_left,
+    processes_under,
+    reason_of,
+    run,
+    staged,
+    submit,
+    text_of,
+    until,
+    write_agent,
+)
+
+WEB = Limits(runs=0, look=0.02, sweep=0.02)
+WORKER = Limits(look=0.02, sweep=0.02)
+ALONE = """
+    import pathlib
+    before = state / "pid"
+    if before.exists() and pathlib.Path("/proc", before.read_text()).exists():
+        emit_text("not alone ")
+    before.write_text(str(os.getpid()))
+"""
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path) -> Iterator[None]:
+    with nothing_left(tmp_path):
+        yield
+
+
+@pytest.fixture
+def asker(tmp_path: Path) -> Agent:
+    code = f"""
+    {ALONE}
+    emit_text(ask("Sure?", id="r1")["decision"])
+    emit_done()
+    """
+    return write_agent(tmp_path / "asker", code)
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Agent:
+    code = """
+        read_turn()
+        (state / "ready").touch()
+        wait_for("go")
+        emit_text("awake")
+        emit_done()
+    """
+    return write_agent(tmp_path / "sleeper", code)
+
+
+async def enter(stack: AsyncExitStack, folder: Path, agent: Agent, limits: Limits) -> Stage:
+    return await stack.enter_async_context(staged(folder, agent, limits=limits))
+
+
+async def at_work(stage: Stage, count: int) -> None:
+    await until(lambda: len(list((stage.folder / "state").glob("*/ready"))) == count)
+
+
+def let_all_go(stage: Stage) -> None:
+    for state in (stage.folder / "state").iterdir():
+        (state / "go").touch()
+
+
+async def status_of(stage: Stage, begun: Run) -> str:
+    return (await stage.store.run(begun.owner, begun.id)).status
+
+
+def test_a_run_is_begun_here_and_executed_elsewhere(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            begun = await web.begin()
+            assert (web.supervisor.running, web.supervisor.executes) == (0, False)
+            worker = await enter(stack, tmp_path, sleeper, WORKER)
+            await at_work(worker, 1)
+            assert worker.supervisor.running == 1
+            let_all_go(worker)
+            events = await web.until_it_ends(begun)
+            assert (reason_of(events), text_of(events)) == ("stop", "awake")
+
+    run(scenario())
+
+
+def test_an_answer_is_given_here_and_heard_elsewhere(tmp_path: Path, asker: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, asker, WEB)
+            await enter(stack, tmp_path, asker, WORKER)
+            begun = await web.begin()
+            await web.until_it_waits(begun)
+            assert len(processes_under(tmp_path)) > 0, "it waits with its process"
+            events = await web.answered(begun)
+            assert (reason_of(events), text_of(events)) == ("stop", "approved")
+
+    run(scenario())
+
+
+def test_two_that_execute_never_share_the_folder_of_a_chat(tmp_path: Path, asker: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here = await enter(stack, tmp_path, asker, WORKER)
+            elsewhere = await enter(stack, tmp_path, asker, WORKER)
+            begun = await here.begin()
+            await here.until_it_waits(begun)
+            events = await elsewhere.answered(begun)
+            assert (reason_of(events), text_of(events)) == ("stop", "approved")
+
+    run(scenario())
+
+
+def test_what_the_page_brings_along_with_an_answer_is_there_when_it_is_heard(
+    tmp_path: Path,
+) -> None:
+    code = """
+        turn = read_turn()
+        told = [item["value"] for item in turn.frontend.get("context", [])]
+        ask("Sure?", id="r1")
+        emit_text(" ".join(told))
+        emit_done()
+    """
+    agent = write_agent(tmp_path / "reader", code)
+    asking = Asking(
+        name="second", frontend=Frontend(context=(ContextItem(description="page", value="two"),))
+    )
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, agent, WEB)
+            await enter(stack, tmp_path, agent, WORKER)
+            begun = await web.begin()
+            await web.until_it_waits(begun)
+            await web.supervisor.answer("ann", begun.id, approved(), asking)
+            assert text_of(await web.until_it_ends(begun)) == "two"
+
+    run(scenario())
+
+
+def test_an_earlier_question_is_settled_before_anybody_begins_with_the_next(
+    tmp_path: Path, asker: Agent
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, asker, WEB)
+            await enter(stack, tmp_path, asker, WORKER)
+            first = await web.begin()
+            await web.until_it_waits(first)
+            second = await web.begin(submit("never mind", "m2"))
+            await web.until_it_waits(second)
+            (*_, done) = await web.store.read(first.id)
+            (start, *_) = await web.store.read(second.id)
+            assert isinstance(done.event, Done)
+            assert isinstance(start.event, Start)
+            assert done.id < start.id
+            assert "not alone" not in text_of(await web.events(second))
+
+    run(scenario())
+
+
+def test_a_run_that_is_stopped_in_the_queue_is_over_at_once(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with staged(tmp_path, sleeper, limits=WEB) as web:
+            begun = await web.begin()
+            stopped = await web.supervisor.stop("ann", begun.id)
+            assert (stopped.status, stopped.reason) == ("done", "cancelled")
+            assert reason_of(await web.until_it_ends(begun)) == "cancelled"
+            assert await web.store.claim(["sleeper"], 1) == []
+
+    run(scenario())
+
+
+def test_a_run_is_stopped_here_that_is_executed_elsewhere_and_the_next_begins_after_it(
+    tmp_path: Path, sleeper: Agent
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            worker = await enter(stack, tmp_path, sleeper, WORKER)
+            begun = await web.begin()
+            await at_work(worker, 1)
+            await web.supervisor.stop("ann", begun.id)
+            following = await web.begin(submit("instead", "m2"))
+            assert reason_of(await web.until_it_ends(begun)) == "cancelled"
+            let_all_go(worker)
+            assert reason_of(await web.until_it_ends(following)) == "stop"
+
+    run(scenario())
+
+
+def test_a_stop_that_comes_with_the_claim_is_heard(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            begun = await web.begin()
+            await web.store.request_stop("ann", begun.id)  # and whoever asked is gone
+            await enter(stack, tmp_path, sleeper, WORKER)
+            assert reason_of(await web.until_it_ends(begun)) == "cancelled"
+
+    run(scenario())
+
+
+def test_a_run_that_nobody_claims_ends_and_says_why(tmp_path: Path, sleeper: Agent) -> None:
+    now = 1_000_000
+    settings = Settings(clock=lambda: now, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        nonlocal now
+        async with staged(tmp_path, sleeper, limits=WEB, settings=settings) as web:
+            begun = await web.begin()
+            await web.supervisor.reap()
+            assert await status_of(web, begun) == "running"
+            now += 60_000
+            events = await web.until_it_ends(begun)
+            assert (reason_of(events), error_of(events).code) == ("lost", "not_executed")
+
+    run(scenario())
+
+
+def test_nobody_claims_more_than_there_are_seats(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            begun = [await web.begin(submit(chat_id=f"c{n}")) for n in range(3)]
+            one = Limits(runs=1, look=0.02, sweep=3600)
+            worker = await enter(stack, tmp_path, sleeper, one)
+            for count, each in enumerate(begun, 1):
+                await at_work(worker, count)
+                assert worker.supervisor.running == 1
+                let_all_go(worker)
+                assert reason_of(await web.until_it_ends(each)) == "stop", "the oldest first"
+
+    run(scenario())
+
+
+def test_an_owner_with_too_many_runs_keeps_nobody_else_waiting(
+    tmp_path: Path, sleeper: Agent
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            anns = [await web.begin(submit(chat_id=f"a{n}")) for n in range(3)]
+            bobs = await web.begin(submit(chat_id="b"), owner="bob")
+            limits = Limits(runs=5, runs_per_owner=1, look=0.02, sweep=3600)
+            worker = await enter(stack, tmp_path, sleeper, limits)
+            await at_work(worker, 2)
+            assert worker.supervisor.running == 2
+            left = [await web.store.run("ann", each.id) for each in anns]
+            assert [each.lease_owner is None for each in left] == [False, True, True]
+            let_all_go(worker)
+            assert reason_of(await web.until_it_ends(bobs)) == "stop"
+
+    run(scenario())
+
+
+def test_one_that_waits_makes_room_for_one_that_is_claimed(tmp_path: Path, asker: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, asker, WEB)
+            await enter(stack, tmp_path, asker, Limits(runs=1, look=0.02, sweep=3600))
+            first = await web.begin(submit(chat_id="c1"))
+            await web.until_it_waits(first)
+            second = await web.begin(submit(chat_id="c2"))
+            await web.until_it_waits(second)
+            assert await status_of(web, first) == "waiting"
+            for begun in (first, second):
+                assert text_of(await web.answered(begun)) == "approved"
+
+    run(scenario())
+
+
+def test_who_ends_claims_nothing_more(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            ending = await enter(stack, tmp_path, sleeper, WORKER)
+            executed = await web.begin(submit(chat_id="c1"))
+            await at_work(ending, 1)
+            await ending.supervisor.close()
+            assert reason_of(await web.until_it_ends(executed)) == "interrupted"
+            queued = await web.begin(submit(chat_id="c2"))
+            other = await enter(stack, tmp_path, sleeper, WORKER)
+            await at_work(other, 2)
+            let_all_go(other)
+            assert reason_of(await web.until_it_ends(queued)) == "stop"
+
+    run(scenario())
+
+
+def test_a_silent_agent_dies_whose_run_is_somebody_elses(tmp_path: Path, sleeper: Agent) -> None:
+    now = 1_000_000
+    settings = Settings(clock=lambda: now, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        nonlocal now
+        async with AsyncExitStack() as stack:
+            quiet = Limits(look=3600, sweep=3600)
+            here = await stack.enter_async_context(
+                staged(tmp_path, sleeper, limits=quiet, settings=settings)
+            )
+            elsewhere = await stack.enter_async_context(
+                staged(tmp_path, sleeper, limits=quiet, settings=settings)
+            )
+            begun = await here.begin()
+            await at_work(here, 1)
+            now += 3_600_000
+            await elsewhere.supervisor.reap()
+            events = await elsewhere.until_it_ends(begun)
+            await here.supervisor.reap()
+            await here.until_nothing_runs()
+            assert processes_under(tmp_path) == []
+            assert await elsewhere.events(begun) == events
+
+    run(scenario())
+
+
+def test_somebody_looks_at_once_when_he_is_told(tmp_path: Path, sleeper: Agent) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, tmp_path, sleeper, WEB)
+            worker = await enter(stack, tmp_path, sleeper, Limits(look=3600, sweep=3600))
+            begun = await web.begin()
+            worker.supervisor.look_soon()
+            await at_work(worker, 1)
+            let_all_go(worker)
+            assert reason_of(await web.until_it_ends(begun)) == "stop"
+
+    run(scenario())
