@@ -1,0 +1,1 @@
+export{H as Mermaid}from"./index-CSQoH0m0.js";
