@@ -1,0 +1,1 @@
+export{H as Mermaid}from"./index-CvLT7TL8.js";

@@ -1,1 +1,0 @@
-export{H as Mermaid}from"./index-CSQoH0m0.js";
