@@ -562,6 +562,90 @@ def test_questions_that_are_asked_together_are_waited_for_together(tmp_path: Pat
     assert text_of(run(scenario())) == "here, now"
 
 
+@both_stores
+@pytest.mark.parametrize("framework", ["emitted", "openai"])
+@pytest.mark.parametrize("is_async", [True, False])
+def test_one_that_says_nothing_after_an_answer_has_heard_it(
+    tmp_path: Path, is_async: bool, framework: str, store: str
+) -> None:
+    paid: list[object] = []
+
+    async def pays(turn: Turn) -> None:
+        paid.append((await turn.ask("Pay?", id="pay")).value)
+
+    def pays_in_a_thread(turn: Turn) -> None:
+        paid.append(turn.ask("Pay?", id="pay").result().value)
+
+    async def scenario() -> Events:
+        made = agent("it", framework=framework)(pays if is_async else pays_in_a_thread)
+        async with staged(tmp_path, made, url=url_of(store, tmp_path)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            return await stage.answered(begun, answer("pay", "yes"))
+
+    events = run(scenario())
+    assert paid == ["yes"]
+    assert reason_of(events) == ("stop" if framework == "emitted" else "truncated")
+
+
+def test_an_answer_that_it_did_not_wait_for_comes_to_the_next_execution(tmp_path: Path) -> None:
+    async def leaves(turn: Turn) -> str | None:
+        asked = turn.ask("Where?", id="where")
+        return f"{(await asked).value}." if turn.answers else None
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(leaves)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            return await stage.answered(begun, answer("where", "here"))
+
+    assert text_of(run(scenario())) == "here."
+
+
+async def asks_and_speaks(turn: Turn) -> AsyncIterator[str]:
+    asked = turn.ask("Which city?", id="city")
+    yield "While you think: "
+    yield f"{(await asked).value} it is."
+
+
+def asks_and_speaks_in_a_thread(turn: Turn) -> Iterator[str]:
+    asked = turn.ask("Which city?", id="city")
+    yield "While you think: "
+    yield f"{asked.result().value} it is."
+
+
+@pytest.mark.parametrize("kind", [asks_and_speaks, asks_and_speaks_in_a_thread])
+def test_a_run_waits_from_when_the_function_does(
+    tmp_path: Path, kind: Callable[..., object]
+) -> None:
+    async def scenario() -> tuple[Events, Events]:
+        async with staged(tmp_path, agent("it")(kind)) as stage:
+            begun = await stage.begin()
+            asked = await stage.until_it_waits(begun)
+            return asked, await stage.answered(begun, answer("city", "Porto"))
+
+    asked, events = run(scenario())
+    assert (text_of(asked), pauses_in(asked)) == ("While you think: ", [("city",)])
+    assert text_of(events) == "While you think: Porto it is."
+
+
+def test_to_wait_for_two_at_once_is_to_wait_once(tmp_path: Path) -> None:
+    async def asks_two(turn: Turn) -> str:
+        two = turn.ask("Where?", id="where"), turn.ask("When?", id="when")
+        where, when = await asyncio.gather(*two)
+        return f"{where.value}, {when.value}"
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(asks_two)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            return await stage.answered(begun, answer("where", "here"), answer("when", "now"))
+
+    events = run(scenario())
+    assert pauses_in(events) == [("where", "when")]
+    assert text_of(events) == "here, now"
+
+
 def test_an_approval_is_asked_for_a_tool_call(tmp_path: Path) -> None:
     async def careful(turn: Turn) -> AsyncIterator[object]:
         call = emit.tool_use("delete", {"path": "/tmp/x"})

@@ -1,6 +1,6 @@
 """What a function is asked to do, and how it asks back.
 
-Rule 1: a question is said when it is asked; what is asked under a fixed `id=` and was answered
+Rule 1: a question is said when it is asked, and the run waits from when the function does; what is asked under a fixed `id=` and was answered
         before, by whichever execution it was asked, is answered at once.
 Rule 2: `await` it, or in a thread wait for its `result()`. Where the function is stopped meanwhile,
         both are cancelled. The answer then comes to the next execution, in `Turn.answers`.
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,23 +31,46 @@ _RESULTS = {"denied": "error", "cancelled": "interrupted"}
 """What became of a tool of the page that did not give a result."""
 
 
+class Moves(NamedTuple):
+    """What who asked does."""
+
+    waits: Callable[[], None]
+    takes: Callable[[], None]
+
+
 class Question:
     """Something that a person was asked, or a page."""
 
-    def __init__(self, request_id: str) -> None:
+    def __init__(self, request_id: str, moves: Moves | None = None) -> None:
         self.id = request_id
+        self.is_taken = False
+        """Whether who asked has the answer, which may be there for a while before."""
+        self._moves = moves
         self._answer: Future[Answer] = Future()
 
     def __await__(self) -> Generator[Any, None, Answer]:
-        return asyncio.wrap_future(self._answer).__await__()
+        self._wait()
+        answer = yield from asyncio.wrap_future(self._answer).__await__()
+        return self._take(answer)
 
     def result(self) -> Answer:
         """Wait for the answer, in a thread; raises `concurrent.futures.CancelledError`."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self._answer.result()
+            self._wait()
+            return self._take(self._answer.result())
         raise WouldBlock
+
+    def _wait(self) -> None:
+        if self._moves is not None and not self._answer.done():
+            self._moves.waits()
+
+    def _take(self, answer: Answer) -> Answer:
+        self.is_taken = True
+        if self._moves is not None:
+            self._moves.takes()
+        return answer
 
     def answer(self, answer: Answer) -> None:
         """It was answered."""
@@ -69,6 +92,10 @@ class Turn(control.Turn):
         self._folder = folder
         self._say = say
         self._open: dict[str, tuple[Question, Then | None]] = {}
+        self._answered: list[Question | None] = []  # `None` is one that nobody asked here
+        self._resume: JSON = None
+        self.when_heard: Callable[[], None] = lambda: None
+        """Called when all that was asked is answered, and who asked has it."""
 
     @property
     def folder(self) -> Path:
@@ -105,7 +132,7 @@ class Turn(control.Turn):
         return self._asked(request, resume, tell)
 
     def _asked(self, request: Emitted, resume: JSON, then: Then | None = None) -> Question:
-        question = Question(request.id)
+        question = Question(request.id, Moves(self.pause, self._see_taken))
         self._open[question.id] = (question, then)
         before = self.answer(question.id)
         if before is not None:
@@ -113,15 +140,32 @@ class Turn(control.Turn):
         elif self.stopping:
             question.cancel()
         else:
+            self._resume = resume
             self._say(request)
-            self._say(paused(*self._open, resume=resume))
         return question
+
+    def pause(self) -> None:
+        """Nothing more can be said without an answer."""
+        names = tuple(self._open)  # none, if the answer came to who is about to wait in a thread
+        if names and not self.stopping:
+            self._say(paused(*names, resume=self._resume))
+
+    @property
+    def heard(self) -> bool:
+        """Whether all that was asked is answered, and who asked has it."""
+        taken = (question is not None and question.is_taken for question in self._answered)
+        return not self._open and all(taken)
+
+    def _see_taken(self) -> None:
+        if self.heard:
+            self.when_heard()
 
     # What happens to it
 
     def take_answer(self, request_id: str, answer: Answer) -> None:
         """A request was answered, by whomever it was made."""
         question, then = self._open.pop(request_id, (None, None))
+        self._answered.append(question)
         if then is not None:
             then(answer)
         if question is not None:

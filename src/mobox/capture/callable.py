@@ -76,7 +76,9 @@ class CallableExecution:
         self._output = _Output()
         self._objects = SdkObjects()
         self._last: object = None
+        self._last_line = b""
         self._turn = Turn(turn, state, self._say_by_the_way)
+        self._turn.when_heard = self._go_on
         loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[Outcome] = loop.create_future()
         self._hurry: asyncio.Future[None] = loop.create_future()
@@ -91,6 +93,11 @@ class CallableExecution:
     def answer(self, request_id: str, answer: Answer) -> None:
         """Tell it what a person said to a request."""
         self._turn.take_answer(request_id, answer)
+
+    @property
+    def heard(self) -> bool:
+        """Whether it has all that it was answered."""
+        return self._turn.heard
 
     def tell(self, frontend: Frontend) -> None:
         """Tell it what the page brought along with an answer."""
@@ -134,7 +141,9 @@ class CallableExecution:
                     async for each in said:
                         self._output.add(self._line(each))
                         await self._output.has_room()
-            if agent.framework == "emitted" and self._last not in _ENDINGS:
+            if self._last == "input_request" and not self._turn.heard:
+                self._turn.pause()  # it leaves the answer to the next execution
+            elif agent.framework == "emitted" and self._last not in _ENDINGS:
                 self._output.add(self._line(done()))
         except SystemExit as left:  # which would end the event loop too
             if left.code:
@@ -142,7 +151,14 @@ class CallableExecution:
 
     def _say_by_the_way(self, value: object) -> None:
         """Say what was not yielded; a thread waits until there is room for more."""
-        self._output.add_from_anywhere(self._line(value))
+        before = self._last_line
+        line = self._line(value)
+        if self._last != "paused" or line != before:  # to wait for two is to wait once
+            self._output.add_from_anywhere(line)
+
+    def _go_on(self) -> None:
+        """It has what it waited for: the pause was not its end."""
+        self._last, self._last_line = None, b""
 
     def _line(self, value: object) -> bytes:
         said: Any = text(value) if isinstance(value, str) else value
@@ -151,7 +167,8 @@ class CallableExecution:
             said = {"type": fields.pop("type"), "data": fields}
         described = self._objects.describe(said)
         self._last = described.get("type") if isinstance(described, dict) else None
-        return encode(described)
+        self._last_line = encode(described)
+        return self._last_line
 
     # How it ends
 

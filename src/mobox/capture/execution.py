@@ -60,6 +60,11 @@ class Execution(Protocol):
         """Tell it what a person said to a request."""
         ...
 
+    @property
+    def heard(self) -> bool:
+        """Whether it surely has all that it was answered, even if it said nothing since."""
+        ...
+
     def tell(self, frontend: Frontend) -> None:
         """Tell it what the page brought along with an answer."""
         ...
