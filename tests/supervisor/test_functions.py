@@ -38,6 +38,7 @@ from supervisor.stage import (
     IMPATIENT,
     QUIET,
     Stage,
+    approved,
     both_stores,
     error_of,
     pauses_in,
@@ -661,6 +662,94 @@ def test_an_approval_is_asked_for_a_tool_call(tmp_path: Path) -> None:
 
     (result,) = [event for event in run(scenario()) if isinstance(event, ToolResult)]
     assert result.output == "gone"
+
+
+def results_in(events: Events) -> list[tuple[str | None, object]]:
+    return [(event.id, event.output) for event in events if isinstance(event, ToolResult)]
+
+
+async def answered_later(stage: Stage, begun: Run, *answers: Answer) -> None:
+    """Answer a run whose function has gone by then."""
+    await stage.until_it_waits(begun)
+    await stage.until_nothing_runs()
+    await stage.supervisor.answer("ann", begun.id, answers)
+
+
+@both_stores
+@pytest.mark.parametrize("name", [{}, {"id": "book"}])
+def test_the_call_that_was_approved_is_the_one_that_is_carried_out(
+    tmp_path: Path, name: dict[str, str], store: str
+) -> None:
+    async def books(turn: Turn) -> AsyncIterator[object]:
+        call = emit.tool_use("book", {"city": "Porto", "nights": 2})
+        allowed = await turn.approve(call, "Shall I?", **name)
+        yield emit.tool_result(call.id, allowed.approved)
+        sure = await turn.ask("Sure?", id="sure")
+        yield f"{sure.value}."
+
+    async def scenario() -> Events:
+        url = url_of(store, tmp_path)
+        async with staged(tmp_path, agent("it")(books), url=url, limits=IMPATIENT) as stage:
+            begun = await stage.begin()
+            (request,) = requests_in(await stage.until_it_waits(begun))
+            await answered_later(stage, begun, *approved(request or ""))
+            await until_it_asks(stage, begun, "sure")
+            await stage.until_nothing_runs()
+            return await stage.answered(begun, answer("sure", "yes"))
+
+    events = run(scenario())
+    (call,) = [event for event in events if isinstance(event, ToolUseEnd)]
+    assert set(results_in(events)) == {(call.id, True)}
+    assert text_of(events) == "yes."
+
+
+async def until_it_asks(stage: Stage, begun: Run, request_id: str) -> None:
+    async for batch in stage.store.follow(begun.id):
+        if (request_id,) in pauses_in([entry.event for entry in batch]):
+            return
+
+
+def test_an_approval_is_of_no_other_arguments(tmp_path: Path) -> None:
+    cities = iter(["Porto", "Lisbon"])
+
+    async def books(turn: Turn) -> AsyncIterator[object]:
+        call = emit.tool_use("book", {"city": next(cities)})
+        allowed = await turn.approve(call, id="book")
+        yield emit.tool_result(call.id, allowed.approved)
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(books), limits=IMPATIENT) as stage:
+            begun = await stage.begin()
+            await answered_later(stage, begun, *approved("book"))
+            return await stage.until_it_waits(begun)
+
+    events = run(scenario())
+    first, second = requests_in(events)
+    assert (first, (second or "")[:5]) == ("book", "book_")
+    assert [e.input for e in events if isinstance(e, ToolUseEnd)] == [
+        {"city": "Porto"},
+        {"city": "Lisbon"},
+    ]
+    assert results_in(events) == []
+
+
+def test_the_result_of_a_tool_of_the_page_is_told_once(tmp_path: Path) -> None:
+    async def calls(turn: Turn) -> str:
+        here = await turn.call_frontend("where_am_i", id="c1")
+        when = await turn.ask("When?", id="when")
+        return f"{here.value}, {when.value}"
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(calls), limits=IMPATIENT) as stage:
+            begun = await stage.begin()
+            await answered_later(stage, begun, answer("result_of_c1", "here"))
+            await until_it_asks(stage, begun, "when")
+            await stage.until_nothing_runs()
+            return await stage.answered(begun, answer("when", "now"))
+
+    events = run(scenario())
+    assert results_in(events) == [("c1", "here")]
+    assert text_of(events) == "here, now"
 
 
 @pytest.mark.parametrize(("decision", "status"), [("answered", "ok"), ("denied", "error")])

@@ -1,7 +1,8 @@
 """What a function is asked to do, and how it asks back.
 
-Rule 1: a question is said when it is asked, and the run waits from when the function does; what is asked under a fixed `id=` and was answered
-        before, by whichever execution it was asked, is answered at once.
+Rule 1: a question is said when it is asked, and the run waits from when the function does; what is
+        asked under a fixed `id=` and was answered before, by whichever execution it was asked, is
+        answered at once.
 Rule 2: `await` it, or in a thread wait for its `result()`. Where the function is stopped meanwhile,
         both are cancelled. The answer then comes to the next execution, in `Turn.answers`.
 """
@@ -9,6 +10,7 @@ Rule 2: `await` it, or in a thread wait for its `result()`. Where the function i
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from pathlib import Path
@@ -18,6 +20,7 @@ import msgspec
 
 from mobox import turn as told
 from mobox.agent_path.shared import control
+from mobox.agent_path.shared.output import plain
 from mobox.emit import Emitted, input_request, paused, tool_result, tool_use
 from mobox.errors import WouldBlock
 from mobox.events import JSON
@@ -29,6 +32,12 @@ Then = Callable[[Answer], None]
 
 _RESULTS = {"denied": "error", "cancelled": "interrupted"}
 """What became of a tool of the page that did not give a result."""
+
+
+def _mark_of(call: Emitted) -> str:
+    """The same for calls that do the same."""
+    does = [call["data"].get(field) for field in ("name", "input")]
+    return hashlib.sha256(msgspec.json.encode(plain(does), order="sorted")).hexdigest()[:12]
 
 
 class Moves(NamedTuple):
@@ -113,9 +122,45 @@ class Turn(control.Turn):
         """
         return self._asked(input_request(kind, prompt=prompt, **more), resume)
 
-    def approve(self, tool_call_id: str, prompt: str = "May I?", **more: Any) -> Question:
-        """Ask whether a tool call may be carried out: `(await …).approved`."""
-        return self.ask(prompt, kind="approval", tool_call_id=tool_call_id, **more)
+    def approve(self, call: Emitted | str, prompt: str = "May I?", **more: Any) -> Question:
+        """Ask whether a tool call may be carried out: `(await …).approved`.
+
+        A call of `emit.tool_use` is said here, once in all executions, and gets the id that it had
+        when it was said; an approval is of that call only, with these arguments. Of one that was
+        said already, tell the id.
+        """
+        if isinstance(call, Emitted):
+            more["id"] = self._approval_of(call, more.get("id"))
+        call_id = call if isinstance(call, str) else call.id
+        return self.ask(prompt, kind="approval", tool_call_id=call_id, **more)
+
+    def _approval_of(self, call: Emitted, wanted: str | None) -> str:
+        """The id of the request for it; the call is said by now, by whichever execution."""
+        mark = _mark_of(call)
+        for name in (wanted or f"approval_{mark}", f"{wanted or 'approval'}_{mark}"):
+            said = self._call_asked_about(name)
+            if said is None:
+                break
+            if _mark_of(tool_use(said["name"], said.get("input"))) == mark:
+                call["data"]["id"] = said["id"]
+                return name
+        self._say(call)
+        return name
+
+    def _call_asked_about(self, request_id: str) -> dict[str, Any] | None:
+        """The call that an earlier execution of this run asked about by that request."""
+        requests = (part["request"] for part in self._said if part["type"] == "request")
+        asked = {request.get("id"): request.get("tool_call_id") for request in requests}
+        return self._call_said(asked.get(request_id))
+
+    def _call_said(self, call_id: str | None) -> dict[str, Any] | None:
+        calls = (part for part in self._said if part["type"] == "tool" and part["id"] == call_id)
+        return next(calls, None)
+
+    @property
+    def _said(self) -> list[dict[str, Any]]:
+        """What earlier executions of this run have said: they were answered, or there were none."""
+        return list(self.history[-1]["parts"]) if self.answers and self.history else []
 
     def call_frontend(self, name: str, arguments: JSON = None, **more: Any) -> Question:
         """Call a tool of the page; the answer's `value` is its result, and is told to all."""
@@ -124,10 +169,12 @@ class Turn(control.Turn):
         request = input_request("tool", id=f"result_of_{call.id}", tool_call_id=call.id)
 
         def tell(answer: Answer) -> None:
-            status = _RESULTS.get(answer.decision)
-            self._say(tool_result(call.id, answer.value, status=status))
+            if said is None or said.get("status") is None:
+                status = _RESULTS.get(answer.decision)
+                self._say(tool_result(call.id, answer.value, status=status))
 
-        if self.answer(request.id) is None:
+        said = self._call_said(call.id)
+        if said is None:
             self._say(call)
         return self._asked(request, resume, tell)
 
