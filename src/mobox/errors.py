@@ -178,6 +178,10 @@ class NotRecordable(MoboxError):
     """A command that cannot be run, or a function that cannot be found."""
 
 
+class AgentError(MoboxError):
+    """An agent that is a function fails, with words that are meant for who asked it."""
+
+
 class WouldBlock(MoboxError):
     """An answer was waited for in a way that stops the event loop."""
 

@@ -369,6 +369,34 @@ def test_what_any_page_can_send_without_being_asked_is_refused(tmp_path: Path) -
     run(scenario())
 
 
+def test_nobody_is_told_what_was_in_an_exception(tmp_path: Path) -> None:
+    canary = "postgres://app:c4nary@db"
+
+    @mobox.agent("fails")
+    def fails() -> None:
+        raise RuntimeError(f"cannot connect to {canary}")
+
+    async def scenario() -> None:
+        app = FastAPI()
+        box = box_in(app, tmp_path, agents=[echo, fails])
+        async with running(app) as client:
+            body = message("c", "hello") | {"agent": "fails"}
+            answer = await client.post("/mobox/api/chat", json=body)
+            told = [answer.text]
+            await until(lambda: box.supervisor.running == 0)
+            path = f"/mobox/api/runs/{answer.headers['x-mobox-run']}"
+            formats = (await client.get("/mobox/api/formats")).json()["formats"]
+            asked = [f"{path}/events?format={each['name']}" for each in formats]
+            for each in (*asked, f"{path}/events", f"{path}/stderr", "/mobox/api/chats/c"):
+                read = await client.get(each)
+                assert read.status_code == 200
+                told.append(read.text)
+        assert "The agent failed (RuntimeError)." in told[0]
+        assert [text for text in told if "c4nary" in text] == []
+
+    run(scenario())
+
+
 async def in_pieces(read: list[int]) -> AsyncIterator[bytes]:
     for number in range(100):
         read.append(number)

@@ -18,7 +18,7 @@ from mobox import emit
 from mobox.capture.asking import Question, Turn
 from mobox.capture.process import Patience
 from mobox.emitter import emit_status, emit_text
-from mobox.errors import AgentTaken, InvalidAgent, WouldBlock
+from mobox.errors import AgentError, AgentTaken, InvalidAgent, WouldBlock
 from mobox.events import (
     InputResponse,
     Raw,
@@ -32,6 +32,7 @@ from mobox.events import (
 )
 from mobox.function_agents import FunctionAgent, agent
 from mobox.storage.log import Run
+from mobox.supervisor.stderr import StderrFolder
 from mobox.turn import Answer, PromptText
 from mobox.turn import Turn as Request
 from supervisor.stage import (
@@ -305,22 +306,35 @@ def test_what_it_raises_is_the_runs_error(
 ) -> None:
     events = lived(tmp_path, kind, store=store)
     error = error_of(events)
-    assert (error.message, error.code) == ("no such city: hello", "ValueError")
+    assert (error.message, error.code) == ("The agent failed (ValueError).", "ValueError")
     assert (text_of(events), reason_of(events)) == ("I begin", "error")
-    trace = error.stderr_tail or ""
-    assert trace.startswith("Traceback")
-    assert trace.splitlines()[1].split(",")[0] == f'  File "{__file__}"'  # nothing of ours
+    assert error.stderr_tail is None
 
 
-def test_what_it_raised_is_kept_where_a_process_has_its_stderr(tmp_path: Path) -> None:
+def test_what_is_meant_for_people_is_told_to_them(tmp_path: Path) -> None:
+    def refuses() -> None:
+        raise AgentError("There is no such city.")
+
+    error = error_of(lived(tmp_path, refuses))
+    assert (error.message, error.code) == ("There is no such city.", "AgentError")
+
+
+def test_what_it_raised_is_kept_where_a_process_has_its_stderr(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scenario() -> str:
         async with staged(tmp_path, agent("it")(fails)) as stage:
             begun = await stage.begin()
             await stage.until_it_ends(begun)
             await stage.until_nothing_runs()
-            return (await stage.supervisor.stderr_of("ann", begun.id))[1]
+            assert await stage.supervisor.stderr_of("ann", begun.id) == {}
+            return StderrFolder(tmp_path / "logs").read(begun.id)[1]
 
-    assert run(scenario()).rstrip().endswith("ValueError: no such city: hello")
+    trace = run(scenario())
+    assert trace.startswith("Traceback")
+    assert trace.splitlines()[1].split(",")[0] == f'  File "{__file__}"'  # nothing of ours
+    assert trace.rstrip().endswith("ValueError: no such city: hello")
+    assert "no such city: hello" in caplog.text
 
 
 @pytest.mark.parametrize("code", [0, 3, "enough"])

@@ -16,7 +16,9 @@ Rule 1: it is not asked for more while 64 KiB wait to be read, as with a process
 Rule 2: to be stopped is to be cancelled where it awaits, and in a thread to be closed at its next
         `yield`. One that takes no notice is left alone after a while: it goes on, nobody hears it,
         and its run has ended.
-Rule 3: what it raises is the run's error, with the traceback where a process has its stderr.
+Rule 3: what it raises is the run's error. Its words are told to people only if it is an
+        `AgentError`: SDKs put addresses and keys into theirs. They are where a process has its
+        stderr, with the traceback.
 Rule 4: where no SDK tells how an answer ends, to return is to be done; unless it said how itself,
         or waits for an answer that the next execution gets.
 """
@@ -44,6 +46,7 @@ from mobox.capture.one_thread import OneThread
 from mobox.capture.process import Patience
 from mobox.capture.sdk import SdkObjects
 from mobox.emit import done, text
+from mobox.errors import AgentError
 from mobox.events import Error, StreamEvent
 from mobox.function_agents import FunctionAgent, takes_turn
 from mobox.turn import Answer, Frontend
@@ -147,7 +150,7 @@ class CallableExecution:
                 self._output.add(self._line(done()))
         except SystemExit as left:  # which would end the event loop too
             if left.code:
-                raise RuntimeError(f"the agent exited: {left.code}") from left
+                raise AgentError(f"the agent exited: {left.code}") from left
 
     def _say_by_the_way(self, value: object) -> None:
         """Say what was not yielded; a thread waits until there is room for more."""
@@ -200,7 +203,8 @@ class CallableExecution:
             self._close(Outcome(exit_code=0, stopped=stopped))
             return
         kind = type(raised).__name__
-        error = Error(message=str(raised) or kind, code=kind)
+        told = str(raised) if isinstance(raised, AgentError) else ""
+        error = Error(message=told or f"The agent failed ({kind}).", code=kind)
         self._close(
             Outcome(exit_code=1, raised=error, stderr_tail=_traceback(raised), stopped=stopped)
         )

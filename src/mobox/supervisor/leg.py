@@ -297,7 +297,7 @@ class Leg:
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
-            words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
+            words.append(replace(error, stderr_tail=outcome.shown_tail))
         return words
 
     async def _keep_stderr(self, outcome: Outcome) -> None:
