@@ -125,13 +125,8 @@ class Supervisor:
     # What people ask for
 
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
-        """What the legs of a run wrote to stderr, by their numbers, as far as they have ended.
-
-        What a function raised is this program's own: its log and `mobox logs` tell it.
-        """
+        """What the legs of a run wrote to stderr, by their numbers, as far as they have ended."""
         run = await self._storage.run(owner, run_id)
-        if any(agent.id == run.agent for agent in self.catalog if isinstance(agent, FunctionAgent)):
-            return {}
         return await asyncio.to_thread(self._stderr.read, run.id)
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
