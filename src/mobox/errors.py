@@ -17,6 +17,7 @@
   * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
   * NotRecordable         there is nothing under that name that could be recorded
+  * AgentError            a function that is an agent fails, with words for who asked it
   * WouldBlock            an event loop was about to wait for a person, and nobody else would run
   * NotOpen               a box was used before it was opened, or after it was closed
   * NotJson               text that should be JSON is not, or cannot be kept
@@ -176,6 +177,10 @@ class InvalidRequest(MoboxError):
 
 class NotRecordable(MoboxError):
     """A command that cannot be run, or a function that cannot be found."""
+
+
+class AgentError(MoboxError):
+    """An agent that is a function fails, with words that are meant for who asked it."""
 
 
 class WouldBlock(MoboxError):
