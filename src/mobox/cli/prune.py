@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from mobox.server.settings import SETTINGS, Settings, read_settings
+from mobox.cli.places import add_places, read_places
+from mobox.server.settings import Settings
 
 if TYPE_CHECKING:
     from mobox.supervisor.pruning import Pruned
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-PLACES: Final = ("data", "database_url")
 UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -36,10 +35,7 @@ def add(commands: Commands) -> None:
         "--raw-only", action="store_true", help="only the lines that agents wrote, of ended runs"
     )
     command.add_argument("--dry-run", action="store_true", help="only say how much that would be")
-    for setting in (setting for setting in SETTINGS if setting.field in PLACES):
-        metavar = setting.field.rpartition("_")[2].upper()
-        meaning = f"{setting.meaning} [{setting.env}]"
-        command.add_argument(setting.flag, dest=setting.field, metavar=metavar, help=meaning)
+    add_places(command)
     command.set_defaults(run=run)
 
 
@@ -53,9 +49,7 @@ def age(text: str) -> timedelta:
 
 def run(arguments: argparse.Namespace) -> int:
     """Delete, or count."""
-    places = {name: getattr(arguments, name) for name in PLACES}
-    settings = read_settings(os.environ, places)
-    pruned = asyncio.run(_prune(settings, arguments))
+    pruned = asyncio.run(_prune(read_places(arguments), arguments))
     would = "would be deleted" if arguments.dry_run else "deleted"
     if arguments.raw_only:
         print(f"{_many(pruned.raw_lines, 'raw line')} {would}")
