@@ -116,7 +116,18 @@ def test_keys_are_listed_without_their_secrets(keys: Command) -> None:
 
 
 def test_a_key_that_is_not_there_is_named(keys: Command) -> None:
+    keys.add("--owner", "ann")
     assert keys("revoke", "key_nobody") == (2, "", "mobox: no key 'key_nobody'\n")
+
+
+@pytest.mark.parametrize("words", [("list",), ("revoke", "key_1")])
+def test_who_looks_for_keys_in_a_wrong_place_makes_nothing_there(
+    words: tuple[str, ...], keys: Command
+) -> None:
+    code, out, err = keys(*words)
+    assert (code, out) == (2, "")
+    assert "there is no database in it" in err
+    assert not keys.data.exists()
 
 
 def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str]) -> None:
