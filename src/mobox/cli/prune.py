@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def add(commands: Commands) -> None:
@@ -29,7 +29,7 @@ def add(commands: Commands) -> None:
         "run beside.",
     )
     command.add_argument(
-        "--older-than", required=True, type=age, metavar="AGE", help="such as 12h, 30d or 8w"
+        "--older-than", required=True, type=age, metavar="AGE", help="such as 90m, 12h, 30d or 8w"
     )
     command.add_argument(
         "--raw-only", action="store_true", help="only the lines that agents wrote, of ended runs"
@@ -40,10 +40,12 @@ def add(commands: Commands) -> None:
 
 
 def age(text: str) -> timedelta:
-    """How long ago that is."""
-    told = re.fullmatch(r"([0-9]{1,6})([hdw])", text)
+    """How long ago that is, in the words in which a key's end is told."""
+    told = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", text)
     if told is None:
-        raise argparse.ArgumentTypeError(f"expected a number and h, d or w, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected a number from 1 on and m, h, d or w, got {text!r}"
+        )
     return timedelta(**{UNITS[told[2]]: int(told[1])})
 
 
