@@ -31,6 +31,7 @@
       * LogDeleted        there was one, and its owner deleted it
     * KeyNotFound         no such key
   * Unauthenticated       nobody knows who asks
+  * InvalidPrincipal      what an app says of who asks cannot be used
   * NotPermitted          who asks is known, and may not do that
   * RunActive             the chat has a run that is not over
   * NotWaiting            the run has asked nothing that this would answer
@@ -258,6 +259,14 @@ class Unauthenticated(MoboxError):
 
     def __init__(self, problem: str = "expected a key that is known and neither revoked nor over"):
         super().__init__(problem)
+
+
+class InvalidPrincipal(MoboxError):
+    """What an app's own authentication says of who asks cannot be used; `hook` is its name."""
+
+    def __init__(self, hook: str, problem: str) -> None:
+        self.hook = hook
+        super().__init__(f"{hook} said who asks: {problem}")
 
 
 class NotPermitted(MoboxError):

@@ -23,6 +23,7 @@ from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Found, Hook
+from mobox.server.eventstream import WITHIN
 from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
@@ -69,7 +70,7 @@ class Mobox:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
             raise NotOpen
-        await self._app(scope, receive, send)
+        await self._app({**scope, WITHIN: True}, receive, send)
 
     async def _who(self, connection: HTTPConnection) -> Found:
         """For whom it was forwarded; else what the app says."""
