@@ -237,11 +237,11 @@ def test_a_port_that_is_in_use_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists(), "nothing is done where nothing can be served"
 
 
-@pytest.mark.parametrize("address", ["postgres://ann:hunter2@db/mobox", "sqlite:///", "mobox.db"])
+@pytest.mark.parametrize("address", ["mysql://ann:hunter2@db/mobox", "sqlite:///", "mobox.db"])
 def test_a_store_that_nobody_knows_is_refused(tmp_path: Path, address: str) -> None:
     said = refusal("--port", "0", "--data", tmp_path, DATABASE_URL=address)
     assert said.startswith("unknown store ")
-    assert "known: memory:, sqlite:///PATH" in said
+    assert "known: memory:, sqlite:///PATH, postgresql://HOST/DATABASE" in said
     assert "DATABASE_URL" in said
     assert "hunter2" not in said
 
