@@ -65,7 +65,7 @@ def _certificate(folder: Path) -> Path:
     """A certificate with its key."""
     made = folder / "certificate.pem"
     names = f"subjectAltName=DNS:{NAME},IP:127.0.0.1"
-    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
+    command: list[str | Path] = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
                "ec_paramgen_curve:prime256v1", "-subj", f"/CN={NAME}", "-addext", names,
                "-keyout", folder / "key.pem", "-out", made]  # fmt: skip
     subprocess.run(command, check=True, capture_output=True, timeout=LIMIT)

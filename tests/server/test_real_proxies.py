@@ -85,8 +85,8 @@ def test_an_answer_is_read_while_it_is_given(
         assert "content-encoding" not in response.headers
         lines = response.iter_lines()
         read_to(lines, '"One"')
-        again = {"url": f"{proxy.url}/api/chat/{chat_id}/stream", "headers": page}
-        with http.stream("GET", **again) as other:
+        path = f"{proxy.url}/api/chat/{chat_id}/stream"
+        with http.stream("GET", path, headers=page) as other:
             read_to(other.iter_lines(), '"One"')
         gate.open()
         assert list(lines)[-2] == "data: [DONE]"
