@@ -27,7 +27,8 @@ from mobox.errors import (
     UnknownAgent,
     UnknownProtocol,
 )
-from mobox.library.options import Options
+from mobox.library.options import Options, settings_of
+from mobox.server.services import Services
 from mobox.server.settings import Settings
 from mobox.turn import Answer
 from server.live_server import AGENTS, message
@@ -377,6 +378,18 @@ def test_a_run_is_begun_read_and_told(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_owners_may_say_the_same_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            hers = await box.begin("ann", "hello", key="daily")
+            his = await box.begin("bob", "hello", key="daily")
+            assert (hers.owner, his.owner) == ("ann", "bob")
+            assert hers.chat_id != his.chat_id
+            assert (await box.begin("ann", "hello", key="daily")).id == hers.id
+
+    run(scenario())
+
+
 def test_a_run_that_waits_is_answered_and_one_that_runs_is_stopped(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with mobox.Mobox(agents=[asker], data=tmp_path) as box:
@@ -436,4 +449,54 @@ def test_what_is_wrong_with_it_is_told_at_once(tmp_path: Path) -> None:
 def test_its_options_are_settings_of_a_server() -> None:
     fields = set(Settings.__struct_fields__)
     assert Options.__annotations__.keys() <= fields
-    assert fields - Options.__annotations__.keys() == {"auth", "host", "log_level", "port"}
+    of_a_process = {"auth", "execute", "health_port", "host", "log_level", "port", "workers"}
+    assert fields - Options.__annotations__.keys() == of_a_process
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"host": "0.0.0.0"}, "host=0.0.0.0: no option; known: agents, "),
+        ({"auth": "keys"}, "auth=keys: no option"),
+        ({"max_runs_per_minute": 0}, "max_runs_per_minute=0: expected a whole number"),
+        ({"hold": "soon"}, "hold=soon: expected seconds"),
+        ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected an address"),
+        ({"allowed_origins": ("nonsense",)}, "allowed_origins=nonsense: "),
+        ({"agents": [len]}, "agents=len: no agent yet: decorate it with @mobox.agent"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused(options: Any, problem: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"^{problem}"):
+        mobox.Mobox(**options)
+
+
+def test_options_mean_what_a_servers_settings_mean() -> None:
+    given: Any = {"allowed_hosts": "App.example", "hold": 5, "data": "d", "redis_url": ""}
+    settings = settings_of(given)
+    assert settings.allowed_hosts == ("app.example",)
+    assert (settings.hold, settings.data, settings.redis_url) == (5.0, Path("d"), "")
+
+
+@pytest.mark.parametrize(
+    ("options", "most"), [({}, 20), ({"max_runs_per_owner": 70}, 70), ({"max_runs": 7}, 7)]
+)
+def test_no_owner_of_a_box_can_take_all_of_its_runs(options: Any, most: int) -> None:
+    assert settings_of(options).runs_per_owner == most
+
+
+def test_a_box_that_cannot_be_opened_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Services] = []
+
+    def cannot(services: Services, _principal: object) -> None:
+        opened.append(services)
+        raise OSError
+
+    async def scenario() -> bool:
+        monkeypatch.setattr("mobox.library.box.create_app", cannot)
+        with pytest.raises(OSError):
+            await mobox.Mobox(agents=[echo], data=tmp_path).__aenter__()
+        return opened[0].supervisor.closing
+
+    assert run(scenario())

@@ -52,9 +52,11 @@ class Mobox:
         self._app: ASGIApp | None = None
 
     async def __aenter__(self) -> Self:
-        opening = open_services(self._settings, self._catalog)
-        self._services = await self._opened.enter_async_context(opening)
-        self._app = create_app(self._services, self._who)
+        async with AsyncExitStack() as opened:  # closed again, unless all of it succeeds
+            opening = open_services(self._settings, self._catalog)
+            services = await opened.enter_async_context(opening)
+            self._app = create_app(services, self._who)
+            self._services, self._opened = services, opened.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -126,7 +128,7 @@ class Mobox:
         key: str | None = None,
     ) -> Run:
         """Ask an agent something, in a chat or a new one; the same `key` again is the same run."""
-        name = secrets.token_hex(8) if key is None else hashlib.sha256(key.encode()).hexdigest()
+        name = secrets.token_hex(8) if key is None else _name_of(owner, key)
         message = UserMessage(id=f"m_{name}", parts=(PromptText(text=prompt),))
         asked = Asked(
             chat_id=chat_id or f"chat_{name}",
@@ -185,3 +187,8 @@ class Mobox:
         if self._services is None:
             raise NotOpen
         return self._services
+
+
+def _name_of(owner: str, key: str) -> str:
+    """Chats of all owners share one space of names, and owners say the same keys."""
+    return hashlib.sha256(f"{len(owner)}:{owner}{key}".encode()).hexdigest()

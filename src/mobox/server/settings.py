@@ -18,10 +18,12 @@ from mobox.server.origins import listed_host, listed_origin, written_origin
 
 __all__ = [
     "OWNER",
+    "RUNS_PER_OWNER",
     "SETTINGS",
     "Setting",
     "Settings",
     "is_loopback",
+    "parse_setting",
     "read_settings",
     "show_settings",
 ]
@@ -33,6 +35,8 @@ _NEEDS_KEYS: Final = (
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
+RUNS_PER_OWNER: Final = 20
+"""Of one owner among many, where nothing else is said."""
 PLACES: Final = ("here", "workers")
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[3] / "agents"
@@ -89,7 +93,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def runs_per_owner(self) -> int:
         """How many runs of one owner may go on; where all is one owner's, as many as there may."""
-        usual = 20 if self.auth == "keys" else self.max_runs
+        usual = RUNS_PER_OWNER if self.auth == "keys" else self.max_runs
         return min(self.max_runs, self.max_runs_per_owner or usual)
 
     @property
@@ -294,6 +298,12 @@ def _said_by(
     told = {setting.field: _told(setting, environment, flags) for setting in SETTINGS}
     where = told.get(error.name)
     return error if where is None else InvalidSetting(where.where, error.value, error.problem)
+
+
+def parse_setting(field: str, text: str) -> Any:
+    """What a text means for a field; raises `InvalidSetting`, which names the field."""
+    setting = next(setting for setting in SETTINGS if setting.field == field)
+    return _parse(setting, Told(field, text))
 
 
 def _parse(setting: Setting, told: Told) -> Any:

@@ -110,6 +110,7 @@ class SqliteStorage(Publishing):
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._write(lambda t: turns.queue(t, run_id, epoch))
+        self._tell(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
