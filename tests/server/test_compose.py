@@ -7,6 +7,7 @@ import re
 import signal
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -132,7 +133,7 @@ def test_the_image_has_the_versions_that_are_tested() -> None:
 def test_two_servers_and_a_worker_do_what_they_are_there_for(
     postgres: Databases, valkey: Valkey, tmp_path: Path
 ) -> None:
-    places = {
+    places: dict[str, Any] = {
         "DATABASE_URL": asyncio.run(postgres.blank()),
         "REDIS_URL": valkey.url,
         "MOBOX_DATA": str(tmp_path / "data"),
