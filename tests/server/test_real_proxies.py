@@ -140,7 +140,7 @@ def test_sockets_are_told_everything_whichever_server_they_come_to(
 ) -> None:
     session = "-".join([proxy.name, *transports])
     clients = [
-        sockets.open(proxy, transports=transports, **{"from": f"127.0.0.{n}"}) for n in range(2, 14)
+        sockets.open(proxy, transports=transports, **{"from": f"127.0.0.{n}"}) for n in range(2, 22)
     ]
     for client in clients:
         assert client.refused is None
