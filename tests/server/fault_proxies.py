@@ -36,7 +36,9 @@ class Proxy:
 
     def __exit__(self, *_: object) -> None:
         self.is_over.set()
-        self.close_all(self._listening, *self._open)
+        self.close_all(self._listening)
+        self._threads[0].join(LIMIT)  # from now on nobody comes
+        self.close_all(*self._open)
         for thread in self._threads:
             thread.join(LIMIT)
             assert not thread.is_alive()

@@ -95,7 +95,7 @@ def _caddy(folder: Path, proxy: Proxy, said: str) -> list[str]:
     sites = f"{scheme}://{proxy.host}, {proxy.url} {{\n"
     if made := proxy.certificate:
         sites += f"tls {made} {made}\n"
-    alone = "{\nadmin off\nauto_https disable_redirects\ngrace_period 50ms\n}\n"
+    alone = "{\nadmin off\nauto_https off\ngrace_period 50ms\n}\n"
     (folder / "Caddyfile").write_text(alone + replaced(said, (f"{NAME} {{\n", sites)))
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
 
