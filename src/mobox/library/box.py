@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Final, Self, Unpack
 
 from starlette.requests import HTTPConnection, Request
@@ -18,10 +19,11 @@ from mobox.delivery.session_index import SessionIndex
 from mobox.errors import NotOpen, UnknownProtocol
 from mobox.events import LogEntry
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
-from mobox.library.forwarding import Forwarded, forwarded_owner, scope_of, with_agent
+from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_of
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Found, Hook
+from mobox.server.eventstream import WITHIN
 from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
@@ -68,7 +70,7 @@ class Mobox:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
             raise NotOpen
-        await self._app(scope, receive, send)
+        await self._app({**scope, WITHIN: True}, receive, send)
 
     async def _who(self, connection: HTTPConnection) -> Found:
         """For whom it was forwarded; else what the app says."""
@@ -95,8 +97,8 @@ class Mobox:
         if protocol not in _CHATS:
             raise UnknownProtocol(protocol, _CHATS)
         path = _CHATS[protocol][agent is not None].format(agent)
-        body = with_agent(await request.body(), agent)
-        return Forwarded(self, scope_of(request, "POST", path, owner, {}), body)
+        read_body = partial(body_to, agent, request, self._settings.max_body)
+        return Forwarded(self, scope_of(request, "POST", path, owner, {}), read_body)
 
     def resume(self, request: Request, chat_id: str, *, owner: str | None = None) -> Response:
         """The message that is being written in a chat, for `useChat` that comes back."""

@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
 
 
 _KNOWN: Final = tuple(Options.__annotations__)
+_UNDECORATED: Final = "no agent yet: decorate it with @mobox.agent"
 
 
 def settings_of(options: Options) -> Settings:
@@ -59,16 +60,15 @@ def _text(told: object) -> str:
 def catalog_of(options: Options) -> Catalog:
     """The agents; what is wrong with one is raised, since nobody would look for a warning."""
     catalog = Catalog()
-    for agent in options.get("agents", ()):
+    agents: Iterable[object] = options.get("agents", ())
+    for agent in agents:
         if isinstance(agent, Agent):
             catalog.add(agent)
-        elif callable(agent):
-            name = getattr(agent, "__name__", repr(agent))
-            raise InvalidSetting("agents", name, "no agent yet: decorate it with @mobox.agent")
-        elif Path(agent).is_dir():
+        elif isinstance(agent, str | Path) and Path(agent).is_dir():
             catalog.add_folder(Path(agent))
         else:
-            raise InvalidSetting("agents", str(agent), "no such folder")
+            why = _UNDECORATED if callable(agent) else "no such folder"
+            raise InvalidSetting("agents", getattr(agent, "__name__", str(agent)), why)
     for problem in catalog.problems:
         raise problem
     if "agent" in options:
