@@ -23,7 +23,7 @@ export PATH := $(PATH):$(CURDIR)/$(VENV)/node
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test check format golden bench screenshots lock clean browser
+.PHONY: help run web test check format golden bench screenshots lock clean browser proxies
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -35,7 +35,7 @@ run: $(VENV)/.mobox  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=
 web: $(WEB_READY)  ## build the page into src/mobox/server/web; only for who changes it
 	cd $(WEB) && npm run build
 
-test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) browser $(FULLY_COVERED)  ## run the tests, measure coverage
+test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) browser proxies $(FULLY_COVERED)  ## run the tests, measure coverage
 	cd $(WEB) && npm test
 	$(BIN)/coverage erase
 	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web
@@ -71,6 +71,10 @@ browser:
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends \
 			chromium fonts-liberation fonts-noto-color-emoji; fi
 
+proxies:
+	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && ! (command -v nginx && command -v caddy) >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx-light caddy openssl; fi
+
 # A lock names versions and hashes, never a registry: any mirror may serve it.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(LOCK)
@@ -79,6 +83,7 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	$(PIP) uv==0.13.7
 	$(COMPILE) pyproject.toml --extra server --group build -o requirements/run.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra all --group build -c requirements/dev.txt -o requirements/deploy.txt
 	$(COMPILE) --group node -o requirements/node.txt
 	$(COMPILE) pyproject.toml --all-extras --group bench -c requirements/run.txt -c requirements/node.txt -o requirements/bench.txt
 	$(COMPILE) pyproject.toml --extra server --group frameworks -c requirements/run.txt -o requirements/frameworks.txt

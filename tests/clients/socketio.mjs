@@ -19,6 +19,7 @@
 // A reader of `watch` is {"every", "transport"}: it joins the session, cuts its transport after every
 // so many events, and joins again from its last one, until it has `until` events.
 
+import { Agent } from "node:http";
 import { createInterface } from "node:readline";
 import { io } from "socket.io-client";
 
@@ -37,8 +38,10 @@ class Bell {
   }
 }
 
-function connect(url, options) {
-  return io(url, { ...IMPATIENT, forceNew: true, transports: ["websocket"], ...options });
+/** A connection; `from` is the address of this machine that it comes from. */
+function connect(url, { from, ...options }) {
+  const agent = from && new Agent({ keepAlive: true, localAddress: from });
+  return io(url, { ...IMPATIENT, forceNew: true, transports: ["websocket"], agent, ...options });
 }
 
 class Session {

@@ -29,7 +29,7 @@ AGENTS = HERE / "agents"
 LIMIT = 60.0
 """Seconds in which anything here should long have happened."""
 MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
-OURS = re.compile(r"MOBOX_.*|HOST|PORT|DATABASE_URL|REDIS_URL|PYTHONUNBUFFERED")
+OURS = re.compile(r"MOBOX_.*|HOST|PORT|DATABASE_URL|REDIS_URL|FORWARDED_ALLOW_IPS|PYTHONUNBUFFERED")
 
 
 def clean_environment(**more: str) -> dict[str, str]:

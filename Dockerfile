@@ -1,0 +1,21 @@
+# Mobox with all that compose.yaml needs. The page is in the package: nothing else is built.
+
+FROM python:3.11-slim AS build
+RUN python -m venv /opt/mobox
+ENV PATH=/opt/mobox/bin:$PATH
+COPY requirements/deploy.txt /build/requirements/
+RUN pip install --no-cache-dir --require-hashes -r /build/requirements/deploy.txt
+COPY pyproject.toml README.md LICENSE /build/
+COPY src /build/src
+COPY agents/demo /build/agents/demo
+RUN pip install --no-cache-dir --no-build-isolation --no-deps /build
+
+FROM python:3.11-slim
+RUN useradd --uid 10001 --create-home mobox && install -d -o mobox -g mobox -m 700 /data
+COPY --from=build /opt/mobox /opt/mobox
+ENV PATH=/opt/mobox/bin:$PATH PYTHONUNBUFFERED=1 MOBOX_DATA=/data
+USER mobox
+WORKDIR /home/mobox
+VOLUME /data
+ENTRYPOINT ["mobox"]
+CMD ["serve"]

@@ -1,0 +1,61 @@
+"""A server whose PostgreSQL goes away and comes back: who reads waits, and reads on exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import httpx
+
+from postgres_server import Databases, running_postgres
+from server.live_server import LiveServer, live_server, message
+from server.scripted_agent import Gate, a_day_of_work, prompt
+from valkey_server import wait_until
+
+SOON = """
+from functools import partial
+
+import mobox.server.app as app
+
+app.StoreSettings = partial(app.StoreSettings, busy_seconds=1)
+"""
+"""What a server loads before all else: who asks is told sooner than is usual."""
+
+
+def test_who_reads_while_the_database_is_stopped_and_then_killed_waits_and_reads_on(
+    agents: Path, tmp_path: Path, http: httpx.Client, gate: Gate
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SOON)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    day = a_day_of_work(1)
+    said = message("chat", prompt(gate.step, *day[:20], gate.step, *day[20:]))
+    said["messages"][0]["id"] = "m1"
+    with running_postgres() as database:
+        given = ("--agents", agents, "--database-url")
+        url = asyncio.run(Databases(database.url).blank())
+        with live_server(tmp_path / "data", *given, url, PYTHONPATH=path) as server:
+            with http.stream("POST", f"{server.url}/api/chat", json=said) as response:
+                for goes in (database.stop, database.kill):
+                    gate.wait()
+                    goes()
+                    check_that_it_says_so(http, server)
+                    gate.open()  # what the agent says now is written when somebody can
+                    database.start()
+                read = frames(response.read().decode())
+            run = {"run": response.headers["x-mobox-run"]}
+            wait_until(lambda: http.get(f"{server.url}/readyz").status_code == 200)
+            assert frames(http.get(f"{server.url}/api/chat/chat/stream", params=run).text) == read
+            assert '"finishReason":"stop"' in read[-2]
+            assert read[-1] == "data: [DONE]"
+
+
+def frames(body: str) -> list[str]:
+    return [line for line in body.splitlines() if line.startswith("data: ")]
+
+
+def check_that_it_says_so(http: httpx.Client, server: LiveServer) -> None:
+    told = http.get(f"{server.url}/api/chats")
+    assert (told.status_code, "retry-after" in told.headers) == (503, True)
+    assert http.get(f"{server.url}/readyz").status_code == 503
+    assert http.get(f"{server.url}/healthz").status_code == 200
