@@ -113,12 +113,12 @@ class PostgresServer:
         self._call("pg_ctl", "stop", "-w", "-t", "120", "-m", mode)
 
     def kill(self) -> None:
-        """As the kernel does, with all of its processes."""
-        killed = self.processes()
-        _signal(killed, signal.SIGKILL)
-        while any(map(_is_alive, killed)):
+        """As the kernel does, with all of its processes, also those that are just being made."""
+        while alive := _working_in(self._data):
+            _signal(alive, signal.SIGKILL)
             time.sleep(0.01)
-        (self._data / "postmaster.pid").unlink()
+        for lock in (self._data / "postmaster.pid", *self._folder.glob(".s.PGSQL.*.lock")):
+            lock.unlink()  # whose process may be there until somebody buries it
 
     def freeze(self) -> None:
         _signal(self.processes(), signal.SIGSTOP)
@@ -144,7 +144,11 @@ class PostgresServer:
                 stdout=said, stderr=said, cwd=self._folder, check=False, **account,
             )  # fmt: skip
             said.seek(0)
-            assert done.returncode == 0, said.read().decode()
+            assert done.returncode == 0, said.read().decode() + self._last_words()
+
+    def _last_words(self) -> str:
+        log = self._folder / "log"
+        return log.read_text()[-2000:] if log.exists() else ""
 
 
 def _programs(folder: Path) -> Path:
@@ -170,6 +174,15 @@ def _signal(pids: Iterable[int], number: signal.Signals) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):  # one that had nothing more to do
             os.kill(pid, number)
+
+
+def _working_in(folder: Path) -> list[int]:
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it has ended
+            if link.readlink() == folder and _is_alive(int(link.parent.name)):
+                found.append(int(link.parent.name))
+    return found
 
 
 def _children(parent: int) -> list[int]:
