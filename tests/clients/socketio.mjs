@@ -17,7 +17,7 @@
 //   {"id", "do": "watched", "watch", "count"?}            answered when all readers have read so much
 //
 // A reader of `watch` is {"every", "transport"}: it joins the session, cuts its transport after every
-// so many events, and joins again from its last one, until it has `until` events, or one of the type
+// so many events, and joins again from its last one, until it has `until` events, or one of the types
 // `last`. Where the server cannot read what it has stored, it asks again until that can.
 
 import { createInterface } from "node:readline";
@@ -129,8 +129,8 @@ class Reader {
   }
 
   get isOver() {
-    const isLast = this.last !== undefined && this.told.at(-1)?.type === this.last;
-    return this.failure !== undefined || isLast || this.told.length >= this.until;
+    const isAtLast = this.last?.includes(this.told.at(-1)?.type);
+    return this.failure !== undefined || isAtLast || this.told.length >= this.until;
   }
 
   async #join() {

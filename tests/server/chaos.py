@@ -18,7 +18,7 @@ from server.followers import (
     answer,
     begin,
 )
-from server.scripted_agent import Step, emit, prompt, text, tool
+from server.scripted_agent import Step, emit, prompt, text
 from server.socket_clients import SocketClients, Watch
 
 WORDS = 40
@@ -45,7 +45,7 @@ class Talk(NamedTuple):
         return prompt(
             ["count", halves[0], 0, WORDS // 2, PACE],
             emit("text_end", id=halves[0]),
-            *tool(call, "look", {"at": self.chat_id}),
+            emit("tool_use", id=call, name="look", input={"at": self.chat_id}),
             emit("tool_result", tool_use_id=call, content="seen"),
             *question,
             ["count", halves[1], WORDS // 2, WORDS, PACE],

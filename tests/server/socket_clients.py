@@ -47,7 +47,7 @@ class SocketClients(NodeProcess):
     def watch_to_the_end(self, url: str, session_id: str) -> Watch:
         """A reader whose connections others break, who reads a session to the end of its run."""
         join = {"sessionId": session_id}
-        return self._watch(url, [UNBROKEN], join=join, until=NEVER, last="complete")
+        return self._watch(url, [UNBROKEN], join=join, until=NEVER, last=["complete", "error"])
 
     def _watch(self, url: str, readers: Iterable[Json], **wanted: object) -> Watch:
         name = next(self._names)
