@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from server.cluster import Cluster
 from server.faults import FAULTS, Scene
@@ -18,6 +18,7 @@ from server.followers import (
     answer,
     begin,
 )
+from server.reloaded_pages import Pages
 from server.scripted_agent import Step, emit, prompt, text
 from server.socket_clients import SocketClients, Watch
 
@@ -76,14 +77,31 @@ class Watched(NamedTuple):
         return self.log, self.ai_sdk, self.ag_ui
 
 
+class Shown(NamedTuple):
+    """What a page of a real client has of a run in the end."""
+
+    client: str
+    run_id: str
+    messages: list[dict[str, Any]]
+
+
+class Clients(NamedTuple):
+    """Who reads: some light ones, sockets for every run, and pages for one of each fault."""
+
+    doors: Doors
+    sockets: SocketClients
+    pages: Mapping[str, Pages]
+
+
 class Chaos:
     """All that goes on while things break; what happens when is in the seed."""
 
-    def __init__(self, cluster: Cluster, doors: Doors, sockets: SocketClients, seed: int) -> None:
+    def __init__(self, cluster: Cluster, clients: Clients, seed: int) -> None:
         self.watched: list[Watched] = []
+        self.shown: list[Shown] = []
         self._cluster = cluster
-        self._doors = doors
-        self._sockets = sockets
+        self._clients = clients
+        self._doors = clients.doors
         self._random = random.Random(seed)
         self._seed = seed
         self._count = 0
@@ -103,6 +121,8 @@ class Chaos:
         talks = [self._talk() for _ in range(each)]
         half = (each + 1) // 2
         early = await asyncio.gather(*map(self._begin, talks[:half]))
+        for name_of_client, pages in self._clients.pages.items():
+            self._tasks.create_task(self._show(name_of_client, pages, early[0]))
         for watched in early:
             await watched.log.says(HEARD)
         async with asyncio.TaskGroup() as meanwhile:
@@ -117,7 +137,7 @@ class Chaos:
     async def _begin(self, talk: Talk) -> Watched:
         run_id = await begin(self._doors, talk.chat_id, talk.prompt)
         address = self._random.choice(self._cluster.addresses)
-        socket = self._sockets.watch_to_the_end(address, talk.chat_id)
+        socket = self._clients.sockets.watch_to_the_end(address, talk.chat_id)
         where = (self._doors, talk.chat_id, run_id)
         log = LogFollower(*where)
         watched = Watched(talk, log, AiSdkFollower(*where), AgUiFollower(*where), socket)
@@ -130,6 +150,10 @@ class Chaos:
     def _follow(self, followers: Iterable[Follower]) -> None:
         for follower in followers:
             self._tasks.create_task(follower.follow())
+
+    async def _show(self, client: str, pages: Pages, watched: Watched) -> None:
+        shown = await pages.read(watched.talk.chat_id, watched.log.run_id)
+        self.shown.append(Shown(client, watched.log.run_id, shown))
 
     async def _answer(self, log: LogFollower) -> None:
         if await log.asks():

@@ -9,28 +9,35 @@ import asyncio
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from grammar_log import legal_log
+from heard import Heard, by_ag_ui, by_ai_sdk, by_contract
 from mobox.events import Done, LogEntry, TextDelta
 from mobox.formatters import StoredRun, format_all, formatter_of_run, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter
 from mobox.server.settings import OWNER
 from mobox.storage import open_storage
 from mobox.storage.log import Run, RunId, pages
+from server.ag_ui_clients import AGUIPages
 from server.audit import Tenure, named, tenures
-from server.chaos import Chaos, Watched
+from server.chaos import Chaos, Clients, Shown, Watched
+from server.chat_clients import ChatClients
 from server.cluster import machinery, running_cluster
 from server.faults import FAULTS, Dose, Scene
-from server.followers import open_doors
+from server.followers import Doors, open_doors
 from server.live_server import LIMIT
+from server.reloaded_pages import AgUiPages, AiSdkPages, Pages
 from server.socket_clients import SocketClients
 
 RUNS = int(os.environ.get("CHAOS_RUNS") or 20)
 SEED = int(os.environ.get("CHAOS_SEED") or 1)
 IS_WHOLE = RUNS >= 100
 DOSE = Dose(moment=1, away=10) if IS_WHOLE else Dose(moment=0.5, away=3)
+AI_SDK, AG_UI = "ai", "@ag-ui/client"
+HEARD: dict[str, Callable[[list[dict[str, Any]]], Heard]] = {AI_SDK: by_ai_sdk, AG_UI: by_ag_ui}
 
 
 class Kept(NamedTuple):
@@ -102,15 +109,36 @@ def check_the_clients(watched: Watched, kept: Kept, socket: dict[str, Any]) -> N
                 assert broken == follower.told[: len(broken)]
 
 
+def check_the_page(shown: Shown, kept: Kept) -> None:
+    """A real client shows what the log says: the words, the calls, and what came of them."""
+    stored = StoredRun(id=kept.run.id, chat_id=kept.run.chat_id, owner=OWNER)
+    assert HEARD[shown.client](shown.messages) == by_contract(told(stored, "agent-event", kept))
+
+
 def told(stored: StoredRun, name: str, kept: Kept) -> list[bytes]:
     return format_all(formatter_of_run(name, stored), kept.entries)
 
 
-async def scenario(data: Path, sockets: SocketClients) -> str:
+class Real(NamedTuple):
+    """The processes of the real clients."""
+
+    sockets: SocketClients
+    chats: ChatClients
+    threads: AGUIPages
+
+    def clients(self, doors: Doors) -> Clients:
+        pages: dict[str, Pages] = {
+            AI_SDK: AiSdkPages(self.chats, doors),
+            AG_UI: AgUiPages(self.threads, doors),
+        }
+        return Clients(doors, self.sockets, pages)
+
+
+async def scenario(data: Path, real: Real) -> str:
     with machinery() as (postgres, valkey, ports):
         async with running_cluster(data, postgres, valkey, ports) as cluster:
             async with open_doors(cluster.addresses, SEED) as doors:
-                chaos = Chaos(cluster, doors, sockets, SEED)
+                chaos = Chaos(cluster, real.clients(doors), SEED)
                 async with asyncio.timeout(10 * LIMIT):
                     await chaos.go(Scene(cluster, postgres, DOSE), RUNS // len(FAULTS))
             run_ids = [watched.log.run_id for watched in chaos.watched]
@@ -124,6 +152,8 @@ async def scenario(data: Path, sockets: SocketClients) -> str:
         check_the_log(watched, kept[run_id], cluster.victims)
         check_the_epochs(kept[run_id])
         check_the_clients(watched, kept[run_id], reports[run_id])
+    for shown in chaos.shown:
+        check_the_page(shown, kept[shown.run_id])
     return summary(chaos, list(kept.values()))
 
 
@@ -136,6 +166,6 @@ def summary(chaos: Chaos, kept: list[Kept]) -> str:
 
 
 def test_nothing_is_lost_and_nothing_doubled_whatever_breaks(
-    tmp_path: Path, sockets: SocketClients
+    tmp_path: Path, sockets: SocketClients, clients: ChatClients, agui_pages: AGUIPages
 ) -> None:
-    print(asyncio.run(scenario(tmp_path / "data", sockets)))
+    print(asyncio.run(scenario(tmp_path / "data", Real(sockets, clients, agui_pages))))
