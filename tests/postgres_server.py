@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,7 +86,8 @@ def _named(url: str, database: str) -> str:
 class PostgresServer:
     """A server of our own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, options: Mapping[str, str] = OPTIONS) -> None:
+        self._options = options
         self._folder = folder
         self._data = folder / "data"
         self._programs = _programs(folder)
@@ -104,7 +105,7 @@ class PostgresServer:
         )
 
     def start(self) -> None:
-        settings = " ".join(f"-c {name}={value}" for name, value in OPTIONS.items())
+        settings = " ".join(f"-c {name}={value}" for name, value in self._options.items())
         options = f"-h '' -k {self._folder} {settings}"
         self._call("pg_ctl", "start", "-w", "-t", "120", "-l", f"{self._folder}/log", "-o", options)
 
@@ -208,10 +209,10 @@ def _status(pid: int) -> tuple[str, int]:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
+def running_postgres(options: Mapping[str, str] = OPTIONS) -> Iterator[PostgresServer]:
     """A server that is there for a while."""
     folder = Path(tempfile.mkdtemp(prefix="mobox-pg-"))
-    server = PostgresServer(folder)
+    server = PostgresServer(folder, options)
     try:
         server.make()
         server.start()
