@@ -33,7 +33,8 @@ class Writing:
             stdout=subprocess.PIPE,
         )
         if self._read() != b"ready\n":
-            raise RuntimeError(f"nobody writes: {self._process.wait()}")
+            self._process.communicate()
+            raise RuntimeError(f"nobody writes: {self._process.returncode}")
 
     def begin(self, seconds: float) -> None:
         assert self._process.stdin is not None
@@ -78,7 +79,8 @@ class Serving:
         assert self._process.stdout is not None
         told = re.search(r"http://[^:]+:(\d+)", self._process.stdout.readline())
         if told is None:
-            raise RuntimeError(f"nobody serves: {self._process.wait()}")
+            self._process.communicate()
+            raise RuntimeError(f"nobody serves: {self._process.returncode}")
         self.port = int(told[1])
 
     def cpu(self) -> float:
