@@ -80,6 +80,11 @@ class TickingExecution:
     def answer(self, request_id: str, answer: Answer) -> None:
         """It asks nothing."""
 
+    @property
+    def heard(self) -> bool:
+        """It was told nothing."""
+        return True
+
     def tell(self, frontend: Frontend) -> None:
         """It has no use for pages."""
 

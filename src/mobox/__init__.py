@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mobox.errors import MoboxError
+from mobox.errors import AgentError, MoboxError
 from mobox.events import EventType, LogEntry, StreamEvent
 from mobox.formatters import Formatter, get_formatter
 from mobox.lifecycle import Lifecycle
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mobox.server.authentication import Principal
 
 __all__ = [
+    "AgentError",
     "EventParser",
     "EventType",
     "Formatter",

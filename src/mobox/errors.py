@@ -17,6 +17,7 @@
   * InvalidSetting        a server cannot be run like that
   * InvalidRequest        a frontend sent a request that cannot be understood
   * NotRecordable         there is nothing under that name that could be recorded
+  * AgentError            a function that is an agent fails, with words for who asked it
   * WouldBlock            an event loop was about to wait for a person, and nobody else would run
   * NotOpen               a box was used before it was opened, or after it was closed
   * NotJson               text that should be JSON is not, or cannot be kept
@@ -30,6 +31,7 @@
       * LogDeleted        there was one, and its owner deleted it
     * KeyNotFound         no such key
   * Unauthenticated       nobody knows who asks
+  * InvalidPrincipal      what an app says of who asks cannot be used
   * NotPermitted          who asks is known, and may not do that
   * RunActive             the chat has a run that is not over
   * NotWaiting            the run has asked nothing that this would answer
@@ -178,6 +180,10 @@ class NotRecordable(MoboxError):
     """A command that cannot be run, or a function that cannot be found."""
 
 
+class AgentError(MoboxError):
+    """An agent that is a function fails, with words that are meant for who asked it."""
+
+
 class WouldBlock(MoboxError):
     """An answer was waited for in a way that stops the event loop."""
 
@@ -253,6 +259,14 @@ class Unauthenticated(MoboxError):
 
     def __init__(self, problem: str = "expected a key that is known and neither revoked nor over"):
         super().__init__(problem)
+
+
+class InvalidPrincipal(MoboxError):
+    """What an app's own authentication says of who asks cannot be used; `hook` is its name."""
+
+    def __init__(self, hook: str, problem: str) -> None:
+        self.hook = hook
+        super().__init__(f"{hook} said who asks: {problem}")
 
 
 class NotPermitted(MoboxError):

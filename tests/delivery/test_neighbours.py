@@ -186,7 +186,11 @@ def test_a_client_that_leaves_is_missed_at_once_where_its_socket_is(tmp_path: Pa
     play(scenario)
 
 
-@pytest.mark.parametrize("sid", ["7.abc", "../0.abc", "²1.abc", "abc", ".", "0.abc", "1.abc"])
+@pytest.mark.parametrize(
+    "sid",
+    ["7.abc", "../0.abc", "²1.abc", "abc", ".", "0.abc", "1.abc", "9" * 5000, f"{'1' * 5000}.abc"],
+    ids=range(9),
+)
 def test_a_socket_that_nobody_has_is_unknown(tmp_path: Path, sid: str) -> None:
     async def scenario() -> None:
         async with processes(tmp_path) as (here, _):

@@ -27,7 +27,8 @@ from mobox.errors import (
     UnknownAgent,
     UnknownProtocol,
 )
-from mobox.library.options import Options
+from mobox.library.options import Options, settings_of
+from mobox.server.services import Services
 from mobox.server.settings import Settings
 from mobox.turn import Answer
 from server.live_server import AGENTS, message
@@ -238,9 +239,12 @@ def test_a_box_whose_lifespan_nobody_runs_says_so(tmp_path: Path) -> None:
 # In a route of one's own
 
 
-def own_routes(folder: Path) -> tuple[FastAPI, mobox.Mobox]:
+JSON = {"content-type": "application/json"}
+
+
+def own_routes(folder: Path, **options: Any) -> tuple[FastAPI, mobox.Mobox]:
     app = FastAPI()
-    box = box_in(app, folder)
+    box = box_in(app, folder, **options)
 
     @app.post("/ask/{user}")
     async def ask(request: Request, user: str) -> Response:
@@ -340,7 +344,7 @@ def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> None:
         app, box = own_routes(tmp_path)
         async with running(app) as client:
             for content in (b"{", b"[]", b"{}"):
-                answer = await client.post("/ask/eve", content=content)
+                answer = await client.post("/ask/eve", content=content, headers=JSON)
                 assert (answer.status_code, answer.json()["error"]["code"]) == (
                     400,
                     "invalid_request",
@@ -348,6 +352,73 @@ def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> None:
         scope = {"type": "http", "headers": [], "query_string": b""}
         with pytest.raises(UnknownProtocol, match="ag-ui, ai-sdk"):
             await box.respond(Request(scope), protocol="telex")
+
+    run(scenario())
+
+
+def test_what_any_page_can_send_without_being_asked_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        app, box = own_routes(tmp_path)
+        async with running(app) as client:
+            body, plain = json.dumps(message("c", "hello")), {"content-type": "text/plain"}
+            for path in ("/ask/eve", "/ag-ui"):
+                answer = await client.post(path, content=body, headers=plain)
+                assert answer.status_code == 415
+            assert (await box.storage.chats("eve")).chats == ()
+
+    run(scenario())
+
+
+def test_nobody_is_told_what_was_in_an_exception(tmp_path: Path) -> None:
+    canary = "postgres://app:c4nary@db"
+
+    @mobox.agent("fails")
+    def fails() -> None:
+        raise RuntimeError(f"cannot connect to {canary}")
+
+    async def scenario() -> None:
+        app = FastAPI()
+        box = box_in(app, tmp_path, agents=[echo, fails])
+        async with running(app) as client:
+            body = message("c", "hello") | {"agent": "fails"}
+            answer = await client.post("/mobox/api/chat", json=body)
+            told = [answer.text]
+            await until(lambda: box.supervisor.running == 0)
+            path = f"/mobox/api/runs/{answer.headers['x-mobox-run']}"
+            formats = (await client.get("/mobox/api/formats")).json()["formats"]
+            asked = [f"{path}/events?format={each['name']}" for each in formats]
+            for each in (*asked, f"{path}/events", f"{path}/stderr", "/mobox/api/chats/c"):
+                read = await client.get(each)
+                assert read.status_code == 200
+                told.append(read.text)
+        assert "The agent failed (RuntimeError)." in told[0]
+        assert [text for text in told if "c4nary" in text] == []
+
+    run(scenario())
+
+
+async def in_pieces(read: list[int]) -> AsyncIterator[bytes]:
+    for number in range(100):
+        read.append(number)
+        yield b" " * 1000
+
+
+def test_a_body_is_read_after_it_is_known_who_asks_and_not_beyond_its_limit(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        app, _ = own_routes(tmp_path, max_body=10_000)
+        async with running(app) as client:
+            for user, status, most in (("", 401, 0), ("ann", 413, 11)):
+                read: list[int] = []
+                headers = JSON | {"x-user": user}
+                answer = await client.post("/ag-ui", content=in_pieces(read), headers=headers)
+                assert (answer.status_code, len(read)) == (status, most)
+            told = JSON | {"content-length": "100000"}
+            answer = await client.post("/ag-ui", content=in_pieces(read := []), headers=told)
+            assert (answer.status_code, read) == (413, [])
+            own = await client.post("/body", json={"id": "c", "more": "x" * 10_000})
+            assert own.status_code == 413
 
     run(scenario())
 
@@ -373,6 +444,18 @@ def test_a_run_is_begun_read_and_told(tmp_path: Path) -> None:
             assert b'"eventIndex":0' in b"".join(numbered)
             with pytest.raises(NotFound):
                 [entry async for entry in box.log("bob", begun.id)]
+
+    run(scenario())
+
+
+def test_owners_may_say_the_same_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            hers = await box.begin("ann", "hello", key="daily")
+            his = await box.begin("bob", "hello", key="daily")
+            assert (hers.owner, his.owner) == ("ann", "bob")
+            assert hers.chat_id != his.chat_id
+            assert (await box.begin("ann", "hello", key="daily")).id == hers.id
 
     run(scenario())
 
@@ -436,4 +519,54 @@ def test_what_is_wrong_with_it_is_told_at_once(tmp_path: Path) -> None:
 def test_its_options_are_settings_of_a_server() -> None:
     fields = set(Settings.__struct_fields__)
     assert Options.__annotations__.keys() <= fields
-    assert fields - Options.__annotations__.keys() == {"auth", "host", "log_level", "port"}
+    of_a_process = {"auth", "execute", "health_port", "host", "log_level", "port", "workers"}
+    assert fields - Options.__annotations__.keys() == of_a_process
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"host": "0.0.0.0"}, "host=0.0.0.0: no option; known: agents, "),
+        ({"auth": "keys"}, "auth=keys: no option"),
+        ({"max_runs_per_minute": 0}, "max_runs_per_minute=0: expected a whole number"),
+        ({"hold": "soon"}, "hold=soon: expected seconds"),
+        ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected an address"),
+        ({"allowed_origins": ("nonsense",)}, "allowed_origins=nonsense: "),
+        ({"agents": [len]}, "agents=len: no agent yet: decorate it with @mobox.agent"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused(options: Any, problem: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"^{problem}"):
+        mobox.Mobox(**options)
+
+
+def test_options_mean_what_a_servers_settings_mean() -> None:
+    given: Any = {"allowed_hosts": "App.example", "hold": 5, "data": "d", "redis_url": ""}
+    settings = settings_of(given)
+    assert settings.allowed_hosts == ("app.example",)
+    assert (settings.hold, settings.data, settings.redis_url) == (5.0, Path("d"), "")
+
+
+@pytest.mark.parametrize(
+    ("options", "most"), [({}, 20), ({"max_runs_per_owner": 70}, 70), ({"max_runs": 7}, 7)]
+)
+def test_no_owner_of_a_box_can_take_all_of_its_runs(options: Any, most: int) -> None:
+    assert settings_of(options).runs_per_owner == most
+
+
+def test_a_box_that_cannot_be_opened_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Services] = []
+
+    def cannot(services: Services, _principal: object) -> None:
+        opened.append(services)
+        raise OSError
+
+    async def scenario() -> bool:
+        monkeypatch.setattr("mobox.library.box.create_app", cannot)
+        with pytest.raises(OSError):
+            await mobox.Mobox(agents=[echo], data=tmp_path).__aenter__()
+        return opened[0].supervisor.closing
+
+    assert run(scenario())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -208,6 +209,70 @@ async def test_an_app_may_refuse_in_its_own_words(tmp_path: Path) -> None:
         refused = await client.get("/api/chats")
         assert (refused.status_code, refused.json()["error"]["message"]) == (402, "Pay first")
         assert (await client.get("/healthz")).status_code == 200
+
+
+async def refused_socket(client: httpx.AsyncClient) -> dict[str, Any]:
+    """What a socket is told that may not connect."""
+    socket = {"EIO": "4", "transport": "polling"}
+    opening = await client.get("/socket.io/", params=socket)
+    socket["sid"] = json.loads(opening.text[1:])["sid"]
+    plain = {"content-type": "text/plain"}
+    said = await client.post("/socket.io/", params=socket, content="40", headers=plain)
+    assert said.text == "OK"
+    told = (await client.get("/socket.io/", params=socket)).text
+    assert told.startswith("44")
+    data: dict[str, Any] = json.loads(told[2:].partition("\x1e")[0])["data"]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "unauthenticated"), (402, "payment_required"), (403, "forbidden")]
+)
+@on_uvloop
+async def test_sockets_and_requests_are_refused_in_the_same_words(
+    status: int, code: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def hook(connection: HTTPConnection) -> Found:
+        raise HTTPException(status, "Not like that")
+
+    async with keyed_app(tmp_path, hook, auth="none") as (_, client):
+        assert code_of(await client.get("/api/chats")) == (status, code)
+        refused = await refused_socket(client)
+    assert (refused["code"], refused["message"]) == (code, "Not like that")
+    assert "Traceback" not in caplog.text
+
+
+@on_uvloop
+async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
+        refused = await client.get("/api/chats")
+        told = await refused_socket(client)
+    assert code_of(refused) == (401, "unauthenticated")
+    assert refused.json()["error"]["message"] == told["message"] == "expected somebody who is known"
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        (7, "expected a Principal, the name of an owner or None, got int"),
+        (Principal(cast("str", 7)), "owner: expected the name of one, got 7"),
+        (Principal("ann", ("reed",)), "scopes: expected some of read, write, operate, got"),
+        (Principal("ann", cast("Any", "read")), "scopes: expected some of read, write, operate"),
+        (Principal("ann", expires_at=1_800_000_000), "expires_at: expected milliseconds"),
+        (Principal("ann", expires_at=cast("int", "soon")), "expires_at: expected milliseconds"),
+    ],
+)
+@on_uvloop
+async def test_what_an_app_says_of_who_asks_is_looked_at(
+    found: Any, problem: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def my_login(_: HTTPConnection) -> Found:
+        return cast("Found", found)
+
+    async with keyed_app(tmp_path, my_login, auth="none") as (_, client):
+        assert code_of(await client.get("/api/chats")) == (500, "internal_error")
+    assert "my_login said who asks" in caplog.text
+    assert problem in caplog.text
 
 
 @on_uvloop

@@ -21,11 +21,11 @@ class Command:
     """What a person does in one data folder."""
 
     def __init__(self, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._data = data
+        self.data = data
         self._capsys = capsys
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = main(["keys", *words, "--data", str(self._data)])
+        code = main(["keys", *words, "--data", str(self.data)])
         told = self._capsys.readouterr()
         return code, told.out, told.err
 
@@ -37,7 +37,7 @@ class Command:
 
     def kept(self) -> list[ApiKey]:
         async def read() -> list[ApiKey]:
-            storage = await SqliteStorage.open(self._data / "mobox.db")
+            storage = await SqliteStorage.open(self.data / "mobox.db")
             try:
                 return await storage.keys()
             finally:
@@ -116,7 +116,18 @@ def test_keys_are_listed_without_their_secrets(keys: Command) -> None:
 
 
 def test_a_key_that_is_not_there_is_named(keys: Command) -> None:
+    keys.add("--owner", "ann")
     assert keys("revoke", "key_nobody") == (2, "", "mobox: no key 'key_nobody'\n")
+
+
+@pytest.mark.parametrize("words", [("list",), ("revoke", "key_1")])
+def test_who_looks_for_keys_in_a_wrong_place_makes_nothing_there(
+    words: tuple[str, ...], keys: Command
+) -> None:
+    code, out, err = keys(*words)
+    assert (code, out) == (2, "")
+    assert "there is no database in it" in err
+    assert not keys.data.exists()
 
 
 def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,6 +135,25 @@ def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str])
     told = capsys.readouterr()
     assert told.out == ""
     assert "nobody else sees the keys in there" in told.err
+
+
+@pytest.mark.parametrize("variable", [("HOST", "0.0.0.0"), ("PORT", "tcp://10.0.0.1:80")])
+@pytest.mark.parametrize("command", ["keys", "prune", "logs"])
+def test_what_only_a_server_is_told_does_not_matter(
+    variable: tuple[str, str],
+    command: str,
+    keys: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keys.add("--owner", "ann")
+    monkeypatch.setenv(*variable)
+    monkeypatch.setenv("MOBOX_DATA", str(keys.data))
+    words = {"keys": ["list"], "prune": ["--older-than", "30d"], "logs": ["nothing"]}
+    main([command, *words[command]])
+    told = capsys.readouterr()
+    shown = {"keys": "ann", "prune": "0 chats", "logs": "no run 'nothing'"}
+    assert shown[command] in told.out + told.err
 
 
 def test_a_key_holds_at_once_on_a_server_that_runs(keys: Command, tmp_path: Path) -> None:

@@ -335,6 +335,33 @@ def test_none_outlives_its_parent(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_child_that_it_did_not_make_ends_alone(tmp_path: Path) -> None:
+    """As the first process of a container has them, and whoever was started by a script."""
+    script = 'sleep 600 & exec "$@"'
+    flags = ["--workers", "2", "--port", "0", "--data", str(tmp_path / "data")]
+    errors = tmp_path / "stderr"
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(
+            ["sh", "-c", script, "sh", *MOBOX, "serve", *flags],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=clean_environment(),
+        ) as process,
+    ):
+        try:
+            server = LiveServer(process, errors)
+            stranger = min(children(process.pid))
+            os.kill(stranger, signal.SIGKILL)
+            asyncio.run(until(lambda: stranger not in children(process.pid)))
+            assert httpx.get(f"{server.url}/readyz", trust_env=False).status_code == 200
+            server.signal(signal.SIGTERM)
+            assert server.wait() == 0
+        finally:
+            process.kill()
+
+
 def test_what_keeps_all_of_them_from_serving_is_said_once(tmp_path: Path) -> None:
     nowhere = tmp_path / "none" / "mobox.db"
     flags = ["--port", "0", "--data", str(tmp_path), "--database-url", f"sqlite:///{nowhere}"]

@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from mobox.cli import main
+from mobox.cli.prune import age
+from mobox.server.keys import read_expiry
 from server.live_server import LIMIT, LiveServer, live_server, message, mobox
 
 DAY = 24 * 60 * 60 * 1000
@@ -103,9 +105,14 @@ def test_raw_lines_go_alone(data: Path, server: LiveServer) -> None:
     assert mobox("logs", run_id, "--data", data)[1] == ""
 
 
-@pytest.mark.parametrize("told", ["30", "d", "1y", "-1d", "1.5d", ""])
+@pytest.mark.parametrize("told", ["30", "d", "1y", "-1d", "1.5d", "0h", "00d", ""])
 def test_an_age_that_is_none_is_refused(told: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["prune", f"--older-than={told}"])
     assert left.value.code == 2
-    assert "expected a number and h, d or w" in capsys.readouterr().err
+    assert "expected a number from 1 on and m, h, d or w" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("told", ["90m", "12h", "30d", "8w"])
+def test_an_age_is_told_as_the_end_of_a_key_is(told: str) -> None:
+    assert age(told).total_seconds() * 1000 == read_expiry(told, 0)

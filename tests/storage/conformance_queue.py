@@ -88,6 +88,17 @@ class QueueConformance:
 
         self.play(tmp_path, scenario)
 
+    def test_who_looks_around_is_told_of_it(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            is_told = asyncio.Event()
+            store.when_work(is_told.set)
+            run = await begin(store, "c1")
+            is_told.clear()
+            await store.queue(run.id, run.epoch)
+            await is_told.wait()
+
+        self.play(tmp_path, scenario)
+
     def test_a_claimed_run_is_ours_under_a_new_epoch(self, tmp_path: Path) -> None:
         async def scenario(store: Storage) -> None:
             run = await begin_queued(store, "c1")

@@ -95,10 +95,16 @@ def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databa
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://ann:hunter2@127.0.0.1:1/nowhere", "postgresql://ann:hunter2@[/x"]
+    "url",
+    [
+        "postgresql://ann:hunter2@127.0.0.1:1/nowhere",
+        "postgresql://ann:hunter2@[/x",
+        "postgresql://ann:hunter2/secret@127.0.0.1/nowhere",
+        "postgresql://ann:hunter2#secret@127.0.0.1/nowhere",
+    ],
 )
 def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
-    with pytest.raises(StorageError, match="cannot be reached") as refused:
+    with pytest.raises(StorageError, match=r"cannot be reached|no address") as refused:
         asyncio.run(open_storage(url))
     assert "hunter2" not in str(refused.value)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mobox.errors import BadCursor, Fenced, LogDeleted, RunNotFound, StorageError
+from mobox.errors import BadCursor, DatabaseAway, Fenced, LogDeleted, RunNotFound, StorageError
 from mobox.events import Done, Raw, Status
 from mobox.message import Message
 from mobox.storage import Settings, SqliteStorage
-from mobox.storage.log import PAGE, Run
+from mobox.storage.log import PAGE, RawLine, Run
+from mobox.storage.sqlite import retention
+from mobox.storage.sqlite.transaction import Transaction
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -296,14 +298,73 @@ def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_works(path
         run = await begin(store)
         with sqlite3.connect(path, isolation_level=None) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StorageError, match="cannot be written"):
-                await say(store, run, *BEGINNING)
+            with pytest.raises(DatabaseAway):
+                await store.rename("ann", "chat", "Later")
             other.execute("ROLLBACK")
         other.close()
+        assert (await store.rename("ann", "chat", "Later")).title == "Later"
         assert seqs(await say(store, run, *BEGINNING)) == [1, 2]
         await store.close()
 
     asyncio.run(scenario())
+
+
+def test_who_appends_waits_for_a_file_that_is_locked(path: Path) -> None:
+    async def scenario() -> None:
+        store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+        run = await begin(store)
+        with sqlite3.connect(path, isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            saying = [asyncio.create_task(say(store, run, *said)) for said in (BEGINNING, ENDING)]
+            for title in ("A", "B"):  # each is a commit that the lock made fail
+                with pytest.raises(DatabaseAway):
+                    await store.rename("ann", "chat", title)
+            assert not any(said.done() for said in saying)
+            other.execute("ROLLBACK")
+        other.close()
+        assert [seqs(said) for said in await asyncio.gather(*saying)] == [[1, 2], [3, 4]]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_file_that_stays_locked_keeps_no_store_from_closing(path: Path) -> None:
+    async def scenario() -> None:
+        store = await SqliteStorage.open(path, Settings(busy_seconds=0, lease_seconds=3600))
+        run = await begin(store)
+        with sqlite3.connect(path, isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            saying = asyncio.create_task(say(store, run, *BEGINNING))
+            await asyncio.sleep(0)
+            await store.close()
+            with pytest.raises(DatabaseAway):
+                await saying
+            other.execute("ROLLBACK")
+        other.close()
+
+    asyncio.run(scenario())
+
+
+def test_old_raw_lines_go_in_many_small_commits(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(store: SqliteStorage) -> None:
+        for number in range(20):
+            run = await begin(store, submit(chat_id=f"chat{number}"))
+            await store.append(run.id, 1, [*BEGINNING, DONE], None, [RawLine(b"a"), RawLine(b"b")])
+        sizes: list[int] = []
+        drop = retention.drop_raw
+
+        def noted(transaction: Transaction, runs: Sequence[int], ended_before: int) -> int:
+            sizes.append(len(runs))
+            return drop(transaction, runs, ended_before)
+
+        monkeypatch.setattr(retention, "drop_raw", noted)
+        assert await store.drop_raw(2**62) == 40
+        assert sizes == [8, 8, 4]
+        assert await store.count_raw(2**62) == 0
+
+    one_store(path, scenario)
 
 
 # What is read

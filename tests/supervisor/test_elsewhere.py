@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from mobox.capture.asking import Turn
 from mobox.catalog import Agent
 from mobox.errors import CorruptLog, Fenced, LogDeleted, NotWaiting, StorageError
 from mobox.events import (
@@ -21,8 +22,10 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
+from mobox.function_agents import agent
 from mobox.storage import Settings
 from mobox.supervisor import Limits
+from mobox.turn import Answer
 from supervisor.stage import (
     QUIET,
     SETTINGS,
@@ -126,6 +129,37 @@ def test_who_is_told_of_a_request_to_stop_need_not_look_for_it(
             await here.told("ready")
             await elsewhere.supervisor.stop("ann", begun.id)
             assert reason_of(await elsewhere.until_it_ends(begun)) == "cancelled"
+
+    run(scenario())
+
+
+async def asked_twice(turn: Turn) -> AsyncIterator[str]:
+    for question in ("one", "two"):
+        await turn.ask(f"{question}?", id=question)
+        yield question
+
+
+def answer_to(question: str) -> tuple[Answer, ...]:
+    return (Answer(decision="approved", request_id=question),)
+
+
+@pytest.mark.parametrize("asked", ["answer", "stop", "message"])
+def test_who_waited_with_a_run_asks_whoever_has_it_now(tmp_path: Path, asked: str) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, agent("twice")(asked_twice))
+            begun = await here.begin()
+            await here.until_it_waits(begun)
+            await elsewhere.supervisor.answer("ann", begun.id, answer_to("one"))
+            await elsewhere.until_it_waits(begun)
+            if asked == "answer":
+                await here.supervisor.answer("ann", begun.id, answer_to("two"))
+            elif asked == "stop":
+                await here.supervisor.stop("ann", begun.id)
+            else:
+                await here.begin(submit("more", "m2"))
+            ended = reason_of(await elsewhere.until_it_ends(begun))
+            assert ended == ("stop" if asked == "answer" else "cancelled")
 
     run(scenario())
 

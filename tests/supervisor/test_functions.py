@@ -18,7 +18,7 @@ from mobox import emit
 from mobox.capture.asking import Question, Turn
 from mobox.capture.process import Patience
 from mobox.emitter import emit_status, emit_text
-from mobox.errors import AgentTaken, InvalidAgent, WouldBlock
+from mobox.errors import AgentError, AgentTaken, InvalidAgent, WouldBlock
 from mobox.events import (
     InputResponse,
     Raw,
@@ -38,6 +38,7 @@ from supervisor.stage import (
     IMPATIENT,
     QUIET,
     Stage,
+    approved,
     both_stores,
     error_of,
     pauses_in,
@@ -304,14 +305,22 @@ def test_what_it_raises_is_the_runs_error(
 ) -> None:
     events = lived(tmp_path, kind, store=store)
     error = error_of(events)
-    assert (error.message, error.code) == ("no such city: hello", "ValueError")
+    assert (error.message, error.code) == ("The agent failed (ValueError).", "ValueError")
     assert (text_of(events), reason_of(events)) == ("I begin", "error")
-    trace = error.stderr_tail or ""
-    assert trace.startswith("Traceback")
-    assert trace.splitlines()[1].split(",")[0] == f'  File "{__file__}"'  # nothing of ours
+    assert error.stderr_tail is None
 
 
-def test_what_it_raised_is_kept_where_a_process_has_its_stderr(tmp_path: Path) -> None:
+def test_what_is_meant_for_people_is_told_to_them(tmp_path: Path) -> None:
+    def refuses() -> None:
+        raise AgentError("There is no such city.")
+
+    error = error_of(lived(tmp_path, refuses))
+    assert (error.message, error.code) == ("There is no such city.", "AgentError")
+
+
+def test_what_it_raised_is_kept_where_a_process_has_its_stderr(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scenario() -> str:
         async with staged(tmp_path, agent("it")(fails)) as stage:
             begun = await stage.begin()
@@ -319,7 +328,11 @@ def test_what_it_raised_is_kept_where_a_process_has_its_stderr(tmp_path: Path) -
             await stage.until_nothing_runs()
             return (await stage.supervisor.stderr_of("ann", begun.id))[1]
 
-    assert run(scenario()).rstrip().endswith("ValueError: no such city: hello")
+    trace = run(scenario())
+    assert trace.startswith("Traceback")
+    assert trace.splitlines()[1].split(",")[0] == f'  File "{__file__}"'  # nothing of ours
+    assert trace.rstrip().endswith("ValueError: no such city: hello")
+    assert "no such city: hello" in caplog.text
 
 
 @pytest.mark.parametrize("code", [0, 3, "enough"])
@@ -562,6 +575,90 @@ def test_questions_that_are_asked_together_are_waited_for_together(tmp_path: Pat
     assert text_of(run(scenario())) == "here, now"
 
 
+@both_stores
+@pytest.mark.parametrize("framework", ["emitted", "openai"])
+@pytest.mark.parametrize("is_async", [True, False])
+def test_one_that_says_nothing_after_an_answer_has_heard_it(
+    tmp_path: Path, is_async: bool, framework: str, store: str
+) -> None:
+    paid: list[object] = []
+
+    async def pays(turn: Turn) -> None:
+        paid.append((await turn.ask("Pay?", id="pay")).value)
+
+    def pays_in_a_thread(turn: Turn) -> None:
+        paid.append(turn.ask("Pay?", id="pay").result().value)
+
+    async def scenario() -> Events:
+        made = agent("it", framework=framework)(pays if is_async else pays_in_a_thread)
+        async with staged(tmp_path, made, url=url_of(store, tmp_path)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            return await stage.answered(begun, answer("pay", "yes"))
+
+    events = run(scenario())
+    assert paid == ["yes"]
+    assert reason_of(events) == ("stop" if framework == "emitted" else "truncated")
+
+
+def test_an_answer_that_it_did_not_wait_for_comes_to_the_next_execution(tmp_path: Path) -> None:
+    async def leaves(turn: Turn) -> str | None:
+        asked = turn.ask("Where?", id="where")
+        return f"{(await asked).value}." if turn.answers else None
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(leaves)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            return await stage.answered(begun, answer("where", "here"))
+
+    assert text_of(run(scenario())) == "here."
+
+
+async def asks_and_speaks(turn: Turn) -> AsyncIterator[str]:
+    asked = turn.ask("Which city?", id="city")
+    yield "While you think: "
+    yield f"{(await asked).value} it is."
+
+
+def asks_and_speaks_in_a_thread(turn: Turn) -> Iterator[str]:
+    asked = turn.ask("Which city?", id="city")
+    yield "While you think: "
+    yield f"{asked.result().value} it is."
+
+
+@pytest.mark.parametrize("kind", [asks_and_speaks, asks_and_speaks_in_a_thread])
+def test_a_run_waits_from_when_the_function_does(
+    tmp_path: Path, kind: Callable[..., object]
+) -> None:
+    async def scenario() -> tuple[Events, Events]:
+        async with staged(tmp_path, agent("it")(kind)) as stage:
+            begun = await stage.begin()
+            asked = await stage.until_it_waits(begun)
+            return asked, await stage.answered(begun, answer("city", "Porto"))
+
+    asked, events = run(scenario())
+    assert (text_of(asked), pauses_in(asked)) == ("While you think: ", [("city",)])
+    assert text_of(events) == "While you think: Porto it is."
+
+
+def test_to_wait_for_two_at_once_is_to_wait_once(tmp_path: Path) -> None:
+    async def asks_two(turn: Turn) -> str:
+        two = turn.ask("Where?", id="where"), turn.ask("When?", id="when")
+        where, when = await asyncio.gather(*two)
+        return f"{where.value}, {when.value}"
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(asks_two)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            return await stage.answered(begun, answer("where", "here"), answer("when", "now"))
+
+    events = run(scenario())
+    assert pauses_in(events) == [("where", "when")]
+    assert text_of(events) == "here, now"
+
+
 def test_an_approval_is_asked_for_a_tool_call(tmp_path: Path) -> None:
     async def careful(turn: Turn) -> AsyncIterator[object]:
         call = emit.tool_use("delete", {"path": "/tmp/x"})
@@ -577,6 +674,94 @@ def test_an_approval_is_asked_for_a_tool_call(tmp_path: Path) -> None:
 
     (result,) = [event for event in run(scenario()) if isinstance(event, ToolResult)]
     assert result.output == "gone"
+
+
+def results_in(events: Events) -> list[tuple[str | None, object]]:
+    return [(event.id, event.output) for event in events if isinstance(event, ToolResult)]
+
+
+async def answered_later(stage: Stage, begun: Run, *answers: Answer) -> None:
+    """Answer a run whose function has gone by then."""
+    await stage.until_it_waits(begun)
+    await stage.until_nothing_runs()
+    await stage.supervisor.answer("ann", begun.id, answers)
+
+
+@both_stores
+@pytest.mark.parametrize("name", [{}, {"id": "book"}])
+def test_the_call_that_was_approved_is_the_one_that_is_carried_out(
+    tmp_path: Path, name: dict[str, str], store: str
+) -> None:
+    async def books(turn: Turn) -> AsyncIterator[object]:
+        call = emit.tool_use("book", {"city": "Porto", "nights": 2})
+        allowed = await turn.approve(call, "Shall I?", **name)
+        yield emit.tool_result(call.id, allowed.approved)
+        sure = await turn.ask("Sure?", id="sure")
+        yield f"{sure.value}."
+
+    async def scenario() -> Events:
+        url = url_of(store, tmp_path)
+        async with staged(tmp_path, agent("it")(books), url=url, limits=IMPATIENT) as stage:
+            begun = await stage.begin()
+            (request,) = requests_in(await stage.until_it_waits(begun))
+            await answered_later(stage, begun, *approved(request or ""))
+            await until_it_asks(stage, begun, "sure")
+            await stage.until_nothing_runs()
+            return await stage.answered(begun, answer("sure", "yes"))
+
+    events = run(scenario())
+    (call,) = [event for event in events if isinstance(event, ToolUseEnd)]
+    assert set(results_in(events)) == {(call.id, True)}
+    assert text_of(events) == "yes."
+
+
+async def until_it_asks(stage: Stage, begun: Run, request_id: str) -> None:
+    async for batch in stage.store.follow(begun.id):
+        if (request_id,) in pauses_in([entry.event for entry in batch]):
+            return
+
+
+def test_an_approval_is_of_no_other_arguments(tmp_path: Path) -> None:
+    cities = iter(["Porto", "Lisbon"])
+
+    async def books(turn: Turn) -> AsyncIterator[object]:
+        call = emit.tool_use("book", {"city": next(cities)})
+        allowed = await turn.approve(call, id="book")
+        yield emit.tool_result(call.id, allowed.approved)
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(books), limits=IMPATIENT) as stage:
+            begun = await stage.begin()
+            await answered_later(stage, begun, *approved("book"))
+            return await stage.until_it_waits(begun)
+
+    events = run(scenario())
+    first, second = requests_in(events)
+    assert (first, (second or "")[:5]) == ("book", "book_")
+    assert [e.input for e in events if isinstance(e, ToolUseEnd)] == [
+        {"city": "Porto"},
+        {"city": "Lisbon"},
+    ]
+    assert results_in(events) == []
+
+
+def test_the_result_of_a_tool_of_the_page_is_told_once(tmp_path: Path) -> None:
+    async def calls(turn: Turn) -> str:
+        here = await turn.call_frontend("where_am_i", id="c1")
+        when = await turn.ask("When?", id="when")
+        return f"{here.value}, {when.value}"
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(calls), limits=IMPATIENT) as stage:
+            begun = await stage.begin()
+            await answered_later(stage, begun, answer("result_of_c1", "here"))
+            await until_it_asks(stage, begun, "when")
+            await stage.until_nothing_runs()
+            return await stage.answered(begun, answer("when", "now"))
+
+    events = run(scenario())
+    assert results_in(events) == [("c1", "here")]
+    assert text_of(events) == "here, now"
 
 
 @pytest.mark.parametrize(("decision", "status"), [("answered", "ok"), ("denied", "error")])

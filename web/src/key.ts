@@ -2,7 +2,9 @@
  * The key that a server may ask for: kept until the tab is closed, and sent with all that the page asks.
  *
  * Rule 1: it goes out in a header, or with a socket's first word, never in an address.
- * Rule 2: whoever is told that there is no such key shuts the door: the page asks for another.
+ * Rule 2: with a key goes all that the tab keeps, and with another one all that the page knows: they may be
+ *         somebody else's.
+ * Rule 3: whoever is told that there is no such key shuts the door: the page asks for another.
  */
 
 const NAME = "mobox:key";
@@ -32,9 +34,12 @@ class Door {
   };
 
   open(key: string): void {
+    const isAnother = this.#key !== undefined && this.#key !== key;
+    if (isAnother) clearTab();
     this.#key = key;
     keep(key);
-    this.#tell(false);
+    if (isAnother) location.reload();
+    else this.#tell(false);
   }
 
   /** The server does not know who asks. */
@@ -45,8 +50,8 @@ class Door {
   /** Forgets the key; what is known by it is on the page until that is left. */
   forget(): void {
     this.#key = undefined;
-    keep(undefined);
     this.#tell(true);
+    clearTab();
   }
 
   #tell(isShut: boolean): void {
@@ -86,10 +91,19 @@ function kept(): string | undefined {
   }
 }
 
-function keep(key: string | undefined): void {
+function keep(key: string): void {
   try {
-    if (key === undefined) sessionStorage.removeItem(NAME);
-    else sessionStorage.setItem(NAME, key);
+    sessionStorage.setItem(NAME, key);
+  } catch {
+    // the same
+  }
+}
+
+/** Of what the tab keeps, nothing of ours stays: neither the key nor words that were not sent. */
+function clearTab(): void {
+  try {
+    const ours = Object.keys(sessionStorage).filter((name) => name.startsWith("mobox:"));
+    for (const name of ours) sessionStorage.removeItem(name);
   } catch {
     // the same
   }

@@ -1,7 +1,8 @@
 """What a function is asked to do, and how it asks back.
 
-Rule 1: a question is said when it is asked; what is asked under a fixed `id=` and was answered
-        before, by whichever execution it was asked, is answered at once.
+Rule 1: a question is said when it is asked, and the run waits from when the function does; what is
+        asked under a fixed `id=` and was answered before, by whichever execution it was asked, is
+        answered at once.
 Rule 2: `await` it, or in a thread wait for its `result()`. Where the function is stopped meanwhile,
         both are cancelled. The answer then comes to the next execution, in `Turn.answers`.
 """
@@ -9,15 +10,17 @@ Rule 2: `await` it, or in a thread wait for its `result()`. Where the function i
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from mobox import turn as told
 from mobox.agent_path.shared import control
+from mobox.agent_path.shared.output import plain
 from mobox.emit import Emitted, input_request, paused, tool_result, tool_use
 from mobox.errors import WouldBlock
 from mobox.events import JSON
@@ -31,23 +34,52 @@ _RESULTS = {"denied": "error", "cancelled": "interrupted"}
 """What became of a tool of the page that did not give a result."""
 
 
+def _mark_of(call: Emitted) -> str:
+    """The same for calls that do the same."""
+    does = [call["data"].get(field) for field in ("name", "input")]
+    return hashlib.sha256(msgspec.json.encode(plain(does), order="sorted")).hexdigest()[:12]
+
+
+class Moves(NamedTuple):
+    """What who asked does."""
+
+    waits: Callable[[], None]
+    takes: Callable[[], None]
+
+
 class Question:
     """Something that a person was asked, or a page."""
 
-    def __init__(self, request_id: str) -> None:
+    def __init__(self, request_id: str, moves: Moves | None = None) -> None:
         self.id = request_id
+        self.is_taken = False
+        """Whether who asked has the answer, which may be there for a while before."""
+        self._moves = moves
         self._answer: Future[Answer] = Future()
 
     def __await__(self) -> Generator[Any, None, Answer]:
-        return asyncio.wrap_future(self._answer).__await__()
+        self._wait()
+        answer = yield from asyncio.wrap_future(self._answer).__await__()
+        return self._take(answer)
 
     def result(self) -> Answer:
         """Wait for the answer, in a thread; raises `concurrent.futures.CancelledError`."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self._answer.result()
+            self._wait()
+            return self._take(self._answer.result())
         raise WouldBlock
+
+    def _wait(self) -> None:
+        if self._moves is not None and not self._answer.done():
+            self._moves.waits()
+
+    def _take(self, answer: Answer) -> Answer:
+        self.is_taken = True
+        if self._moves is not None:
+            self._moves.takes()
+        return answer
 
     def answer(self, answer: Answer) -> None:
         """It was answered."""
@@ -69,6 +101,10 @@ class Turn(control.Turn):
         self._folder = folder
         self._say = say
         self._open: dict[str, tuple[Question, Then | None]] = {}
+        self._answered: list[Question | None] = []  # `None` is one that nobody asked here
+        self._resume: JSON = None
+        self.when_heard: Callable[[], None] = lambda: None
+        """Called when all that was asked is answered, and who asked has it."""
 
     @property
     def folder(self) -> Path:
@@ -86,9 +122,45 @@ class Turn(control.Turn):
         """
         return self._asked(input_request(kind, prompt=prompt, **more), resume)
 
-    def approve(self, tool_call_id: str, prompt: str = "May I?", **more: Any) -> Question:
-        """Ask whether a tool call may be carried out: `(await …).approved`."""
-        return self.ask(prompt, kind="approval", tool_call_id=tool_call_id, **more)
+    def approve(self, call: Emitted | str, prompt: str = "May I?", **more: Any) -> Question:
+        """Ask whether a tool call may be carried out: `(await …).approved`.
+
+        A call of `emit.tool_use` is said here, once in all executions, and gets the id that it had
+        when it was said; an approval is of that call only, with these arguments. Of one that was
+        said already, tell the id.
+        """
+        if isinstance(call, Emitted):
+            more["id"] = self._approval_of(call, more.get("id"))
+        call_id = call if isinstance(call, str) else call.id
+        return self.ask(prompt, kind="approval", tool_call_id=call_id, **more)
+
+    def _approval_of(self, call: Emitted, wanted: str | None) -> str:
+        """The id of the request for it; the call is said by now, by whichever execution."""
+        mark = _mark_of(call)
+        for name in (wanted or f"approval_{mark}", f"{wanted or 'approval'}_{mark}"):
+            said = self._call_asked_about(name)
+            if said is None:
+                break
+            if _mark_of(tool_use(said["name"], said.get("input"))) == mark:
+                call["data"]["id"] = said["id"]
+                return name
+        self._say(call)
+        return name
+
+    def _call_asked_about(self, request_id: str) -> dict[str, Any] | None:
+        """The call that an earlier execution of this run asked about by that request."""
+        requests = (part["request"] for part in self._said if part["type"] == "request")
+        asked = {request.get("id"): request.get("tool_call_id") for request in requests}
+        return self._call_said(asked.get(request_id))
+
+    def _call_said(self, call_id: str | None) -> dict[str, Any] | None:
+        calls = (part for part in self._said if part["type"] == "tool" and part["id"] == call_id)
+        return next(calls, None)
+
+    @property
+    def _said(self) -> list[dict[str, Any]]:
+        """What earlier executions of this run have said: they were answered, or there were none."""
+        return list(self.history[-1]["parts"]) if self.answers and self.history else []
 
     def call_frontend(self, name: str, arguments: JSON = None, **more: Any) -> Question:
         """Call a tool of the page; the answer's `value` is its result, and is told to all."""
@@ -97,15 +169,17 @@ class Turn(control.Turn):
         request = input_request("tool", id=f"result_of_{call.id}", tool_call_id=call.id)
 
         def tell(answer: Answer) -> None:
-            status = _RESULTS.get(answer.decision)
-            self._say(tool_result(call.id, answer.value, status=status))
+            if said is None or said.get("status") is None:
+                status = _RESULTS.get(answer.decision)
+                self._say(tool_result(call.id, answer.value, status=status))
 
-        if self.answer(request.id) is None:
+        said = self._call_said(call.id)
+        if said is None:
             self._say(call)
         return self._asked(request, resume, tell)
 
     def _asked(self, request: Emitted, resume: JSON, then: Then | None = None) -> Question:
-        question = Question(request.id)
+        question = Question(request.id, Moves(self.pause, self._see_taken))
         self._open[question.id] = (question, then)
         before = self.answer(question.id)
         if before is not None:
@@ -113,15 +187,32 @@ class Turn(control.Turn):
         elif self.stopping:
             question.cancel()
         else:
+            self._resume = resume
             self._say(request)
-            self._say(paused(*self._open, resume=resume))
         return question
+
+    def pause(self) -> None:
+        """Nothing more can be said without an answer."""
+        names = tuple(self._open)  # none, if the answer came to who is about to wait in a thread
+        if names and not self.stopping:
+            self._say(paused(*names, resume=self._resume))
+
+    @property
+    def heard(self) -> bool:
+        """Whether all that was asked is answered, and who asked has it."""
+        taken = (question is not None and question.is_taken for question in self._answered)
+        return not self._open and all(taken)
+
+    def _see_taken(self) -> None:
+        if self.heard:
+            self.when_heard()
 
     # What happens to it
 
     def take_answer(self, request_id: str, answer: Answer) -> None:
         """A request was answered, by whomever it was made."""
         question, then = self._open.pop(request_id, (None, None))
+        self._answered.append(question)
         if then is not None:
             then(answer)
         if question is not None:

@@ -16,7 +16,9 @@ Rule 1: it is not asked for more while 64 KiB wait to be read, as with a process
 Rule 2: to be stopped is to be cancelled where it awaits, and in a thread to be closed at its next
         `yield`. One that takes no notice is left alone after a while: it goes on, nobody hears it,
         and its run has ended.
-Rule 3: what it raises is the run's error, with the traceback where a process has its stderr.
+Rule 3: what it raises is the run's error. Its words are told to people only if it is an
+        `AgentError`: SDKs put addresses and keys into theirs. They are where a process has its
+        stderr, with the traceback.
 Rule 4: where no SDK tells how an answer ends, to return is to be done; unless it said how itself,
         or waits for an answer that the next execution gets.
 """
@@ -44,6 +46,7 @@ from mobox.capture.one_thread import OneThread
 from mobox.capture.process import Patience
 from mobox.capture.sdk import SdkObjects
 from mobox.emit import done, text
+from mobox.errors import AgentError
 from mobox.events import Error, StreamEvent
 from mobox.function_agents import FunctionAgent, takes_turn
 from mobox.turn import Answer, Frontend
@@ -76,7 +79,9 @@ class CallableExecution:
         self._output = _Output()
         self._objects = SdkObjects()
         self._last: object = None
+        self._last_line = b""
         self._turn = Turn(turn, state, self._say_by_the_way)
+        self._turn.when_heard = self._go_on
         loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[Outcome] = loop.create_future()
         self._hurry: asyncio.Future[None] = loop.create_future()
@@ -91,6 +96,11 @@ class CallableExecution:
     def answer(self, request_id: str, answer: Answer) -> None:
         """Tell it what a person said to a request."""
         self._turn.take_answer(request_id, answer)
+
+    @property
+    def heard(self) -> bool:
+        """Whether it has all that it was answered."""
+        return self._turn.heard
 
     def tell(self, frontend: Frontend) -> None:
         """Tell it what the page brought along with an answer."""
@@ -134,15 +144,24 @@ class CallableExecution:
                     async for each in said:
                         self._output.add(self._line(each))
                         await self._output.has_room()
-            if agent.framework == "emitted" and self._last not in _ENDINGS:
+            if self._last == "input_request" and not self._turn.heard:
+                self._turn.pause()  # it leaves the answer to the next execution
+            elif agent.framework == "emitted" and self._last not in _ENDINGS:
                 self._output.add(self._line(done()))
         except SystemExit as left:  # which would end the event loop too
             if left.code:
-                raise RuntimeError(f"the agent exited: {left.code}") from left
+                raise AgentError(f"the agent exited: {left.code}") from left
 
     def _say_by_the_way(self, value: object) -> None:
         """Say what was not yielded; a thread waits until there is room for more."""
-        self._output.add_from_anywhere(self._line(value))
+        before = self._last_line
+        line = self._line(value)
+        if self._last != "paused" or line != before:  # to wait for two is to wait once
+            self._output.add_from_anywhere(line)
+
+    def _go_on(self) -> None:
+        """It has what it waited for: the pause was not its end."""
+        self._last, self._last_line = None, b""
 
     def _line(self, value: object) -> bytes:
         said: Any = text(value) if isinstance(value, str) else value
@@ -151,7 +170,8 @@ class CallableExecution:
             said = {"type": fields.pop("type"), "data": fields}
         described = self._objects.describe(said)
         self._last = described.get("type") if isinstance(described, dict) else None
-        return encode(described)
+        self._last_line = encode(described)
+        return self._last_line
 
     # How it ends
 
@@ -183,7 +203,8 @@ class CallableExecution:
             self._close(Outcome(exit_code=0, stopped=stopped))
             return
         kind = type(raised).__name__
-        error = Error(message=str(raised) or kind, code=kind)
+        told = str(raised) if isinstance(raised, AgentError) else ""
+        error = Error(message=told or f"The agent failed ({kind}).", code=kind)
         self._close(
             Outcome(exit_code=1, raised=error, stderr_tail=_traceback(raised), stopped=stopped)
         )

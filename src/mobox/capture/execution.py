@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mobox.events import Error
 from mobox.turn import Answer, Frontend
@@ -27,21 +26,27 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stopped: bool = False
     """Somebody asked for it."""
     raised: Error | None = None
-    """What a function raised, which has no exit code of its own."""
+    """What a function raised, which has no exit code of its own; its traceback is nobody's who
+    only asked it something."""
 
     def failure(self) -> Error | None:
         """What to log of an end that is none: the exit code is not 0, or there is none."""
         if self.exit_code == 0:
             return None
         if self.raised is not None:
-            return replace(self.raised, stderr_tail=self.stderr_tail or None)
+            return self.raised
         return Error(
             message=f"The agent {self._how()}.",
             code="agent_exit",
             exit_code=self.exit_code,
             signal=self.signal,
-            stderr_tail=self.stderr_tail or None,
+            stderr_tail=self.shown_tail,
         )
+
+    @property
+    def shown_tail(self) -> str | None:
+        """What whoever asked is shown of it."""
+        return self.stderr_tail or None if self.raised is None else None
 
     def _how(self) -> str:
         if self.signal is not None:
@@ -58,6 +63,11 @@ class Execution(Protocol):
 
     def answer(self, request_id: str, answer: Answer) -> None:
         """Tell it what a person said to a request."""
+        ...
+
+    @property
+    def heard(self) -> bool:
+        """Whether it surely has all that it was answered, even if it said nothing since."""
         ...
 
     def tell(self, frontend: Frontend) -> None:

@@ -116,6 +116,11 @@ class ProcessExecution:
         data = {"request_id": request_id, "decision": answer.decision, "value": answer.value}
         self._say("answer", data)
 
+    @property
+    def heard(self) -> bool:
+        """Nobody knows: what was written to it may never have been read."""
+        return False
+
     def tell(self, frontend: Frontend) -> None:
         """Tell it what the page brought along with an answer."""
         self._say("frontend", msgspec.to_builtins(frontend))

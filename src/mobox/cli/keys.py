@@ -51,7 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read_places(arguments)
     if settings.database == "memory:":
         raise InvalidSetting("database_url", "memory:", "nobody else sees the keys in there")
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if arguments.work is _add:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not (settings.database_url or (settings.data / "mobox.db").exists()):
+        raise InvalidSetting("data", str(settings.data), "there is no database in it")
     try:
         asyncio.run(_work(settings, arguments))
     except ModuleNotFoundError as error:

@@ -21,5 +21,7 @@ def add_places(command: argparse.ArgumentParser) -> None:
 
 
 def read_places(arguments: argparse.Namespace) -> Settings:
-    """The settings that say where."""
-    return read_settings(os.environ, {name: getattr(arguments, name) for name in PLACES})
+    """The settings that say where; what else a server is told is not looked at."""
+    told = {setting.env for setting in SETTINGS if setting.field in PLACES}
+    environment = {name: value for name, value in os.environ.items() if name in told}
+    return read_settings(environment, {name: getattr(arguments, name) for name in PLACES})

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from mobox.server.settings import SETTINGS, Settings, read_settings
+from mobox.cli.places import add_places, read_places
+from mobox.server.settings import Settings
 
 if TYPE_CHECKING:
     from mobox.supervisor.pruning import Pruned
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-PLACES: Final = ("data", "database_url")
-UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def add(commands: Commands) -> None:
@@ -30,32 +29,29 @@ def add(commands: Commands) -> None:
         "run beside.",
     )
     command.add_argument(
-        "--older-than", required=True, type=age, metavar="AGE", help="such as 12h, 30d or 8w"
+        "--older-than", required=True, type=age, metavar="AGE", help="such as 90m, 12h, 30d or 8w"
     )
     command.add_argument(
         "--raw-only", action="store_true", help="only the lines that agents wrote, of ended runs"
     )
     command.add_argument("--dry-run", action="store_true", help="only say how much that would be")
-    for setting in (setting for setting in SETTINGS if setting.field in PLACES):
-        metavar = setting.field.rpartition("_")[2].upper()
-        meaning = f"{setting.meaning} [{setting.env}]"
-        command.add_argument(setting.flag, dest=setting.field, metavar=metavar, help=meaning)
+    add_places(command)
     command.set_defaults(run=run)
 
 
 def age(text: str) -> timedelta:
-    """How long ago that is."""
-    told = re.fullmatch(r"([0-9]{1,6})([hdw])", text)
+    """How long ago that is, in the words in which a key's end is told."""
+    told = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", text)
     if told is None:
-        raise argparse.ArgumentTypeError(f"expected a number and h, d or w, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected a number from 1 on and m, h, d or w, got {text!r}"
+        )
     return timedelta(**{UNITS[told[2]]: int(told[1])})
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Delete, or count."""
-    places = {name: getattr(arguments, name) for name in PLACES}
-    settings = read_settings(os.environ, places)
-    pruned = asyncio.run(_prune(settings, arguments))
+    pruned = asyncio.run(_prune(read_places(arguments), arguments))
     would = "would be deleted" if arguments.dry_run else "deleted"
     if arguments.raw_only:
         print(f"{_many(pruned.raw_lines, 'raw line')} {would}")

@@ -12,6 +12,7 @@ Rule 3: a process that is gone has no sockets: what is meant for it is answered 
 from __future__ import annotations
 
 import asyncio
+import re
 import struct
 from collections.abc import Callable
 from contextlib import suppress
@@ -41,6 +42,7 @@ _BROKEN_OFF: Final[dict[str, tuple[Message, ...]]] = {
 """What a client is told whose process has died before it began to answer."""
 
 _ANSWERS: Final = {"http": "http.response.start", "websocket": "websocket.close"}
+_NUMBER: Final = re.compile(r"([0-9]{1,4})(?:\.|\Z)")
 _LENGTH: Final = struct.Struct("!I")
 
 
@@ -108,11 +110,11 @@ class Neighbours:
 
     async def take(self, sid: str, scope: Scope, receive: Receive, send: Send) -> bool:
         """Hand a request over to the process that has the socket; false if it is for us."""
-        number = sid.partition(".")[0]
-        if not (number.isascii() and number.isdecimal()) or int(number) == self._number:
+        told = _NUMBER.match(sid)
+        if told is None or int(told[1]) == self._number:
             return False
         try:
-            path = self._folder / str(int(number))
+            path = self._folder / str(int(told[1]))
             reader, writer = await asyncio.open_unix_connection(path)
         except OSError:
             return False

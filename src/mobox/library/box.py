@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Final, Self, Unpack
 
 from starlette.requests import HTTPConnection, Request
@@ -18,10 +19,11 @@ from mobox.delivery.session_index import SessionIndex
 from mobox.errors import NotOpen, UnknownProtocol
 from mobox.events import LogEntry
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
-from mobox.library.forwarding import Forwarded, forwarded_owner, scope_of, with_agent
+from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_of
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Found, Hook
+from mobox.server.eventstream import WITHIN
 from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
@@ -52,9 +54,11 @@ class Mobox:
         self._app: ASGIApp | None = None
 
     async def __aenter__(self) -> Self:
-        opening = open_services(self._settings, self._catalog)
-        self._services = await self._opened.enter_async_context(opening)
-        self._app = create_app(self._services, self._who)
+        async with AsyncExitStack() as opened:  # closed again, unless all of it succeeds
+            opening = open_services(self._settings, self._catalog)
+            services = await opened.enter_async_context(opening)
+            self._app = create_app(services, self._who)
+            self._services, self._opened = services, opened.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -66,7 +70,7 @@ class Mobox:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
             raise NotOpen
-        await self._app(scope, receive, send)
+        await self._app({**scope, WITHIN: True}, receive, send)
 
     async def _who(self, connection: HTTPConnection) -> Found:
         """For whom it was forwarded; else what the app says."""
@@ -93,8 +97,8 @@ class Mobox:
         if protocol not in _CHATS:
             raise UnknownProtocol(protocol, _CHATS)
         path = _CHATS[protocol][agent is not None].format(agent)
-        body = with_agent(await request.body(), agent)
-        return Forwarded(self, scope_of(request, "POST", path, owner, {}), body)
+        read_body = partial(body_to, agent, request, self._settings.max_body)
+        return Forwarded(self, scope_of(request, "POST", path, owner, {}), read_body)
 
     def resume(self, request: Request, chat_id: str, *, owner: str | None = None) -> Response:
         """The message that is being written in a chat, for `useChat` that comes back."""
@@ -126,7 +130,7 @@ class Mobox:
         key: str | None = None,
     ) -> Run:
         """Ask an agent something, in a chat or a new one; the same `key` again is the same run."""
-        name = secrets.token_hex(8) if key is None else hashlib.sha256(key.encode()).hexdigest()
+        name = secrets.token_hex(8) if key is None else _name_of(owner, key)
         message = UserMessage(id=f"m_{name}", parts=(PromptText(text=prompt),))
         asked = Asked(
             chat_id=chat_id or f"chat_{name}",
@@ -185,3 +189,8 @@ class Mobox:
         if self._services is None:
             raise NotOpen
         return self._services
+
+
+def _name_of(owner: str, key: str) -> str:
+    """Chats of all owners share one space of names, and owners say the same keys."""
+    return hashlib.sha256(f"{len(owner)}:{owner}{key}".encode()).hexdigest()

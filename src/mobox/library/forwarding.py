@@ -1,47 +1,55 @@
 """A request to a route of somebody's app, answered by one of ours.
 
-Whether it may come from that page, and by that name, was for the app to say whose route it is: our
-own route learns of neither.
+Rule 1: whether it may come from that page was for the app to say whose route it is: our own route
+        does not learn of it. That a body is JSON, and not too big, it asks for as ever.
+Rule 2: the body is read when our route reads it, which is after it knows who asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox import json_text
 from mobox.errors import NotJson
 
-__all__ = ["Forwarded", "forwarded_owner", "scope_of", "with_agent"]
+__all__ = ["Forwarded", "body_to", "forwarded_owner", "scope_of"]
 
 _OWNER: Final = "mobox.forwarded_for"
 _THEIRS: Final = ("app", "endpoint", "path_params", "route", "router")
 """What their router has said of the request."""
-_LEFT_OUT: Final = (b"origin", b"content-length", b"content-type", b"transfer-encoding")
+_OF_THE_PAGE: Final = (b"origin", b"sec-fetch-")
+_OF_A_BODY: Final = (b"content-", b"transfer-encoding")
+"""How the names begin that say where a request comes from, and what it brings."""
 _ABOUT_THE_BODY: Final = (b"content-length", b"content-type")
 
 
 class Forwarded(Response):
     """The response of our route, with the headers and cookies that were set on this one."""
 
-    def __init__(self, app: ASGIApp, scope: Scope, body: bytes = b"") -> None:
+    def __init__(
+        self, app: ASGIApp, scope: Scope, read_body: Callable[[], Awaitable[bytes]] | None = None
+    ) -> None:
         super().__init__()
         self._app = app
         self._scope = scope
-        self._body: bytes | None = body
+        self._read_body = read_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def first_the_body() -> Message:
-            body, self._body = self._body, None
-            if body is None:
+            read_body, self._read_body = self._read_body, None
+            if read_body is None:
                 return await receive()
-            return {"type": "http.request", "body": body, "more_body": False}
+            try:
+                return {"type": "http.request", "body": await read_body(), "more_body": False}
+            except ClientDisconnect:
+                return {"type": "http.disconnect"}
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -74,12 +82,8 @@ def scope_of(
 
 
 def _headers(request: Request, method: str) -> list[tuple[bytes, bytes]]:
-    headers = [
-        (name, value)
-        for name, value in request.scope["headers"]
-        if name not in _LEFT_OUT and not name.startswith(b"sec-fetch-")
-    ]
-    return [*headers, (b"content-type", b"application/json")] if method == "POST" else headers
+    left_out = _OF_THE_PAGE if method == "POST" else (*_OF_THE_PAGE, *_OF_A_BODY)
+    return [each for each in request.scope["headers"] if not each[0].startswith(left_out)]
 
 
 def forwarded_owner(connection: HTTPConnection) -> str | None:
@@ -88,7 +92,17 @@ def forwarded_owner(connection: HTTPConnection) -> str | None:
     return owner
 
 
-def with_agent(body: bytes, agent: str | None) -> bytes:
+async def body_to(agent: str | None, request: Request, most: int) -> bytes:
+    """The body, to that agent; of one that is too big as much as our guard needs to see it."""
+    read = bytearray()
+    async for piece in request.stream():
+        read += piece
+        if len(read) > most:
+            return bytes(read)
+    return _with_agent(bytes(read), agent)
+
+
+def _with_agent(body: bytes, agent: str | None) -> bytes:
     """The body of a chat's request, to that agent; one that is no object is left to our route."""
     try:
         told: Any = json_text.decode(body)

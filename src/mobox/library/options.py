@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 
 from mobox.catalog import Agent, Catalog
 from mobox.errors import InvalidSetting
-from mobox.server.settings import Settings
+from mobox.server.settings import RUNS_PER_OWNER, Settings, parse_setting
 
 __all__ = ["Options", "catalog_of", "settings_of"]
 
@@ -22,6 +22,8 @@ class Options(TypedDict, total=False):
     """Who answers in chats that name nobody."""
     data: str | Path
     database_url: str
+    redis_url: str
+    redis_prefix: str
     allowed_hosts: tuple[str, ...]
     allowed_origins: tuple[str, ...]
     max_body: int
@@ -33,24 +35,40 @@ class Options(TypedDict, total=False):
     lease: float
 
 
+_KNOWN: Final = tuple(Options.__annotations__)
+_UNDECORATED: Final = "no agent yet: decorate it with @mobox.agent"
+
+
 def settings_of(options: Options) -> Settings:
-    """The same as a server's settings."""
-    given: dict[str, Any] = {name: told for name, told in options.items() if name != "agents"}
-    if "data" in given:
-        given["data"] = Path(given["data"])
+    """The same as a server's settings, by the same rules; here everything is some owner's."""
+    given: dict[str, Any] = {"max_runs_per_owner": RUNS_PER_OWNER}
+    for name, told in options.items():
+        if name not in _KNOWN:
+            raise InvalidSetting(name, str(told), f"no option; known: {', '.join(_KNOWN)}")
+        if name != "agents" and (text := _text(told)):
+            given[name] = parse_setting(name, text)
     return Settings(**given)
+
+
+def _text(told: object) -> str:
+    """As it would be told to a server; "" where it is not."""
+    if isinstance(told, tuple | list):
+        return ",".join(map(str, told))
+    return "" if told is None else str(told)
 
 
 def catalog_of(options: Options) -> Catalog:
     """The agents; what is wrong with one is raised, since nobody would look for a warning."""
     catalog = Catalog()
-    for agent in options.get("agents", ()):
+    agents: Iterable[object] = options.get("agents", ())
+    for agent in agents:
         if isinstance(agent, Agent):
             catalog.add(agent)
-        elif Path(agent).is_dir():
+        elif isinstance(agent, str | Path) and Path(agent).is_dir():
             catalog.add_folder(Path(agent))
         else:
-            raise InvalidSetting("agents", str(agent), "no such folder")
+            why = _UNDECORATED if callable(agent) else "no such folder"
+            raise InvalidSetting("agents", getattr(agent, "__name__", str(agent)), why)
     for problem in catalog.problems:
         raise problem
     if "agent" in options:

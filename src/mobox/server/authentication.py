@@ -17,7 +17,7 @@ from msgspec import Struct
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mobox.errors import NotPermitted, StorageError, Unauthenticated
+from mobox.errors import InvalidPrincipal, NotPermitted, StorageError, Unauthenticated
 from mobox.events import JSON
 from mobox.server.keys import KEY, digest_of, is_live
 from mobox.server.visits import Visits
@@ -48,6 +48,9 @@ USUAL_SCOPES: Final = ("read", "write")
 
 _DOOR: Final = "mobox.door"
 _PRINCIPAL: Final = "mobox.principal"
+_UNKNOWN: Final = "expected somebody who is known"
+_MILLISECONDS: Final = 10**11
+"""As a time this is of 1973 in milliseconds, and of the year 5138 in seconds."""
 _NOTED_FOR: Final = 60_000
 """Milliseconds for which the use of a key is not written down again."""
 
@@ -82,6 +85,7 @@ class Door:
 
     def __init__(self, hook: Hook, visits: Visits) -> None:
         self._hook = hook
+        self._words = () if isinstance(hook, KeyHolders) else (_UNKNOWN,)
         self.visits = visits
 
     async def admit(self, connection: HTTPConnection) -> Principal:
@@ -90,14 +94,32 @@ class Door:
         if inspect.isawaitable(found):
             found = await found
         principal = Principal(found) if isinstance(found, str) else found
+        if principal is not None and (problem := _problem_of(principal)):
+            raise InvalidPrincipal(getattr(self._hook, "__name__", repr(self._hook)), problem)
         if principal is None or not principal.owner or principal.is_over(now_ms()):
-            raise Unauthenticated
+            raise Unauthenticated(*self._words)
         self.know(connection.scope, principal)
         return principal
 
     def know(self, scope: Scope, principal: Principal) -> None:
         """Say who asks."""
         scope[_PRINCIPAL] = principal
+
+
+def _problem_of(found: object) -> str | None:
+    """What is wrong with what an app returned, which nobody has checked."""
+    if not isinstance(found, Principal):
+        return f"expected a Principal, the name of an owner or None, got {type(found).__name__}"
+    owner: object = found.owner
+    scopes: object = found.scopes
+    until: object = found.expires_at
+    if not isinstance(owner, str):
+        return f"owner: expected the name of one, got {owner!r}"
+    if not isinstance(scopes, tuple | list) or not set(scopes) <= set(SCOPES):
+        return f"scopes: expected some of {', '.join(SCOPES)}, got {scopes!r}"
+    if until is not None and (not isinstance(until, int) or until < _MILLISECONDS):
+        return f"expires_at: expected milliseconds since 1970, got {until!r}"
+    return None
 
 
 class KeyHolders:

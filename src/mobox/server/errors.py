@@ -48,6 +48,7 @@ __all__ = [
     "error_response",
     "exception_handlers",
     "explain",
+    "explain_status",
 ]
 
 logger = logging.getLogger(__name__)
@@ -132,11 +133,18 @@ async def _tell(request: Request, error: Exception) -> Response:
     return error_response(status, **body)
 
 
+def explain_status(error: HTTPException) -> Told:
+    """How an exception of Starlette's is told: its code is ours for 401, else the status' name."""
+    name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
+    code = ANSWERS[Unauthenticated].code if error.status_code == 401 else name
+    return Told(error.status_code, {"code": code, "message": error.detail})
+
+
 async def _tell_status(request: Request, error: Exception) -> Response:
     """What Starlette raised: no such route, no such method."""
     assert isinstance(error, HTTPException)
-    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
-    response = error_response(error.status_code, code, error.detail)
+    status, body = explain_status(error)
+    response = error_response(status, **body)
     response.headers.update(error.headers or {})
     return response
 

@@ -6,6 +6,9 @@ Rule 2: a heartbeat goes out between batches, after silence; where a batch waits
         heartbeat is needed, and none is left to wait.
 Rule 3: a reader that leaves is no error; the batches are closed at once.
 Rule 4: batches that fail are logged, and the connection is cut: only what is whole is ended.
+        In an app of somebody else's it is not enough to stop: Starlette's `BaseHTTPMiddleware`
+        ends what stops, also by an exception. It breaks off, as servers do, where a message comes
+        that no response has.
 Rule 5: while nothing happens a stream has one task beside the server's own, which waits for the
         reader to leave, and no timer.
 """
@@ -23,8 +26,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mobox.errors import NotFound
 
-__all__ = ["EventStream", "Heartbeats"]
+__all__ = ["WITHIN", "BrokenOff", "EventStream", "Heartbeats"]
 
+WITHIN: Final = "mobox.within"
+"""In the scope of what came through an app of somebody else's."""
+
+_NO_ANSWER: Final = "mobox.broken_off"
 _BEAT: Final = b":\n\n"
 _TICKS: Final = 10
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -83,11 +90,15 @@ class _Left(Exception):
     """The server says that there is nobody to send to."""
 
 
+class BrokenOff(Exception):
+    """A response has begun, and there will be no more of it."""
+
+
 class EventStream:
     """One response: batches of frames, as `delivery.sse` makes them."""
 
-    __slots__ = ("_batches", "_beat", "_cut", "_headers", "_heart", "_over", "_quiet", "_send",
-                 "_task", "_writing")  # fmt: skip
+    __slots__ = ("_batches", "_beat", "_broken", "_cut", "_headers", "_heart", "_over", "_quiet",
+                 "_send", "_task", "_writing")  # fmt: skip
 
     def __init__(
         self, batches: AsyncIterator[bytes], heart: Heartbeats, headers: Mapping[str, str] = _NONE
@@ -97,7 +108,7 @@ class EventStream:
         self._headers = headers
         self._writing = asyncio.Lock()
         self._quiet = 0
-        self._cut = self._over = False
+        self._broken = self._cut = self._over = False
         self._beat: asyncio.Task[None] | None = None
         self._send: Send
         self._task: asyncio.Task[None] | None
@@ -121,6 +132,9 @@ class EventStream:
             self._over = True
             watcher.cancel()
             await self._close()
+        if self._broken and scope.get(WITHIN):
+            await send({"type": _NO_ANSWER})
+            raise BrokenOff("a stream of events ended before it was whole")
 
     def cut(self) -> None:
         """Stop sending, without an end."""
@@ -130,6 +144,7 @@ class EventStream:
 
     async def end(self) -> None:
         """The reader may not read any more."""
+        self._broken = not self._cut and not self._over
         self.cut()
 
     def tick(self) -> None:
@@ -155,8 +170,10 @@ class EventStream:
         except _Left:
             raise
         except NotFound as gone:  # somebody deleted the chat
+            self._broken = True
             logger.info("a stream of events broke off: %s", gone)
         except Exception:
+            self._broken = True
             logger.exception("a stream of events broke off")
         else:
             await self._write(b"", more=False)

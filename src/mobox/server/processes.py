@@ -115,6 +115,8 @@ class Parent:
                 self._mourn(dead[0], os.waitstatus_to_exitcode(dead[1]))
 
     def _mourn(self, pid: int, code: int) -> None:
+        if pid not in self._alive:  # an orphan: as the first process of a container, one has those
+            return
         number, since = self._alive.pop(pid)
         if self._ending:
             return

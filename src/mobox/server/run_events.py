@@ -27,6 +27,7 @@ from mobox.formatters import (
     profiles_of,
     protocols,
 )
+from mobox.function_agents import FunctionAgent
 from mobox.printable import printable
 from mobox.server.eventstream import EventStream
 from mobox.server.following import FormatTeller, LateTeller, Reading, Teller
@@ -98,9 +99,14 @@ class RunsRoutes:
         return await self._stream(request, run, self._tellers(run, tell, asked))
 
     async def stderr(self, request: Request) -> Response:
-        """What the agent complained of; nothing in it that whoever shows it would obey."""
-        run_id = request.path_params["run_id"]
-        kept = await self._supervisor.stderr_of(owner_of(request), run_id)
+        """What the agent complained of; nothing in it that whoever shows it would obey.
+
+        What a function raised is the program's own affair, which has it in its log.
+        """
+        run = await self._run(request)
+        functions = [a.id for a in self._supervisor.catalog if isinstance(a, FunctionAgent)]
+        has_own = run.agent not in functions
+        kept = await self._supervisor.stderr_of(run.owner, run.id) if has_own else {}
         legs = [LegStderr(leg=leg, text=printable(text)) for leg, text in kept.items()]
         return json_response(Stderr(legs=legs))
 

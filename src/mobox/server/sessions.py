@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Final
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from mobox.delivery.session_index import SessionIndex
@@ -24,7 +25,7 @@ from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
 from mobox.server.authentication import door_of, principal_of, with_key
-from mobox.server.errors import OUR_FAULT, explain
+from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
 from mobox.server.services import count_beginning, owner_of
 from mobox.server.session_messages import Answering, Join, Joined, Leave, Stop, body_of
@@ -73,6 +74,8 @@ class Sessions:
             visit = door.visits.enter(principal)
         except MoboxError as problem:
             return explain(problem, "connect").error
+        except HTTPException as refused:  # the app's own word
+            return explain_status(refused).error
         except Exception:
             logger.exception("connect failed")
             return OUR_FAULT

@@ -18,10 +18,12 @@ from mobox.server.origins import listed_host, listed_origin, written_origin
 
 __all__ = [
     "OWNER",
+    "RUNS_PER_OWNER",
     "SETTINGS",
     "Setting",
     "Settings",
     "is_loopback",
+    "parse_setting",
     "read_settings",
     "show_settings",
 ]
@@ -33,6 +35,8 @@ _NEEDS_KEYS: Final = (
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
+RUNS_PER_OWNER: Final = 20
+"""Of one owner among many, where nothing else is said."""
 PLACES: Final = ("here", "workers")
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[3] / "agents"
@@ -89,7 +93,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def runs_per_owner(self) -> int:
         """How many runs of one owner may go on; where all is one owner's, as many as there may."""
-        usual = 20 if self.auth == "keys" else self.max_runs
+        usual = RUNS_PER_OWNER if self.auth == "keys" else self.max_runs
         return min(self.max_runs, self.max_runs_per_owner or usual)
 
     @property
@@ -210,7 +214,7 @@ SETTINGS: Final = (
         "database_url",
         "DATABASE_URL",
         str,
-        "sqlite:///PATH, or memory: (else mobox.db in data)",
+        "sqlite:///PATH, postgresql://…, or memory: (else mobox.db in data)",
         is_address=True,
     ),
     Setting(
@@ -239,13 +243,13 @@ SETTINGS: Final = (
         "max_runs_per_minute",
         "MOBOX_MAX_RUNS_PER_MINUTE",
         _positive,
-        "runs that one owner may begin in a minute, with keys",
+        "runs that one owner may begin in a minute, where owners are known",
     ),
     Setting(
         "max_streams",
         "MOBOX_MAX_STREAMS",
         _positive,
-        "streams and sockets that one owner may have open, with keys",
+        "streams and sockets of one owner, where owners are known",
     ),
     Setting("hold", "MOBOX_HOLD", _seconds, "seconds for which a waiting agent is kept"),
     Setting("lease", "MOBOX_LEASE", _seconds, "seconds after which a dead server's runs are lost"),
@@ -294,6 +298,12 @@ def _said_by(
     told = {setting.field: _told(setting, environment, flags) for setting in SETTINGS}
     where = told.get(error.name)
     return error if where is None else InvalidSetting(where.where, error.value, error.problem)
+
+
+def parse_setting(field: str, text: str) -> Any:
+    """What a text means for a field; raises `InvalidSetting`, which names the field."""
+    setting = next(setting for setting in SETTINGS if setting.field == field)
+    return _parse(setting, Told(field, text))
 
 
 def _parse(setting: Setting, told: Told) -> Any:

@@ -28,6 +28,7 @@ from mobox.storage.runs import (
     taken_over,
 )
 from mobox.storage.settings import Settings
+from mobox.storage.wake_ups import News
 from mobox.turn import HistoryMessage, UserMessage
 
 __all__ = ["MemoryLog", "Recording", "Row", "Thread"]
@@ -129,6 +130,7 @@ class MemoryLog(Following):
     async def queue(self, run_id: RunId, epoch: int) -> None:
         recording = self._recording(run_id, epoch)
         recording.run = queued(recording.run, epoch, self._settings.queued_until())
+        self._tell(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()

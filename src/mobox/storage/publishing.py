@@ -40,9 +40,7 @@ def _news_of(outcomes: Sequence[object]) -> News:
     begun = [outcome.run for outcome in outcomes if isinstance(outcome, BegunTurn)]
     appended = [outcome for outcome in outcomes if isinstance(outcome, Appended)]
     appended += [leg.answers for leg in legs]
-    runs = [*begun, *(leg.run for leg in legs)]
     return News(
         positions={told.run_id: told.position for told in appended},
         chats=tuple(run.chat_id for run in begun),
-        work=any(run.status == "running" and run.lease_owner is None for run in runs),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,6 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.capture.callable import CallableExecution
-from mobox.capture.execution import Execution
-from mobox.capture.process import ProcessExecution, job_of
 from mobox.catalog import Agent, Catalog
 from mobox.errors import (
     Fenced,
@@ -30,14 +27,14 @@ from mobox.errors import (
     ShuttingDown,
     StorageError,
 )
-from mobox.function_agents import FunctionAgent
-from mobox.sandbox import Sandbox, get_sandbox
+from mobox.sandbox import get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Asking, Run, RunId
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.choice import Choice
 from mobox.supervisor.elsewhere import ends_elsewhere, is_still_ours
+from mobox.supervisor.launching import Launch, launched_in
 from mobox.supervisor.leg import BROKEN, Leg, Means
 from mobox.supervisor.lookout import Lookout
 from mobox.supervisor.reaper import Reaper, Verdict
@@ -45,7 +42,7 @@ from mobox.supervisor.scribe import Clock
 from mobox.supervisor.seats import Limits, Seat, Seats
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
-from mobox.turn import Answer, Request, Turn
+from mobox.turn import Answer, Request
 
 __all__ = ["Continued", "Limits", "Supervisor"]
 
@@ -54,7 +51,6 @@ log = logging.getLogger("mobox.supervisor")
 _NOTHING_MORE: Final = Asking()
 
 T = TypeVar("T")
-Launch = Callable[[Agent, Path, Turn], Execution]
 
 
 class Continued(NamedTuple):
@@ -86,7 +82,7 @@ class Supervisor:
         self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
         self._choice = Choice(storage, catalog, default_agent)
-        self._launch = launch or _launched_in(get_sandbox("process"))
+        self._launch = launch or launched_in(get_sandbox("process"))
         self._reaper = Reaper(storage)
         self._legs: dict[RunId, Leg] = {}
         self._tasks: dict[Leg, asyncio.Task[None]] = {}
@@ -266,6 +262,15 @@ class Supervisor:
             if self._legs.get(leg.run.id) is leg:
                 del self._legs[leg.run.id]
 
+    def _leg_of(self, run: Run) -> Leg | None:
+        """Who works at a run here; one with which somebody elsewhere has gone on is let go."""
+        leg = self._legs.get(run.id)
+        if leg is None or leg.run.epoch == run.epoch:
+            return leg
+        leg.stop()
+        leg.kill()
+        return None
+
     def _legs_of(self, owner: str, chat_id: str) -> list[Leg]:
         return [leg for leg in self._tasks if (leg.run.owner, leg.run.chat_id) == (owner, chat_id)]
 
@@ -275,7 +280,7 @@ class Supervisor:
         self, owner: str, run_id: str, answers: tuple[Answer, ...], asking: Asking
     ) -> Continued:
         run = await self._storage.run(owner, run_id)
-        leg = self._legs.get(run.id)
+        leg = self._leg_of(run)
         stored = await leg.answer(answers, asking.frontend) if leg is not None else []
         if not stored:
             run = await self._storage.run(owner, run_id)
@@ -312,7 +317,7 @@ class Supervisor:
 
     async def _stop(self, owner: str, run_id: str) -> Run:
         run = await self._storage.request_stop(owner, run_id)
-        leg = self._legs.get(run.id)
+        leg = self._leg_of(run)
         if leg is not None and not leg.over:
             leg.stop()
         elif run.status == "waiting":
@@ -324,7 +329,7 @@ class Supervisor:
         return run
 
     async def _cancel(self, run: Run, answers: tuple[Answer, ...]) -> None:
-        leg = self._legs.get(run.id)
+        leg = self._leg_of(run)
         if leg is None or leg.over:
             await self._reaper.cancel(run, answers)
         else:
@@ -389,12 +394,3 @@ class Supervisor:
             if not leg.leaving and not await is_still_ours(self._storage, leg):
                 leg.stop()
                 leg.kill()
-
-
-def _launched_in(sandbox: Sandbox) -> Launch:
-    def launch(agent: Agent, state: Path, turn: Turn) -> Execution:
-        if isinstance(agent, FunctionAgent):
-            return CallableExecution(agent, state, turn)
-        return ProcessExecution.start(job_of(agent, state), turn, sandbox)
-
-    return launch

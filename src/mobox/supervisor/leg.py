@@ -274,12 +274,15 @@ class Leg:
         is_willing = self._verdict is None and (outcome.exit_code == 0 or self._ending is not None)
         if is_willing and scribe.waiting:
             self.over = True  # the answer begins the next leg
-        elif is_willing and scribe.unheard:
+        elif is_willing and scribe.unheard and not self._has_heard():
             scribe.unheard = False
             self._execution = None
         else:
             await scribe.end(self._done(outcome), *self._last_words(scribe, outcome))
             self.over = True
+
+    def _has_heard(self) -> bool:
+        return self._execution is not None and self._execution.heard
 
     def _done(self, outcome: Outcome) -> Done | None:
         if self._verdict is not None:
@@ -294,7 +297,7 @@ class Leg:
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
-            words.append(replace(error, stderr_tail=outcome.stderr_tail or None))
+            words.append(replace(error, stderr_tail=outcome.shown_tail))
         return words
 
     async def _keep_stderr(self, outcome: Outcome) -> None:

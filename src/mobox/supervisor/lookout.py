@@ -46,8 +46,9 @@ class Lookout:
             if loop.time() >= sweep_at:
                 sweep_at = loop.time() + self._sweep_seconds
                 await self._try(self._sweep)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._told.wait(), self._seconds)
+            with suppress(TimeoutError):  # no `wait_for`, which can miss that it is cancelled
+                async with asyncio.timeout(self._seconds):
+                    await self._told.wait()
 
     async def _try(self, look: Look) -> None:
         try:

@@ -106,7 +106,11 @@ async def open_database(connect: Connect) -> str:
     """Bring the database up to date, and return what no other is called."""
     try:
         connection = await connect()
-    except (*TROUBLE, ValueError) as why:
+    except ValueError:  # which may tell a part of the password
+        raise StorageError(
+            "this is no address of a PostgreSQL: in a password / # ? @ are written %2F %23 %3F %40"
+        ) from None
+    except TROUBLE as why:
         raise StorageError(f"the database cannot be reached: {_told(why)}") from why
     try:
         await _check_server(connection)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 
 from mobox.storage.log import RunId
 from mobox.storage.retention import IdleChat
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.turns import delete_chat
 
-__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats"]
+__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats", "runs_with_old_raw"]
 
 _IDLE = """
 SELECT id, owner, (
@@ -21,6 +22,9 @@ FROM chat WHERE updated_at < ? AND NOT EXISTS (
 )
 """
 _OLD_RAW = "FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
+_WITH_RAW = """
+SELECT n FROM run WHERE ended_at < ? AND EXISTS (SELECT 1 FROM raw WHERE raw.run = run.n)
+"""
 
 
 def idle_chats(connection: sqlite3.Connection, since: int) -> list[IdleChat]:
@@ -40,9 +44,15 @@ def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[Ru
     return delete_chat(transaction, chat.owner, chat.id)
 
 
-def drop_raw(transaction: Transaction, ended_before: int) -> int:
-    """See `Log.drop_raw`."""
-    return transaction.connection.execute(f"DELETE {_OLD_RAW}", (ended_before,)).rowcount
+def runs_with_old_raw(connection: sqlite3.Connection, ended_before: int) -> list[int]:
+    """The runs whose raw lines are to be dropped."""
+    return [n for (n,) in connection.execute(_WITH_RAW, (ended_before,))]
+
+
+def drop_raw(transaction: Transaction, runs: Sequence[int], ended_before: int) -> int:
+    """Drop the raw lines of some of them; by now one may be gone, and another have its number."""
+    some = f"DELETE {_OLD_RAW} AND run IN ({', '.join('?' * len(runs))})"
+    return transaction.connection.execute(some, (ended_before, *runs)).rowcount
 
 
 def count_raw(connection: sqlite3.Connection, ended_before: int) -> int:

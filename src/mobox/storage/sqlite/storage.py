@@ -7,6 +7,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -44,6 +45,11 @@ from mobox.turn import Request
 __all__ = ["SqliteStorage"]
 
 T = TypeVar("T")
+
+_RUNS_AT_ONCE = 8
+"""Runs whose raw lines go in one transaction: while it lasts, no other process can write."""
+_BREATH = 0.02
+"""Seconds between two of them, in which others do."""
 
 
 class SqliteStorage(Publishing):
@@ -110,6 +116,7 @@ class SqliteStorage(Publishing):
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._write(lambda t: turns.queue(t, run_id, epoch))
+        self._tell(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -131,7 +138,14 @@ class SqliteStorage(Publishing):
         return await self._readers.read(reads.stopping_runs, self._holder)
 
     async def drop_raw(self, ended_before: int) -> int:
-        return await self._write(lambda t: retention.drop_raw(t, ended_before))
+        runs = await self._readers.read(retention.runs_with_old_raw, ended_before)
+        dropped = 0
+        for start in range(0, len(runs), _RUNS_AT_ONCE):
+            some = runs[start : start + _RUNS_AT_ONCE]
+            drop = partial(retention.drop_raw, runs=some, ended_before=ended_before)
+            dropped += await self._write(drop)
+            await asyncio.sleep(_BREATH)
+        return dropped
 
     async def count_raw(self, ended_before: int) -> int:
         return await self._readers.read(retention.count_raw, ended_before)

@@ -4,11 +4,14 @@ Rule 1: whoever waits for a job is told after the commit, never before.
 Rule 2: a job that fails undoes itself alone; a commit that fails fails all that is in it.
 Rule 3: an idle writer commits at once. A busy one waits a little, so that more comes together: a
         commit costs the same for one batch as for a hundred.
+Rule 4: while another process keeps the file locked, whoever appends waits, in order: agents are
+        held up, and nothing is lost. Whoever wants anything else is told that it cannot be now.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import threading
 import time
@@ -17,7 +20,7 @@ from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from mobox.errors import MoboxError, StorageError
+from mobox.errors import DatabaseAway, MoboxError, StorageError
 from mobox.storage.batches import Append
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
@@ -27,7 +30,10 @@ __all__ = ["Writer"]
 
 Work = Callable[[Transaction], Any]
 
+log = logging.getLogger("mobox.storage")
+
 _MOST_JOBS = 1000
+_LOCKED_SPACING = 0.05
 _LEAST_SPACING = 0.00025
 _MOST_SPACING = 0.002
 _RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'running'"
@@ -83,7 +89,7 @@ class Writer:
     def _serve(self) -> None:
         try:
             while (jobs := self._next_jobs()) is not None:
-                self._commit(jobs)
+                self._insist(jobs)
                 self._wait_for_more(len(jobs))
         finally:
             self._is_open = False
@@ -119,9 +125,19 @@ class Writer:
         if self._spacing:
             time.sleep(self._spacing)
 
-    def _commit(self, jobs: Sequence[_Job]) -> None:
+    def _insist(self, jobs: Sequence[_Job]) -> None:
+        """Commit them; what is to be appended, however long others write."""
+        left = self._commit(jobs)
+        while left and self._is_open:
+            time.sleep(_LOCKED_SPACING)
+            left = self._commit([*left, *self._drain()])
+        self._deliver(_all_away(left))
+
+    def _commit(self, jobs: Sequence[_Job]) -> list[_Job]:
+        """Do them in one transaction; return what is to be tried again."""
         transaction = Transaction(self._connection, self._settings, self._holder)
         outcomes = _all_fail(jobs, "the writer has stopped")  # should a fault of ours end it here
+        again: list[_Job] = []
         try:
             transaction.begin()
             self._renew_leases(transaction)
@@ -131,8 +147,13 @@ class Writer:
         except sqlite3.Error as error:
             transaction.roll_back()
             outcomes = _all_fail(jobs, f"the database cannot be written: {error}")
+            if _is_locked(error):
+                log.warning("another process keeps the database locked, agents wait")
+                again = [job for job in jobs if isinstance(job.work, Append)]
+                outcomes = _all_away(job for job in jobs if not isinstance(job.work, Append))
         finally:
             self._deliver(outcomes)
+        return again
 
     def _renew_leases(self, transaction: Transaction) -> None:
         if time.monotonic() >= self._renew_at:
@@ -160,6 +181,14 @@ class Writer:
 
 def _all_fail(jobs: Iterable[_Job], problem: str) -> list[tuple[_Job, Any]]:
     return [(job, StorageError(problem)) for job in jobs]
+
+
+def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
+    return [(job, DatabaseAway()) for job in jobs]
+
+
+def _is_locked(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _do_all(transaction: Transaction, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, Any]]:

@@ -1,0 +1,1 @@
+export{H as Mermaid}from"./index-cX6nudgc.js";
