@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,10 +24,12 @@ from mobox.server.working import work
 from server.live_server import (
     AGENTS,
     LIMIT,
+    MOBOX,
     Kept,
     LiveServer,
     Reader,
     agent_processes,
+    clean_environment,
     http_client,
     live_server,
     message,
