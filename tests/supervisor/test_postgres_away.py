@@ -97,8 +97,10 @@ def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
             database = await asyncpg.connect(url)
             await database.execute(SLOW)
             beginning = asyncio.create_task(patiently(stage.begin, submit()))
-            while not beginning.done() and not await database.fetchval(SLEEPS):
-                await asyncio.sleep(0.01)
+            while not await database.fetchval(SLEEPS):
+                await asyncio.wait([beginning], timeout=0.01)
+                if beginning.done():
+                    break
             await database.execute("DELETE FROM slow")  # what sleeps already is given up
             begun = await beginning
             [mine] = await patiently(stage.store.claim, [agent.id], 1)
