@@ -23,7 +23,7 @@ export PATH := $(PATH):$(CURDIR)/$(VENV)/node
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test check format golden bench screenshots lock clean browser proxies
+.PHONY: help run web test check format golden bench chaos screenshots lock clean browser proxies
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -60,7 +60,10 @@ golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the dif
 	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
 
 bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=transform, BENCH=--write-docs
-	$(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
+	PYTHONPATH=tests $(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
+
+chaos: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS_READY)  ## break every process in turn, under 100 runs; SEED=1
+	CHAOS_RUNS=100 CHAOS_SEED=$(SEED) $(BIN)/pytest --capture=no tests/server/test_chaos.py
 
 screenshots: $(VENV)/.dev $(VENV)/.mobox  ## take the pictures of README.md and docs; needs chromium
 	PYTHONPATH=tests:. $(BIN)/python scripts/screenshots $(ONLY)

@@ -21,6 +21,7 @@ BENCHES = {
     "transform": "bench.transform",
     "server": "bench.server",
     "tails": "bench.tails",
+    "processes": "bench.processes",
     "web": "bench.web",
 }
 """By the name that ONLY takes; each module is a `bench.figures.Bench`."""

@@ -19,7 +19,7 @@ class Figure:
 
     key: str
     label: str
-    unit: Literal["", "x", "µs", "ms", "%", "KB", "MB"] = "x"
+    unit: Literal["", "x", "µs", "ms", "%", "KB", "MB", "/s"] = "x"
     at_least: float | None = None
     at_most: float | None = None
     panel: str | None = None

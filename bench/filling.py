@@ -1,4 +1,4 @@
-"""Runs of the workload in a SQLite store, written as the server writes them."""
+"""Runs of the workload in a store, written as the server writes them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from mobox.storage.log import Run
 from mobox.supervisor.scribe import Scribe
 from mobox.turn import Action, PromptText, Request, UserMessage
 
-__all__ = ["fill"]
+__all__ = ["fill", "fill_database"]
 
 
 def fill(data: Path, runs: int, lines: Sequence[bytes], size: int) -> list[Run]:
     """Runs in chats of their own, all of the same lines, `size` of them at each read."""
-    return asyncio.run(_fill(data, runs, workload.reads(lines, size)))
+    return fill_database(Settings(data=data).database, runs, lines, size)
 
 
-async def _fill(data: Path, runs: int, reads: Sequence[bytes]) -> list[Run]:
-    storage = await open_storage(Settings(data=data).database)
+def fill_database(url: str, runs: int, lines: Sequence[bytes], size: int) -> list[Run]:
+    """The same in any database."""
+    return asyncio.run(_fill(url, runs, workload.reads(lines, size)))
+
+
+async def _fill(url: str, runs: int, reads: Sequence[bytes]) -> list[Run]:
+    storage = await open_storage(url)
     try:
         writing = (_write(storage, f"{len(reads)}-{n}", reads) for n in range(runs))
         return await asyncio.gather(*writing)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,7 +86,8 @@ def _named(url: str, database: str) -> str:
 class PostgresServer:
     """A server of our own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, options: Mapping[str, str] = OPTIONS) -> None:
+        self._options = options
         self._folder = folder
         self._data = folder / "data"
         self._programs = _programs(folder)
@@ -104,7 +105,7 @@ class PostgresServer:
         )
 
     def start(self) -> None:
-        settings = " ".join(f"-c {name}={value}" for name, value in OPTIONS.items())
+        settings = " ".join(f"-c {name}={value}" for name, value in self._options.items())
         options = f"-h '' -k {self._folder} {settings}"
         self._call("pg_ctl", "start", "-w", "-t", "120", "-l", f"{self._folder}/log", "-o", options)
 
@@ -113,12 +114,12 @@ class PostgresServer:
         self._call("pg_ctl", "stop", "-w", "-t", "120", "-m", mode)
 
     def kill(self) -> None:
-        """As the kernel does, with all of its processes."""
-        killed = self.processes()
-        _signal(killed, signal.SIGKILL)
-        while any(map(_is_alive, killed)):
+        """As the kernel does, with all of its processes, also those that are just being made."""
+        while alive := _working_in(self._data):
+            _signal(alive, signal.SIGKILL)
             time.sleep(0.01)
-        (self._data / "postmaster.pid").unlink()
+        for lock in (self._data / "postmaster.pid", *self._folder.glob(".s.PGSQL.*.lock")):
+            lock.unlink()  # whose process may be there until somebody buries it
 
     def freeze(self) -> None:
         _signal(self.processes(), signal.SIGSTOP)
@@ -144,7 +145,11 @@ class PostgresServer:
                 stdout=said, stderr=said, cwd=self._folder, check=False, **account,
             )  # fmt: skip
             said.seek(0)
-            assert done.returncode == 0, said.read().decode()
+            assert done.returncode == 0, said.read().decode() + self._last_words()
+
+    def _last_words(self) -> str:
+        log = self._folder / "log"
+        return log.read_text()[-2000:] if log.exists() else ""
 
 
 def _programs(folder: Path) -> Path:
@@ -172,6 +177,15 @@ def _signal(pids: Iterable[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
+def _working_in(folder: Path) -> list[int]:
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it has ended
+            if link.readlink() == folder and _is_alive(int(link.parent.name)):
+                found.append(int(link.parent.name))
+    return found
+
+
 def _children(parent: int) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -195,10 +209,10 @@ def _status(pid: int) -> tuple[str, int]:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
+def running_postgres(options: Mapping[str, str] = OPTIONS) -> Iterator[PostgresServer]:
     """A server that is there for a while."""
     folder = Path(tempfile.mkdtemp(prefix="mobox-pg-"))
-    server = PostgresServer(folder)
+    server = PostgresServer(folder, options)
     try:
         server.make()
         server.start()

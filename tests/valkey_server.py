@@ -56,16 +56,22 @@ class Valkey:
         self._process.wait(LIMIT)
         self._server.terminate()
 
-    def sleep(self) -> None:
-        """Answer nobody, until it is killed; on return it does so."""
+    def sleep(self, seconds: float = 3600) -> None:
+        """Answer nobody, for so long or until it is killed; on return it does so."""
 
         def doze() -> None:
             with suppress(redis.ConnectionError), self._client(None) as client:
-                client.execute_command("DEBUG", "SLEEP", "3600")
+                client.execute_command("DEBUG", "SLEEP", seconds)
 
         self._sleeper = threading.Thread(target=doze)
         self._sleeper.start()
         wait_until(lambda: not self._answers())
+
+    def wake(self) -> None:
+        """Wait until it has slept enough."""
+        assert self._sleeper is not None
+        self._sleeper.join(LIMIT)
+        self._sleeper = None
 
     def hold_up(self) -> None:
         self._process.send_signal(signal.SIGSTOP)

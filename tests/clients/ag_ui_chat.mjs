@@ -14,6 +14,8 @@ import { createInterface } from "node:readline";
 console.log = console.error; // stdout is for answers
 const warnings = [];
 console.warn = (...words) => warnings.push(words.map(String).join(" ").split("\n")[0]);
+// A body that breaks off is told twice: to whoever asked, and to nobody.
+process.on("unhandledRejection", (error) => console.warn("thrown at nobody:", error.message));
 
 let names = 0;
 const newId = (kind) => `${kind}-${process.pid}-${++names}`;

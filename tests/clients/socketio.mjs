@@ -13,11 +13,12 @@
 //   {"id", "do": "gone", "socket"}                        answered when the server has hung up
 //   {"id", "do": "pause", "socket"} and "go_on"           stops to take what comes, without a word
 //   {"id", "do": "close", "socket"}
-//   {"id", "do": "watch", "watch", "url", "readers", "join", "until"}   does not wait
+//   {"id", "do": "watch", "watch", "url", "readers", "join", "until", "last"?}   does not wait
 //   {"id", "do": "watched", "watch", "count"?}            answered when all readers have read so much
 //
 // A reader of `watch` is {"every", "transport"}: it joins the session, cuts its transport after every
-// so many events, and joins again from its last one, until it has `until` events.
+// so many events, and joins again from its last one, until it has `until` events, or one of the types
+// `last`. Where the server cannot read what it has stored, it asks again until that can.
 
 import { Agent } from "node:http";
 import { createInterface } from "node:readline";
@@ -118,19 +119,21 @@ class Reader {
   isCut = false;
   bell = new Bell();
 
-  constructor(url, { every, transport }, join, until) {
+  constructor(url, { every, transport }, { join, until, last }) {
     this.until = until;
+    this.last = last;
     this.join = join;
     this.every = every;
     this.socket = connect(url, { transports: [transport] });
     this.socket.on("connect", () => this.#join());
     this.socket.on("agent:event", (event) => this.#hear(event));
     this.socket.on("agent:frame", (frame) => this.#hear(frame));
-    this.socket.on("session:error", (error) => this.#fail(error));
+    this.socket.on("session:error", ({ error }) => this.#fail(error));
   }
 
   get isOver() {
-    return this.failure !== undefined || this.told.length >= this.until;
+    const isAtLast = this.last?.includes(this.told.at(-1)?.type);
+    return this.failure !== undefined || isAtLast || this.told.length >= this.until;
   }
 
   async #join() {
@@ -158,6 +161,7 @@ class Reader {
   }
 
   #fail(error) {
+    if (error.code === "storage_unavailable") return setTimeout(() => this.socket.connected && this.#join(), 100);
     this.failure = JSON.stringify(error);
     this.bell.ring();
   }
@@ -169,8 +173,8 @@ class Reader {
 
 /** Some readers, a few at a time if they are many. */
 class Watch {
-  constructor({ url, readers, join, until }) {
-    this.readers = readers.map((reader) => new Reader(url, reader, join, until));
+  constructor({ url, readers, ...wanted }) {
+    this.readers = readers.map((reader) => new Reader(url, reader, wanted));
   }
 
   async watched({ count }) {

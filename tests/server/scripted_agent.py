@@ -1,8 +1,9 @@
 """An agent that does what its prompt says, step by step; and gates, at which it waits for a test.
 
 A step is a list: `["emit", type, data]`, `["flood", pieces, size]`, `["gate", port]`,
-`["approve", call, then, otherwise]`, `["ask", request, prompt]`, `["page", call, tool, input]`,
-`["told"]`, `["history"]`, `["exit", code]`.
+`["count", block, first, end, seconds]`, `["approve", call, then, otherwise]`,
+`["ask", request, prompt]`, `["page", call, tool, input]`, `["told"]`, `["history"]`,
+`["exit", code]`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ RUN_AGENT = """
     import json
     import socket
     import sys
+    import time
 
     from shared.emitter import approve, ask, call_frontend, emit, emit_done, emit_text, read_turn
 
@@ -37,6 +39,12 @@ RUN_AGENT = """
     def flood(script, pieces, size):
         for _ in range(pieces):
             emit("text_delta", {"id": "flood", "delta": "x" * size})
+        return script[1:]
+
+    def count(script, block, first, end, seconds):
+        for number in range(first, end):
+            emit("text_delta", {"id": block, "delta": "{}.{} ".format(block, number)})
+            time.sleep(seconds)
         return script[1:]
 
     def ask_first(script, call, then, otherwise):
@@ -64,8 +72,8 @@ RUN_AGENT = """
     def leave(script, code):
         sys.exit(code)
 
-    STEPS = {"emit": say, "flood": flood, "gate": gate, "approve": ask_first, "ask": question,
-             "page": page, "told": told, "history": history, "exit": leave}
+    STEPS = {"emit": say, "flood": flood, "count": count, "gate": gate, "approve": ask_first,
+             "ask": question, "page": page, "told": told, "history": history, "exit": leave}
 
     try:
         turn = read_turn()

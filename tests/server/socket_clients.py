@@ -13,6 +13,9 @@ from server.live_server import LIMIT, LiveServer
 
 Json = dict[str, Any]
 
+NEVER = 10**9
+UNBROKEN: Json = {"every": NEVER, "transport": "websocket"}
+
 
 class Served(Protocol):
     """Whatever a server can be reached at."""
@@ -39,9 +42,16 @@ class SocketClients(NodeProcess):
 
     def watch(self, server: LiveServer, readers: Iterable[Json], join: Json, until: int) -> Watch:
         """Readers whose connections break again and again, and who read so many events."""
+        return self._watch(server.url, readers, join=join, until=until)
+
+    def watch_to_the_end(self, url: str, session_id: str) -> Watch:
+        """A reader whose connections others break, who reads a session to the end of its run."""
+        join = {"sessionId": session_id}
+        return self._watch(url, [UNBROKEN], join=join, until=NEVER, last=["complete", "error"])
+
+    def _watch(self, url: str, readers: Iterable[Json], **wanted: object) -> Watch:
         name = next(self._names)
-        about = {"readers": list(readers), "join": join, "until": until}
-        self.do("watch", watch=name, url=server.url, **about)
+        self.do("watch", watch=name, url=url, readers=list(readers), **wanted)
         return Watch(self, name)
 
     def do(self, action: str, **request: object) -> Any:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,54 +37,12 @@ from server.live_server import (
     stored,
     until,
 )
+from server.live_worker import live_worker
 from server.scripted_agent import a_day_of_work, prompt
 from server.socket_clients import SocketClients
 
 LEASE = ("--lease", "1")
 ELSEWHERE = (*LEASE, "--execute", "workers")
-
-
-class Worker:
-    """A process that runs `mobox worker`."""
-
-    def __init__(self, process: subprocess.Popen[str], errors: Path) -> None:
-        self.process = process
-        self._errors = errors
-        assert process.stdout is not None
-        self.health = ""
-        while (line := process.stdout.readline()) != "Mobox works (Ctrl+C to stop)\n":
-            assert line, errors.read_text()
-            self.health = re.findall(r"http://\S+", line)[0]
-
-    @property
-    def warnings(self) -> list[str]:
-        lines = self._errors.read_text().splitlines()
-        return [line for line in lines if not line.startswith("INFO: ")]
-
-    def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
-
-    def wait(self) -> int:
-        return self.process.wait(LIMIT)
-
-
-@contextmanager
-def live_worker(data: Path, *arguments: str) -> Iterator[Worker]:
-    errors = data.with_name(f"{data.name}-worker-{os.urandom(4).hex()}")
-    command = [*MOBOX, "worker", "--agents", str(AGENTS), "--data", str(data), *LEASE, *arguments]
-    with (
-        errors.open("w") as stderr,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=clean_environment()
-        ) as process,
-    ):
-        timer = threading.Timer(3 * LIMIT, process.kill)
-        timer.start()
-        try:
-            yield Worker(process, errors)
-        finally:
-            timer.cancel()
-            process.kill()
 
 
 async def read_elsewhere(server: LiveServer, reader: Reader) -> Reader:
@@ -229,7 +184,7 @@ def test_servers_leave_runs_to_a_worker(tmp_path: Path) -> None:
         with (
             live_server(data, *ELSEWHERE) as one,
             live_server(data, *ELSEWHERE) as other,
-            live_worker(data, "--health-port", "0") as worker,
+            live_worker(data, *LEASE, "--health-port", "0") as worker,
         ):
             async with (
                 http_client(one) as here,
@@ -266,12 +221,12 @@ def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path: Path)
     async def scenario() -> None:
         with live_server(data, *ELSEWHERE) as server:
             async with http_client(server) as client, asyncio.TaskGroup() as tasks:
-                with live_worker(data) as first:
+                with live_worker(data, *LEASE) as first:
                     tasks.create_task(readers[0].say(client, "count"))
                     await readers[0].has_seen(1)
                     first.signal(signal.SIGKILL)
                     first.wait()
-                with live_worker(data) as second:
+                with live_worker(data, *LEASE) as second:
                     tasks.create_task(readers[1].say(client, "count"))
                     await readers[1].has_seen(1)
                     second.signal(signal.SIGTERM)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from mobox.errors import DatabaseAway
@@ -69,6 +70,45 @@ def test_runs_go_on_when_the_database_is_back_and_no_other_process_ends_them(
     with running_postgres() as server:
         url = asyncio.run(Databases(server.url).blank())
         run(scenario(url))
+
+
+SLOW = """
+CREATE TABLE slow (seconds FLOAT);
+INSERT INTO slow VALUES (3);
+CREATE FUNCTION wait() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM pg_sleep(seconds) FROM public.slow;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER wait AFTER UPDATE ON mobox.run FOR EACH ROW
+    WHEN (OLD.lease_owner IS NOT NULL AND NEW.lease_owner IS NULL) EXECUTE FUNCTION wait();
+"""
+SLEEPS = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+
+
+def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
+    tmp_path: Path, postgres: Databases
+) -> None:
+    agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        only_begins = Limits(runs=0, look=3600, sweep=3600)
+        async with staged(tmp_path, agent, url=url, limits=only_begins, settings=STORE) as stage:
+            database = await asyncpg.connect(url)
+            await database.execute(SLOW)
+            beginning = asyncio.create_task(patiently(stage.begin, submit()))
+            while not await database.fetchval(SLEEPS):
+                await asyncio.wait([beginning], timeout=0.01)
+                if beginning.done():
+                    break
+            await database.execute("DELETE FROM slow")  # what sleeps already is given up
+            begun = await beginning
+            [mine] = await patiently(stage.store.claim, [agent.id], 1)
+            assert mine.id == begun.id
+            await database.close()
+            await patiently(stage.store.release, mine.id, mine.epoch)
+
+    run(scenario())
 
 
 def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:

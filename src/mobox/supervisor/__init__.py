@@ -31,6 +31,7 @@ from mobox.sandbox import get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Asking, Run, RunId
+from mobox.storage.patience import patiently
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.choice import Choice
 from mobox.supervisor.elsewhere import ends_elsewhere, is_still_ours
@@ -227,7 +228,7 @@ class Supervisor:
             self._start(run, agent, seat)
             return
         try:
-            await self._storage.queue(run.id, run.epoch)
+            await patiently(self._storage.queue, run.id, run.epoch)
         except Fenced:
             log.info("run %s was deleted before anybody could execute it", run.id)
         except StorageError:  # or it would be ours for ever
