@@ -15,6 +15,8 @@ interface MessageProps {
   isLast: boolean;
   /** It is being written now. */
   live: boolean;
+  /** It was awaited here: it is not of long ago. */
+  isNew: boolean;
   /** The run waits for the person. */
   waiting: boolean;
   /** Nothing else is being done, so that this may be changed. */
@@ -32,7 +34,7 @@ export const Message = memo(function Message(props: MessageProps) {
   return <AgentMessage {...props} />;
 });
 
-function AgentMessage({ message, actions, isLast, live, waiting, free }: MessageProps) {
+function AgentMessage({ message, actions, isLast, live, isNew, waiting, free }: MessageProps) {
   const again = isLast && free ? actions.regenerate : undefined;
   const hasFailed = endingOf(message)?.error !== undefined; // its block offers another try
   const replay = useReplay(message.id);
@@ -42,6 +44,7 @@ function AgentMessage({ message, actions, isLast, live, waiting, free }: Message
       <Parts
         message={message}
         live={live}
+        isNew={isNew}
         onDecide={actions.decide}
         onAnswer={actions.answer}
         onRetry={again}

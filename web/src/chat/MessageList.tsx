@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { ArrowDown, History } from "lucide-react";
-import { type RefObject, useEffect, useRef } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import type { Conversation } from "@/chat/conversation";
 import type { ConversationState } from "@/chat/conversationState";
@@ -37,6 +37,9 @@ export function MessageList(props: MessageListProps) {
   const last = messages.at(-1);
   const lastAsked = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
+  // A short answer may be over before it is shown for the first time.
+  const [awaited, setAwaited] = useState<string>();
+  if (isLive && lastAsked?.id !== awaited) setAwaited(lastAsked?.id);
   const asked = last?.role === "user" ? last.id : undefined;
   useEffect(() => {
     if (asked) void scrollToBottom("instant");
@@ -67,6 +70,7 @@ export function MessageList(props: MessageListProps) {
                 actions={actions}
                 isLast={isLast}
                 live={isLast && isLive && message.role === "assistant"}
+                isNew={isLast && lastAsked !== undefined && lastAsked.id === awaited}
                 waiting={isLast && state.life === "waiting"}
                 free={state.life === "idle"}
                 isLastAsked={message === lastAsked}

@@ -46,12 +46,14 @@ interface PartsProps extends Handlers {
   message: UIMessage;
   /** It is being written. */
   live: boolean;
+  /** It may have been written before it could be shown. */
+  isNew?: boolean;
 }
 
 /** The blocks of a message, in their order. */
-export function Parts({ message, live, ...handlers }: PartsProps) {
+export function Parts({ message, live, isNew = false, ...handlers }: PartsProps) {
   const blocks = useMemo(() => view(message, live), [message, live]);
-  const actions = useActions(message, live, handlers);
+  const actions = useActions(message, live || isNew, handlers);
   return (
     <>
       <Blocks blocks={blocks} actions={actions} />
@@ -61,15 +63,15 @@ export function Parts({ message, live, ...handlers }: PartsProps) {
 }
 
 /** One object as long as nothing changes by which blocks would look or act differently. */
-function useActions(message: UIMessage, live: boolean, handlers: Handlers): Actions {
+function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): Actions {
   const { onDecide, onAnswer, onRetry } = handlers;
   const run = message.id;
   const told = useMemo(() => givenBy(message), [message]);
   const [kept, keep] = useState(told);
   const given = same(kept, told) ? kept : told;
   if (given !== kept) keep(given);
-  const [wasLive, setWasLive] = useState(live);
-  if (live && !wasLive) setWasLive(true);
+  const [wasLive, setWasLive] = useState(isOfNow);
+  if (isOfNow && !wasLive) setWasLive(true);
   return useMemo(
     () => ({ run, onDecide, onAnswer, onRetry, wasLive, lookUp: (id) => given[id] }),
     [run, onDecide, onAnswer, onRetry, wasLive, given],
