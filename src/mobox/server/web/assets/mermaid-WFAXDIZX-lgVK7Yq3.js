@@ -1,1 +1,0 @@
-export{H as Mermaid}from"./index-BhAj61OG.js";
