@@ -73,8 +73,9 @@ class Chat:
         self._clients.do("begin", chat=self._name, call=call, args=args, cut=told)
 
     def read(self, frames: int) -> int:
-        """Wait until so many frames have come, or no more can; how many there are."""
+        """Wait until so many frames have come; how many there are."""
         read: int = self._clients.do("read", chat=self._name, frames=frames)
+        assert read >= frames, f"no more came after {read} frames: {self.settle()}"
         return read
 
     def settle(self) -> Report:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import ClassVar, Self
 
 import pytest
 
@@ -24,6 +25,7 @@ from mobox.events import (
 )
 from mobox.function_agents import agent
 from mobox.storage import Settings
+from mobox.storage.log import Run
 from mobox.supervisor import Limits
 from mobox.turn import Answer
 from supervisor.stage import (
@@ -376,41 +378,79 @@ def test_an_agent_dies_whose_run_is_somebody_elses(tmp_path: Path, sleeper: Agen
 LOCKED = Settings(poll_seconds=0.02, lease_seconds=3600, busy_seconds=0)
 
 
-class Lock:
-    """Keeps everybody from writing, as a full disk does."""
+class Hold:
+    """Another process at the database; a context manager."""
+
+    SHUT: ClassVar[str]
+    OPEN: ClassVar[str]
 
     def __init__(self, folder: Path) -> None:
         self._connection = sqlite3.connect(folder / "mobox.db", isolation_level=None)
 
     def close(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute(self.SHUT)
 
     def open(self) -> None:
-        self._connection.execute("ROLLBACK")
+        self._connection.execute(self.OPEN)
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
 
+class Lock(Hold):
+    """Keeps everybody from writing, as long as it takes."""
+
+    SHUT, OPEN = "BEGIN IMMEDIATE", "ROLLBACK"
+
+
+class Fault(Hold):
+    """Lets every event that is written fail at once, as a full disk does."""
+
+    SHUT = "CREATE TRIGGER full BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'it is full'); END"
+    OPEN = "DROP TRIGGER full"
+
+
+async def until_it_calls(stage: Stage, begun: Run) -> None:
+    async for batch in stage.store.follow(begun.id):
+        if any(isinstance(entry.event, ToolUseStart) for entry in batch):
+            return
+
+
+def test_a_run_whose_database_is_locked_waits(
+    tmp_path: Path, sleeper: Agent, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with staged(tmp_path, sleeper, settings=LOCKED) as stage:
+            begun = await stage.begin()
+            await until_it_calls(stage, begun)
+            with Lock(tmp_path) as lock:
+                lock.close()
+                (stage.state / "go").touch()
+                await until(lambda: "another process" in caplog.text)
+                lock.open()
+            events = await stage.until_it_ends(begun)
+            assert (reason_of(events), text_of(events)) == ("stop", "awake")
+            assert caplog.text.count("another process") == 1
+
+    run(scenario())
+
+
 def test_a_run_that_cannot_be_written_is_ended_when_it_can(tmp_path: Path, sleeper: Agent) -> None:
     async def scenario() -> None:
         async with staged(tmp_path, sleeper, settings=LOCKED) as stage:
             begun = await stage.begin()
-            await stage.told("ready")
-            async for batch in stage.store.follow(begun.id):
-                if any(isinstance(entry.event, ToolUseStart) for entry in batch):
-                    break
-            with Lock(tmp_path) as lock:
-                lock.close()
+            await until_it_calls(stage, begun)
+            with Fault(tmp_path) as fault:
+                fault.close()
                 (stage.state / "go").touch()
                 await stage.until_nothing_runs()
                 assert processes_under(tmp_path) == []
                 await stage.supervisor.reap()
                 assert (await stage.store.run("ann", begun.id)).status == "running"
-                lock.open()
+                fault.open()
                 await stage.supervisor.reap()
             events = await stage.until_it_ends(begun)
             assert (reason_of(events), error_of(events).code) == ("error", "internal")
@@ -424,11 +464,11 @@ def test_an_answer_that_cannot_be_stored_can_be_given_again(tmp_path: Path, aske
         async with staged(tmp_path, asker, settings=LOCKED) as stage:
             begun = await stage.begin()
             before = await stage.until_it_waits(begun)
-            with Lock(tmp_path) as lock:
-                lock.close()
+            with Fault(tmp_path) as fault:
+                fault.close()
                 with pytest.raises(StorageError):
                     await stage.supervisor.answer("ann", begun.id, approved())
-                lock.open()
+                fault.open()
             assert await stage.events(begun) == before
             assert text_of(await stage.answered(begun)) == "approved"
 

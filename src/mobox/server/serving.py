@@ -36,6 +36,10 @@ __all__ = ["address_of", "listen", "run_loop", "say", "say_what_ends", "serve", 
 
 log = logging.getLogger("mobox.server")
 
+KEEP_ALIVE: Final = 130
+"""Seconds that a connection may be silent between two requests: longer than clients and proxies
+keep theirs (Node 4, nginx 60, Caddy 120), lest they ask on one that closes at that moment."""
+
 GOODBYE: Final = 1
 """Seconds that readers have to take what is left for them, once all runs have ended."""
 
@@ -99,6 +103,7 @@ async def _serve(
             log_config=None,
             server_header=False,
             timeout_graceful_shutdown=GOODBYE + 1,
+            timeout_keep_alive=KEEP_ALIVE,
             ws="wsproto",
             ws_max_size=settings.max_body,
             ws_per_message_deflate=False,

@@ -38,7 +38,7 @@ from mobox.storage.sqlite.database import identity, open_database
 from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
 from mobox.storage.sqlite.transaction import Transaction
-from mobox.storage.sqlite.writer import Writer
+from mobox.storage.sqlite.writer import StatementRefused, Writer
 from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
 
@@ -280,8 +280,8 @@ class SqliteStorage(Publishing):
         while made := await self._readers.read(messages.folds_behind, owner, chat_id, after):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
-                if isinstance(outcome, StorageError):  # it takes nothing at all
-                    raise outcome
+                if isinstance(outcome, StorageError) and not isinstance(outcome, StatementRefused):
+                    raise outcome  # it takes nothing at all
             after = made[-1].message
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:

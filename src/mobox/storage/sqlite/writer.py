@@ -26,7 +26,7 @@ from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.transaction import Transaction
 
-__all__ = ["Writer"]
+__all__ = ["StatementRefused", "Writer"]
 
 Work = Callable[[Transaction], Any]
 
@@ -40,6 +40,10 @@ _RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'run
 
 # What the data of one job can cause; anything else is a fault of ours and ends the thread.
 _REFUSALS = (MoboxError, sqlite3.Error, ValueError, TypeError, OverflowError)
+
+
+class StatementRefused(StorageError):
+    """The database does not take this; it may well take what others ask for."""
 
 
 class _Job(NamedTuple):
@@ -66,6 +70,7 @@ class Writer:
         self._is_open = True
         self._spacing = 0.0
         self._renew_at = 0.0
+        self._is_locked = False
         self._thread = threading.Thread(target=self._serve, name="mobox-writer", daemon=True)
         self._thread.start()
 
@@ -143,17 +148,22 @@ class Writer:
             self._renew_leases(transaction)
             done = list(_do_all(transaction, jobs))
             transaction.commit()
-            outcomes = done
+            outcomes, self._is_locked = done, False
         except sqlite3.Error as error:
             transaction.roll_back()
-            outcomes = _all_fail(jobs, f"the database cannot be written: {error}")
+            outcomes = _all_fail(jobs, _problem(error))
             if _is_locked(error):
-                log.warning("another process keeps the database locked, agents wait")
+                self._warn_of_lock()
                 again = [job for job in jobs if isinstance(job.work, Append)]
                 outcomes = _all_away(job for job in jobs if not isinstance(job.work, Append))
         finally:
             self._deliver(outcomes)
         return again
+
+    def _warn_of_lock(self) -> None:
+        if not self._is_locked:
+            log.warning("another process keeps the database locked, agents wait")
+        self._is_locked = True
 
     def _renew_leases(self, transaction: Transaction) -> None:
         if time.monotonic() >= self._renew_at:
@@ -181,6 +191,10 @@ class Writer:
 
 def _all_fail(jobs: Iterable[_Job], problem: str) -> list[tuple[_Job, Any]]:
     return [(job, StorageError(problem)) for job in jobs]
+
+
+def _problem(error: sqlite3.Error) -> str:
+    return f"the database cannot be written: {error}"
 
 
 def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
@@ -216,4 +230,4 @@ def _do(transaction: Transaction, work: Work) -> Any:
     except _REFUSALS as error:
         if not transaction.connection.in_transaction:
             raise
-        return error
+        return StatementRefused(_problem(error)) if isinstance(error, sqlite3.Error) else error
