@@ -45,6 +45,7 @@
   * Fenced                a writer no longer owns its run, or the run is over: it must stop
   * StorageError          the database cannot be used
     * DatabaseAway        it cannot be reached now
+    * WriteRefused        it does not take this one write
     * DatabaseTooNew      a later version of mobox has written it
 
 An agent that breaks its own format raises nothing: what is not understood travels on as RAW.
@@ -368,6 +369,10 @@ class DatabaseAway(StorageError):
 
     def __init__(self) -> None:
         super().__init__("the database cannot be reached now")
+
+
+class WriteRefused(StorageError):
+    """The database does not take this; it may well take what others ask for."""
 
 
 class DatabaseTooNew(StorageError):

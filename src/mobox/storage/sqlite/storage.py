@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from mobox.entries import Entries
-from mobox.errors import StorageError
+from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, prepare
 from mobox.storage.chats import (
@@ -38,7 +38,7 @@ from mobox.storage.sqlite.database import identity, open_database
 from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
 from mobox.storage.sqlite.transaction import Transaction
-from mobox.storage.sqlite.writer import StatementRefused, Writer
+from mobox.storage.sqlite.writer import Writer
 from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
 
@@ -280,7 +280,7 @@ class SqliteStorage(Publishing):
         while made := await self._readers.read(messages.folds_behind, owner, chat_id, after):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
-                if isinstance(outcome, StorageError) and not isinstance(outcome, StatementRefused):
+                if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
                     raise outcome  # it takes nothing at all
             after = made[-1].message
 

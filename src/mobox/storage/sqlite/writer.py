@@ -20,13 +20,13 @@ from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from mobox.errors import DatabaseAway, MoboxError, StorageError
+from mobox.errors import DatabaseAway, MoboxError, StorageError, WriteRefused
 from mobox.storage.batches import Append
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.transaction import Transaction
 
-__all__ = ["StatementRefused", "Writer"]
+__all__ = ["Writer"]
 
 Work = Callable[[Transaction], Any]
 
@@ -40,10 +40,6 @@ _RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'run
 
 # What the data of one job can cause; anything else is a fault of ours and ends the thread.
 _REFUSALS = (MoboxError, sqlite3.Error, ValueError, TypeError, OverflowError)
-
-
-class StatementRefused(StorageError):
-    """The database does not take this; it may well take what others ask for."""
 
 
 class _Job(NamedTuple):
@@ -230,4 +226,4 @@ def _do(transaction: Transaction, work: Work) -> Any:
     except _REFUSALS as error:
         if not transaction.connection.in_transaction:
             raise
-        return StatementRefused(_problem(error)) if isinstance(error, sqlite3.Error) else error
+        return WriteRefused(_problem(error)) if isinstance(error, sqlite3.Error) else error
