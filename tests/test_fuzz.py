@@ -1,10 +1,12 @@
 """Recordings that went bad: whatever an agent prints, its run is logged and every client reads it.
 
-About a minute in all. In CI the examples are always the same (conftest.py). A failure leaves its
-bytes in .reports/fuzz/, where `mobox convert` and `scripts/judge-recordings` can read them.
+A few minutes in all; `FUZZ=3` spoils three times as much. In CI the examples are always the same
+(conftest.py). A failure leaves its bytes in .reports/fuzz/, where `mobox convert` and
+`scripts/judge-recordings` can read them.
 """
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
@@ -40,8 +42,9 @@ RECORDINGS: dict[str, list[Path]] = defaultdict(list)
 for path in sorted(HERE.glob("recordings/*/*")):
     RECORDINGS[path.parent.name].append(path)
 
-MOST_EXAMPLES, LEAST_EXAMPLES = 300, 60
-BYTES = 16_000_000
+FUZZ = int(os.environ.get("FUZZ", "1"))
+MOST_EXAMPLES, LEAST_EXAMPLES = 100 * FUZZ, 20 * FUZZ
+BYTES = 5_000_000 * FUZZ
 """What all examples of a framework may come to, so that long recordings take no longer."""
 
 
@@ -304,6 +307,6 @@ def test_no_recording_that_went_bad_is_fatal(framework: str) -> None:
 def test_a_recording_may_break_off_after_any_line(framework: str) -> None:
     for path in RECORDINGS[framework]:
         lines = path.read_bytes().split(b"\n")
-        step = max(1, len(lines) // 12)
+        step = max(1, len(lines) // (4 * FUZZ))
         for count in range(0, len(lines) + 1, step):
             check(Spoiled(path, lines[:count], ["truncate"]), [])
