@@ -56,7 +56,7 @@ def who(connection: HTTPConnection) -> str | None:
 
 
 @asynccontextmanager
-async def running(app: ASGIApp, host: str = "app.example") -> AsyncIterator[httpx.AsyncClient]:
+async def running(app: ASGIApp, host: str = "localhost") -> AsyncIterator[httpx.AsyncClient]:
     """A client of an app whose lifespan is run, as servers do it."""
     async with AsyncExitStack() as stack:
         if isinstance(app, Starlette):
@@ -159,10 +159,34 @@ def test_a_page_of_another_origin_is_refused(tmp_path: Path) -> None:
         app = FastAPI()
         box_in(app, tmp_path)
         async with running(app) as client:
-            for origin, status in (("http://app.example", 200), ("http://evil.example", 403)):
+            for origin, status in (("http://localhost", 200), ("http://evil.example", 403)):
                 told = {"origin": origin}
                 answer = await client.get("/mobox/api/chats", headers=told)
                 assert answer.status_code == status
+        assert "mobox.mount(…, allowed_origins=('http://evil.example',))" in answer.text
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:8000", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("testserver", 200),
+     ("10.1.2.3:8000", 200), ("[fd00::1]", 200), ("rebound.example", 421), ("10.1", 421)],
+)  # fmt: skip
+def test_an_app_answers_to_this_machine_and_to_addresses_and_says_how_to_list_names(
+    tmp_path: Path, host: str, status: int
+) -> None:
+    async def scenario() -> None:
+        app, _ = own_routes(tmp_path)
+        told = {"host": host}
+        async with running(app) as client:
+            below = await client.get("/mobox/api/chats", headers=told)
+            own = await client.post("/body", json=message("c", "hello"), headers=told)
+        assert (below.status_code, own.status_code) == (status, status)
+        if status == 421:
+            name = host.partition(":")[0]
+            for answer in (below, own):
+                assert f"mobox.mount(…, allowed_hosts=('{name}',))" in answer.text
 
     run(scenario())
 
@@ -171,9 +195,21 @@ def test_the_names_of_the_app_can_be_listed(tmp_path: Path) -> None:
     async def scenario() -> None:
         app = FastAPI()
         box_in(app, tmp_path, allowed_hosts=("app.example",))
-        for host, status in (("app.example", 200), ("rebound.example", 421)):
+        names = ("app.example", 200), ("localhost", 200), ("rebound.example", 421)
+        for host, status in names:
             async with running(app, host) as client:
                 assert (await client.get("/mobox/api/chats")).status_code == status
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("names", ["*", ("*",)])
+def test_an_app_that_checks_its_names_itself_lets_any_pass(tmp_path: Path, names: Any) -> None:
+    async def scenario() -> None:
+        app = FastAPI()
+        box_in(app, tmp_path, allowed_hosts=names)
+        async with running(app, "any.example") as client:
+            assert (await client.get("/mobox/api/chats")).status_code == 200
 
     run(scenario())
 
@@ -532,6 +568,7 @@ def test_its_options_are_settings_of_a_server() -> None:
         ({"hold": "soon"}, "hold=soon: expected seconds"),
         ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected an address"),
         ({"allowed_origins": ("nonsense",)}, "allowed_origins=nonsense: "),
+        ({"allowed_hosts": ("*", "app.example")}, r"allowed_hosts=\*,app.example: '\*' is no host"),
         ({"agents": [len]}, "agents=len: no agent yet: decorate it with @mobox.agent"),
     ],
 )
