@@ -56,6 +56,23 @@ async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
         assert other.status_code == 200, "the limit is an owner's own"
 
 
+@pytest.mark.parametrize("path", ["/api/chat", "/api/agui/chat"])
+@on_uvloop
+async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> None:
+    def body(name: str) -> dict[str, object]:
+        if path == "/api/chat":
+            return message(name, "hello")
+        said = {"id": f"m_{name}", "role": "user", "content": "hello"}
+        return {"threadId": name, "runId": f"r_{name}", "messages": [said]}
+
+    async with keyed_app(tmp_path, max_runs_per_minute=2) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        names = ["a", "a", "a", "b", "c"]
+        said = [await client.post(path, json=body(name), headers=bearer(secret)) for name in names]
+        assert [each.status_code for each in said] == [200, 200, 200, 200, 429]
+        assert len({each.headers["x-mobox-run"] for each in said[:3]}) == 1
+
+
 @on_uvloop
 async def test_to_answer_begins_nothing(tmp_path: Path) -> None:
     async with keyed_app(tmp_path, max_runs_per_minute=1) as (services, client):

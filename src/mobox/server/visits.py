@@ -108,6 +108,11 @@ class Visits:
             self._rested_at = {name: at for name, at in self._rested_at.items() if at > now}
         self._rested_at[owner] = rested_at
 
+    def take_back(self, owner: str) -> None:
+        """What they were about to begin had been begun before."""
+        if self._limits is not None and owner in self._rested_at:
+            self._rested_at[owner] -= 60 / self._limits.runs_per_minute
+
     def enter(self, visitor: Visitor) -> Visit:
         """Somebody is here until they `leave`; raises `TooManyStreams`."""
         if self._limits is not None and self._of_owner[visitor.owner] >= self._limits.streams:
