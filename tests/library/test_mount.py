@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -286,11 +286,16 @@ def own_routes(folder: Path, **options: Any) -> tuple[FastAPI, mobox.Mobox]:
     async def ask(request: Request, user: str) -> Response:
         answer = await box.respond(request, owner=user, agent="shout")
         answer.set_cookie("seen", "yes")
+        answer.headers["cache-control"] = "private"
         return answer
 
     @app.post("/ag-ui")
     async def ag_ui(request: Request) -> Response:
         return await box.respond(request, agent="shout", protocol="ag-ui")
+
+    @app.post("/ag-ui/connect")
+    async def connect(request: Request) -> Response:
+        return box.connect(request)
 
     @app.post("/body")
     async def with_body(request: Request, body: dict[str, Any]) -> Response:
@@ -300,6 +305,10 @@ def own_routes(folder: Path, **options: Any) -> tuple[FastAPI, mobox.Mobox]:
     @app.get("/ask/{chat_id}/stream")
     async def again(request: Request, chat_id: str) -> Response:
         return box.resume(request, chat_id)
+
+    @app.get("/entries/{run_id}")
+    async def entries(request: Request, run_id: str) -> Response:
+        return box.stream(request, run_id)
 
     @app.get("/told/{run_id}")
     async def told(request: Request, run_id: str, protocol: str = "canonical") -> Response:
@@ -318,6 +327,7 @@ def test_one_durable_response(tmp_path: Path) -> None:
             )
             assert (answer.status_code, text_of(answer.text)) == (200, "HELLO")
             assert answer.cookies["seen"] == "yes"
+            assert answer.headers.get_list("cache-control") == ["private"]
             assert answer.headers["content-type"].startswith("text/event-stream")
             run_id = answer.headers["x-mobox-run"]
             assert (await box.storage.run("eve", run_id)).agent == "shout"
@@ -347,6 +357,9 @@ def test_who_comes_back_reads_on(tmp_path: Path) -> None:
             run_id = answer.headers["x-mobox-run"]
             again = await client.get(f"/ask/c/stream?run={run_id}")
             assert again.text == answer.text
+            log = await client.get(f"/entries/{run_id}")
+            theirs = await client.get(f"/entries/{run_id}?format=pdf&profile=dark")
+            assert (theirs.status_code, theirs.text) == (200, log.text)
             whole = (await client.get(f"/told/{run_id}?protocol=ai-sdk")).text
             assert text_of(whole.replace("\nid: ", "\n\nid: ")) == "You said hello"
             first, rest = whole.split("\n\n", 1)
@@ -365,14 +378,19 @@ def test_a_client_of_ag_ui_is_answered_too(tmp_path: Path) -> None:
         "forwardedProps": {}, "messages": [{"id": "m", "role": "user", "content": "hello"}],
     }  # fmt: skip
 
-    async def scenario() -> str:
+    async def scenario() -> None:
         app, _ = own_routes(tmp_path)
         async with running(app) as client:
-            return (await client.post("/ag-ui", json=body)).text
+            told = (await client.post("/ag-ui", json=body)).text
+            assert '"delta":"HELLO"' in told
+            assert '"RUN_FINISHED"' in told
+            again = await client.post("/ag-ui/connect", json=body | {"messages": []})
+            assert '"content":"HELLO"' in again.text
+            eve = {"x-user": "eve"}
+            others = await client.post("/ag-ui/connect", json=body, headers=eve)
+            assert "HELLO" not in others.text
 
-    told = run(scenario())
-    assert '"delta":"HELLO"' in told
-    assert '"RUN_FINISHED"' in told
+    run(scenario())
 
 
 def test_what_is_wrong_with_a_request_is_told_as_ever(tmp_path: Path) -> None:
@@ -462,7 +480,17 @@ def test_a_body_is_read_after_it_is_known_who_asks_and_not_beyond_its_limit(
 # Without a request
 
 
-def test_a_run_is_begun_read_and_told(tmp_path: Path) -> None:
+def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
+    """The same, and it is known after which entries it read."""
+
+    def reads(run_id: str, after: int = 0, *more: Any) -> Any:
+        places.append(after)
+        return read(run_id, after, *more)
+
+    return reads
+
+
+def test_a_run_is_begun_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
             begun = await box.begin("ann", "hello", chat_id="c", key="once")
@@ -472,8 +500,11 @@ def test_a_run_is_begun_read_and_told(tmp_path: Path) -> None:
             assert (await box.begin("ann", "hello", chat_id="c", key="once")).id == begun.id
             rest = [entry async for entry in box.log("ann", begun.id, after=2)]
             assert rest == entries[2:]
+            read: list[int] = []
+            monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
             now = [entry async for entry in box.log("ann", begun.id, after=1, live=False)]
             assert now == entries[1:]
+            assert read == [1, len(entries)]
             frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
             assert text_of(frames.decode()) == "You said hello"
             numbered = [frame async for frame in box.frames("ann", begun.id, "agent-event")]
