@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -209,8 +210,8 @@ class SlowStore(MemoryStorage):
         self.is_asked = asyncio.Event()
         self.may_answer = asyncio.Event()
 
-    async def keys(self) -> list[ApiKey]:
-        found = await super().keys()
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
+        found = await super().keys_of(key_ids)
         self.is_asked.set()
         await self.may_answer.wait()
         return found
@@ -250,10 +251,10 @@ class BrokenStore(MemoryStorage):
         super().__init__()
         self.problems: list[Exception] = [StorageError("gone"), ValueError("odd")]
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
         if self.problems:
             raise self.problems.pop()
-        return await super().keys()
+        return await super().keys_of(key_ids)
 
 
 @on_uvloop

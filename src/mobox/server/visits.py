@@ -163,8 +163,9 @@ class Visits:
 
     async def _look(self) -> None:
         here = list(self._here)  # who comes while the store is asked may have a newer key
-        has_keys = any(visit.visitor.key_id is not None for visit in here)
-        keys, now = await self._keys.keys() if has_keys else [], now_ms()
+        told = (visit.visitor.key_id for visit in here)
+        shown = {key_id for key_id in told if key_id is not None}
+        keys, now = await self._keys.keys_of(shown) if shown else [], now_ms()
         live = {key.id for key in keys if is_live(key, now)}
         for visit in here:
             if visit.end is not None and not visit.is_ending and not visit.may_stay(live, now):
