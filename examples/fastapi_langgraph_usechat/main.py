@@ -36,7 +36,7 @@ def who(request: HTTPConnection) -> str:
 
 
 app = FastAPI()
-box = mobox.mount(app, principal=who, agents=[weather])
+box = mobox.mount(app, principal=who, agents=[weather])  # elsewhere: allowed_hosts=("app.example",)
 
 
 @app.post("/api/chat")

@@ -37,7 +37,7 @@ def who(request: HTTPConnection) -> str:
 
 
 app = FastAPI()
-mobox.mount(app, principal=who, agents=[weather])
+mobox.mount(app, principal=who, agents=[weather])  # elsewhere: allowed_hosts=("app.example",)
 
 if __name__ == "__main__":
     uvicorn.run(app, port=int(os.environ.get("PORT", "8000")))

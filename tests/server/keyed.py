@@ -34,7 +34,7 @@ async def keyed_app(
     )
     async with open_services(settings) as services:
         transport = httpx.ASGITransport(create_app(services, hook), raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://chat.example") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield services, client
 
 

@@ -249,6 +249,17 @@ async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path)
         told = await refused_socket(client)
     assert code_of(refused) == (401, "unauthenticated")
     assert refused.json()["error"]["message"] == told["message"] == "expected somebody who is known"
+    assert refused.headers.get_list("www-authenticate") == ['Bearer realm="app"']
+
+
+@on_uvloop
+async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
+    def hook(connection: HTTPConnection) -> Found:
+        raise HTTPException(401, "Sign in", {"WWW-Authenticate": "Basic"})
+
+    async with keyed_app(tmp_path, hook, auth="none") as (_, client):
+        refused = await client.get("/api/chats")
+    assert refused.headers.get_list("www-authenticate") == ["Basic"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,23 @@ async def test_an_owner_begins_so_many_runs_a_minute(tmp_path: Path) -> None:
         assert code_of(over_ag_ui) == (429, "too_often"), "whatever the protocol"
         other = await client.post("/api/chat", json=message("c4", "hello"), headers=bearer(others))
         assert other.status_code == 200, "the limit is an owner's own"
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/api/agui/chat"])
+@on_uvloop
+async def test_what_is_said_again_begins_nothing(path: str, tmp_path: Path) -> None:
+    def body(name: str) -> dict[str, object]:
+        if path == "/api/chat":
+            return message(name, "hello")
+        said = {"id": f"m_{name}", "role": "user", "content": "hello"}
+        return {"threadId": name, "runId": f"r_{name}", "messages": [said]}
+
+    async with keyed_app(tmp_path, max_runs_per_minute=2) as (services, client):
+        _, secret = await give_key(services.storage, "ann")
+        names = ["a", "a", "a", "b", "c"]
+        said = [await client.post(path, json=body(name), headers=bearer(secret)) for name in names]
+        assert [each.status_code for each in said] == [200, 200, 200, 200, 429]
+        assert len({each.headers["x-mobox-run"] for each in said[:3]}) == 1
 
 
 @on_uvloop
@@ -192,8 +210,8 @@ class SlowStore(MemoryStorage):
         self.is_asked = asyncio.Event()
         self.may_answer = asyncio.Event()
 
-    async def keys(self) -> list[ApiKey]:
-        found = await super().keys()
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
+        found = await super().keys_of(key_ids)
         self.is_asked.set()
         await self.may_answer.wait()
         return found
@@ -233,10 +251,10 @@ class BrokenStore(MemoryStorage):
         super().__init__()
         self.problems: list[Exception] = [StorageError("gone"), ValueError("odd")]
 
-    async def keys(self) -> list[ApiKey]:
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
         if self.problems:
             raise self.problems.pop()
-        return await super().keys()
+        return await super().keys_of(key_ids)
 
 
 @on_uvloop

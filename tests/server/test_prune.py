@@ -105,12 +105,30 @@ def test_raw_lines_go_alone(data: Path, server: LiveServer) -> None:
     assert mobox("logs", run_id, "--data", data)[1] == ""
 
 
+def test_keys_that_have_ended_go_too(data: Path, server: LiveServer) -> None:
+    def listed() -> list[str]:
+        return [row.split()[2] for row in mobox("keys", "list", "--data", data)[1].splitlines()[1:]]
+
+    for name, expires in (("old", "20d"), ("new", "40d")):
+        told = ("--name", name, "--expires", expires, "--data", data)
+        assert mobox("keys", "add", "--owner", "ann", *told)[0] == 0
+    assert mobox("keys", "add", "--owner", "ann", "--name", "lasting", "--data", data)[0] == 0
+    with sqlite3.connect(data / "mobox.db", timeout=LIMIT) as database:
+        database.execute("UPDATE api_key SET expires_at = expires_at - ?", (51 * DAY,))
+    database.close()
+    would = prune(data, "--older-than", "30d", "--dry-run")
+    assert would == "0 chats with 0 runs, 1 key that had ended would be deleted"
+    assert listed() == ["old", "new", "lasting"]
+    assert prune(data, "--older-than", "30d") == "0 chats with 0 runs, 1 key that had ended deleted"
+    assert listed() == ["new", "lasting"]
+
+
 @pytest.mark.parametrize("told", ["30", "d", "1y", "-1d", "1.5d", "0h", "00d", ""])
 def test_an_age_that_is_none_is_refused(told: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["prune", f"--older-than={told}"])
     assert left.value.code == 2
-    assert "expected a number from 1 on and m, h, d or w" in capsys.readouterr().err
+    assert f"90m, 12h, 30d, 8w; got {told!r}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("told", ["90m", "12h", "30d", "8w"])

@@ -83,6 +83,28 @@ class KeysConformance:
         assert await store.keys() == [BOBS, ANNS]
 
     @scenario
+    async def test_some_keys_are_found_by_their_ids(self, store: Storage, clock: Clock) -> None:
+        await store.add_key(ANNS)
+        await store.add_key(BOBS)
+        assert await store.keys_of(()) == []
+        assert await store.keys_of(("key_nobody", BOBS.id, BOBS.digest)) == [BOBS]
+        both = await store.keys_of({ANNS.id, BOBS.id})
+        assert sorted(both, key=lambda key: key.id) == [ANNS, BOBS]
+
+    @scenario
+    async def test_keys_that_have_ended_are_forgotten(self, store: Storage, clock: Clock) -> None:
+        revoked = replace(BOBS, id="key_old", digest="c" * 64, revoked_at=5000)
+        for key in (ANNS, BOBS, revoked):
+            await store.add_key(key)
+        assert await store.forget_keys(5000) == 0
+        assert await store.forget_keys(5001) == 1
+        assert await store.keys() == [ANNS, BOBS]
+        assert await store.forget_keys(9001) == 1
+        assert await store.keys() == [BOBS]
+        assert await store.find_key(ANNS.digest) is None
+        assert await store.forget_keys(10**15) == 0
+
+    @scenario
     async def test_a_key_that_is_revoked_is_still_found_and_stays_revoked(
         self, store: Storage, clock: Clock
     ) -> None:

@@ -345,7 +345,7 @@ def test_it_cannot_end_the_program(tmp_path: Path, code: int | str, is_async: bo
         sys.exit(code)
 
     events = lived(tmp_path, leaves_async if is_async else leaves)
-    assert reason_of(events) == ("error" if code else "truncated")
+    assert reason_of(events) == ("error" if code else "stop")
     if code:
         assert error_of(events).message == f"the agent exited: {code}"
 

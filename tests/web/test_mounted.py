@@ -38,11 +38,32 @@ async def main():
 asyncio.run(main())
 """
 
+WITH_A_LOGIN = """
+import asyncio, socket, sys
+import uvicorn
+from starlette.applications import Starlette
+import mobox
 
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[str]:
+@mobox.agent("echo")
+def echo(turn):
+    return f"You said {turn.prompt}"
+
+async def main():
+    app = Starlette()
+    login = lambda request: request.cookies.get("user")
+    mobox.mount(app, "/chats", principal=login, agents=[echo], data=sys.argv[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}/chats/", flush=True)
+        await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve(sockets=[listener])
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(params=[APP])
+def mounted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of the page in an app that has other pages, too."""
-    argv = [sys.executable, "-c", APP, str(tmp_path)]
+    argv = [sys.executable, "-c", request.param, str(tmp_path)]
     fast = clean_environment(MOBOX_DEMO_SPEED="0")
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=fast) as process:
         try:
@@ -69,3 +90,19 @@ def test_a_chat_below_a_path(mounted: str, watched: Watched) -> None:
     expect(page).to_have_url(mounted)
     page.go_back()
     expect(answer).to_contain_text("It works down here.")
+
+
+@pytest.mark.parametrize("mounted", [WITH_A_LOGIN], indirect=True)
+def test_who_is_not_known_is_sent_to_the_apps_own_login(mounted: str, watched: Watched) -> None:
+    context, watch = watched(mounted)
+    watch.expect("the server responded with a status of 401")
+    page = context.new_page()
+    page.goto(mounted)
+    expect(page.get_by_text("This app does not know you.")).to_be_visible()
+    expect(page.get_by_label("Token")).to_be_visible()
+    context.add_cookies([{"name": "user", "value": "ann", "url": mounted}])
+    page.reload()
+    composer = page.get_by_role("textbox", name="Your message")
+    composer.fill("hello")
+    composer.press("Enter")
+    expect(page.get_by_role("article", name="Agent")).to_contain_text("You said hello")

@@ -24,9 +24,9 @@ type Asked = { what: "delete" | "rename"; chat: NamedChat };
 
 /** The page, or the question for a key. */
 export function App() {
-  const { isShut, hasKey } = useSyncExternalStore(door.subscribe, door.get);
+  const { isShut, hasKey, isOfApp } = useSyncExternalStore(door.subscribe, door.get);
   useTheme();
-  return isShut ? <KeyForm isRefused={hasKey} /> : <Page />;
+  return isShut ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
 }
 
 /** Who was talked to, and the chat. */

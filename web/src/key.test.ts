@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { door } from "@/key";
+import { door, fetchWithKey } from "@/key";
 
 const reload = vi.fn();
 
@@ -38,4 +38,16 @@ test("the same key again goes on where it was", () => {
   expect(reload).not.toHaveBeenCalled();
   expect(sessionStorage.getItem("mobox:drafts")).toContain("Ann");
   expect(door.get().isShut).toBe(false);
+});
+
+test.each([
+  ['Bearer realm="mobox"', false],
+  ['Bearer realm="app"', true],
+  ["Basic", true],
+])("who is refused by %s is asked for what there is", async (asked, isOfApp) => {
+  const headers = { "www-authenticate": asked };
+  vi.stubGlobal("fetch", async () => new Response("{}", { status: 401, headers }));
+  await fetchWithKey("api/chats");
+  door.shut(); // as a socket says it, which is not told by whom
+  expect(door.get()).toEqual({ isShut: true, hasKey: false, isOfApp });
 });

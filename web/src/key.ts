@@ -10,16 +10,20 @@
 const NAME = "mobox:key";
 /** Of refusals: nobody knows who asks. */
 const UNKNOWN = "unauthenticated";
+/** In `www-authenticate`: keys are the server's own, and no app's that it is part of. */
+const OURS = 'realm="mobox"';
 
 export interface DoorState {
   /** Whether the page waits for a key. */
   isShut: boolean;
   hasKey: boolean;
+  /** Whether it is an app that the server is part of, and not the server, who does not know them. */
+  isOfApp: boolean;
 }
 
 class Door {
   #key = kept();
-  #state: DoorState = { isShut: false, hasKey: this.#key !== undefined };
+  #state: DoorState = { isShut: false, hasKey: this.#key !== undefined, isOfApp: false };
   #listeners = new Set<() => void>();
 
   get key(): string | undefined {
@@ -42,9 +46,9 @@ class Door {
     else this.#tell(false);
   }
 
-  /** The server does not know who asks. */
-  shut(): void {
-    this.#tell(true);
+  /** The server does not know who asks, or its app; a socket is not told which. */
+  shut(isOfApp = this.#state.isOfApp): void {
+    this.#tell(true, isOfApp);
   }
 
   /** Forgets the key; what is known by it is on the page until that is left. */
@@ -54,8 +58,8 @@ class Door {
     clearTab();
   }
 
-  #tell(isShut: boolean): void {
-    this.#state = { isShut, hasKey: this.#key !== undefined };
+  #tell(isShut: boolean, isOfApp = this.#state.isOfApp): void {
+    this.#state = { isShut, hasKey: this.#key !== undefined, isOfApp };
     for (const listener of this.#listeners) listener();
   }
 }
@@ -68,7 +72,8 @@ export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): 
   const headers = new Headers(init?.headers);
   if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
   const response = await fetch(url, key === undefined ? init : { ...init, headers });
-  if (response.status === 401 && door.key === key) door.shut();
+  const isOurs = response.headers.get("www-authenticate")?.includes(OURS);
+  if (response.status === 401 && door.key === key) door.shut(!isOurs);
   return response;
 }
 

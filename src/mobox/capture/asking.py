@@ -30,9 +30,6 @@ __all__ = ["Question", "Turn"]
 
 Then = Callable[[Answer], None]
 
-_RESULTS = {"denied": "error", "cancelled": "interrupted"}
-"""What became of a tool of the page that did not give a result."""
-
 
 def _mark_of(call: Emitted) -> str:
     """The same for calls that do the same."""
@@ -170,7 +167,7 @@ class Turn(control.Turn):
 
         def tell(answer: Answer) -> None:
             if said is None or said.get("status") is None:
-                status = _RESULTS.get(answer.decision)
+                status = control.NO_RESULTS.get(answer.decision)
                 self._say(tool_result(call.id, answer.value, status=status))
 
         said = self._call_said(call.id)

@@ -19,8 +19,8 @@ Rule 2: to be stopped is to be cancelled where it awaits, and in a thread to be 
 Rule 3: what it raises is the run's error. Its words are told to people only if it is an
         `AgentError`: SDKs put addresses and keys into theirs. They are where a process has its
         stderr, with the traceback.
-Rule 4: where no SDK tells how an answer ends, to return is to be done; unless it said how itself,
-        or waits for an answer that the next execution gets.
+Rule 4: where no SDK tells how an answer ends, to return is to be done, and so is `sys.exit(0)`;
+        unless it said how itself, or waits for an answer that the next execution gets.
 """
 
 from __future__ import annotations
@@ -144,13 +144,13 @@ class CallableExecution:
                     async for each in said:
                         self._output.add(self._line(each))
                         await self._output.has_room()
-            if self._last == "input_request" and not self._turn.heard:
-                self._turn.pause()  # it leaves the answer to the next execution
-            elif agent.framework == "emitted" and self._last not in _ENDINGS:
-                self._output.add(self._line(done()))
         except SystemExit as left:  # which would end the event loop too
             if left.code:
                 raise AgentError(f"the agent exited: {left.code}") from left
+        if self._last == "input_request" and not self._turn.heard:
+            self._turn.pause()  # it leaves the answer to the next execution
+        elif agent.framework == "emitted" and self._last not in _ENDINGS:
+            self._output.add(self._line(done()))
 
     def _say_by_the_way(self, value: object) -> None:
         """Say what was not yielded; a thread waits until there is room for more."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mobox.cli.places import add_places, read_places
 from mobox.server.settings import Settings
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
 
 def add(commands: Commands) -> None:
     """Declare the command and its options."""
@@ -25,8 +22,8 @@ def add(commands: Commands) -> None:
         "prune",
         help="delete old chats",
         description="Deletes whole chats in which nothing has happened for so long: their runs, "
-        "logs, and what their agents kept. One in which a run goes on or waits stays. A server may "
-        "run beside.",
+        "logs, and what their agents kept. One in which a run goes on or waits stays. Keys that "
+        "were revoked or expired so long ago go too. A server may run beside.",
     )
     command.add_argument(
         "--older-than", required=True, type=age, metavar="AGE", help="such as 90m, 12h, 30d or 8w"
@@ -41,12 +38,12 @@ def add(commands: Commands) -> None:
 
 def age(text: str) -> timedelta:
     """How long ago that is, in the words in which a key's end is told."""
-    told = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", text)
-    if told is None:
-        raise argparse.ArgumentTypeError(
-            f"expected a number from 1 on and m, h, d or w, got {text!r}"
-        )
-    return timedelta(**{UNITS[told[2]]: int(told[1])})
+    from mobox.server.keys import read_duration
+
+    try:
+        return read_duration(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"{problem}; got {text!r}") from None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.raw_only:
         print(f"{_many(pruned.raw_lines, 'raw line')} {would}")
     else:
-        print(f"{_many(pruned.chats, 'chat')} with {_many(pruned.runs, 'run')} {would}")
+        keys = f", {_many(pruned.keys, 'key')} that had ended" if pruned.keys else ""
+        print(f"{_many(pruned.chats, 'chat')} with {_many(pruned.runs, 'run')}{keys} {would}")
     return 0
 
 

@@ -131,7 +131,8 @@ def _watched(send: Send, end: Callable[[], None]) -> Send:
 
 async def _in_time(receive: Receive) -> Message:
     try:
-        return await asyncio.wait_for(receive(), UPGRADE_SECONDS)
+        async with asyncio.timeout(UPGRADE_SECONDS):  # `wait_for` can miss that it is cancelled
+            return await receive()
     except TimeoutError:
         return _LEFT
 

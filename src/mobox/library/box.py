@@ -23,7 +23,7 @@ from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Found, Hook
-from mobox.server.eventstream import WITHIN
+from mobox.server.origins import WITHIN
 from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
@@ -40,6 +40,7 @@ _CHATS: Final = {
     "ai-sdk": ("/api/chat", "/api/chat"),
 }
 """Where the clients of a protocol talk: to anybody, and to one agent."""
+_CONNECT: Final = "/api/agui/chat/connect"
 
 
 class Mobox:
@@ -92,7 +93,7 @@ class Mobox:
     ) -> Response:
         """What an agent says to a chat's client: `useChat` of the AI SDK, or AG-UI's.
 
-        Whoever leaves stops nothing; `resume` and `stream` tell the rest, or all of it.
+        Whoever leaves stops nothing; `resume`, `connect` and `stream` tell the rest, or all of it.
         """
         if protocol not in _CHATS:
             raise UnknownProtocol(protocol, _CHATS)
@@ -104,6 +105,11 @@ class Mobox:
         """The message that is being written in a chat, for `useChat` that comes back."""
         path = f"/api/chat/{chat_id}/stream"
         return Forwarded(self, scope_of(request, "GET", path, owner, {}))
+
+    def connect(self, request: Request, *, owner: str | None = None) -> Response:
+        """All that was said in a thread, then what is being said, for AG-UI's client."""
+        read_body = partial(body_to, None, request, self._settings.max_body)
+        return Forwarded(self, scope_of(request, "POST", _CONNECT, owner, {}), read_body)
 
     def stream(
         self,
@@ -146,11 +152,10 @@ class Mobox:
     ) -> AsyncIterator[LogEntry]:
         """What a run says: what there is, and what comes until it ends."""
         run = await self.storage.run(owner, run_id)
-        batches = self.storage.follow(run.id, after) if live else pages(self.storage, run.id)
-        async for batch in batches:
+        batches = self.storage.follow if live else partial(pages, self.storage)
+        async for batch in batches(run.id, after):
             for entry in batch:
-                if entry.seq > after:
-                    yield entry
+                yield entry
 
     async def frames(
         self, owner: str, run_id: str, protocol: str = "ai-sdk", profile: str | None = None

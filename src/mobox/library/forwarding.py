@@ -7,7 +7,7 @@ Rule 2: the body is read when our route reads it, which is after it knows who as
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -53,22 +53,27 @@ class Forwarded(Response):
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                more = [pair for pair in self.raw_headers if pair[0] not in _ABOUT_THE_BODY]
-                message = {**message, "headers": [*message["headers"], *more]}
+                message = {**message, "headers": self._told(message["headers"])}
             await send(message)
 
         await self._app(self._scope, first_the_body, with_headers)
         if self.background is not None:
             await self.background()
 
+    def _told(self, ours: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """What was set here goes before what our route says; there may be many cookies."""
+        theirs = [pair for pair in self.raw_headers if pair[0] not in _ABOUT_THE_BODY]
+        names = {name for name, _ in theirs} - {b"set-cookie"}
+        return [*(pair for pair in ours if pair[0] not in names), *theirs]
+
 
 def scope_of(
     request: Request, method: str, path: str, owner: str | None, query: Mapping[str, str | None]
 ) -> Scope:
-    """The request as it is made to our route; `query` goes before what is there."""
+    """The request as it is made to our route; what `query` names, the request does not say."""
     scope = {name: told for name, told in request.scope.items() if name not in _THEIRS}
-    told = {name: value for name, value in query.items() if value is not None}
-    asked = {**dict(parse_qsl(request.scope["query_string"].decode("latin-1"))), **told}
+    said = {**dict(parse_qsl(request.scope["query_string"].decode("latin-1"))), **query}
+    asked = {name: value for name, value in said.items() if value is not None}
     return {
         **scope,
         "method": method,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from mobox.catalog import Agent, Catalog
 from mobox.errors import InvalidSetting
-from mobox.server.settings import RUNS_PER_OWNER, Settings, parse_setting
+from mobox.server.settings import ANY_HOST, RUNS_PER_OWNER, Settings, parse_setting
 
 __all__ = ["Options", "catalog_of", "settings_of"]
 
@@ -24,8 +24,9 @@ class Options(TypedDict, total=False):
     database_url: str
     redis_url: str
     redis_prefix: str
-    allowed_hosts: tuple[str, ...]
-    allowed_origins: tuple[str, ...]
+    allowed_hosts: Sequence[str]
+    """Names of the app besides this machine's; `"*"` is any."""
+    allowed_origins: Sequence[str]
     max_body: int
     max_runs: int
     max_runs_per_owner: int
@@ -46,7 +47,8 @@ def settings_of(options: Options) -> Settings:
         if name not in _KNOWN:
             raise InvalidSetting(name, str(told), f"no option; known: {', '.join(_KNOWN)}")
         if name != "agents" and (text := _text(told)):
-            given[name] = parse_setting(name, text)
+            is_any = (name, text) == ("allowed_hosts", ANY_HOST)
+            given[name] = (ANY_HOST,) if is_any else parse_setting(name, text)
     return Settings(**given)
 
 

@@ -36,7 +36,7 @@ from mobox.server.reading import frames
 from mobox.server.runs import active_run, latest_run, run_of_chat
 from mobox.server.services import (
     Services,
-    count_beginning,
+    counted,
     json_response,
     owner_of,
     read_as,
@@ -100,8 +100,8 @@ class AGUIRoutes:
         wanted = request_of(asked, said, request.headers.get("idempotency-key"))
         if agent is not None:
             wanted = replace(wanted, agent=agent)
-        count_beginning(request, wanted)
-        return await self._stream(owner, asked, await self._begin(owner, wanted))
+        told = await counted(request, wanted, lambda: self._begin(owner, wanted))
+        return await self._stream(owner, asked, told)
 
     async def end(self, owner: str, thread_id: str, name: str | None) -> Response:
         """Stop the run that answers the request of that name, or the active one."""
@@ -129,7 +129,8 @@ class AGUIRoutes:
                 raise
         if wanted.action is Action.REGENERATE and (again := await self._named(owner, wanted)):
             return again
-        return Continued((await self._supervisor.begin(owner, wanted)).run, 0)
+        begun = await self._supervisor.begin(owner, wanted)
+        return Continued(begun.run, 0, begun.created)
 
     async def _continue(self, owner: str, wanted: Request) -> Continued:
         chat_id, run_id = wanted.chat_id, wanted.run_id
@@ -159,7 +160,7 @@ class AGUIRoutes:
             return ()
 
     async def _stream(self, owner: str, asked: RunInput, reading: Continued) -> EventStream:
-        run, after = reading
+        run, after = reading.run, reading.after
         profile = profile_for(asked.protocol_version)
         messages = await self._messages(owner, asked.thread_id)
         before = takewhile(lambda message: message.run_id != run.id, messages)

@@ -172,9 +172,10 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
     # Around all of Starlette, which tells what went wrong outside of its own middleware.
     guarded = Guard(
         Doored(app, _door(services, principal)),
-        hosts=settings.hosts_of(knows_owners=_knows_owners(settings, principal)),
+        hosts=settings.hosts_of(is_hooked=principal is not None),
         origins=settings.origins,
         max_body=settings.max_body,
+        takes_addresses=principal is not None,
     )
     return Counted(guarded, metrics=services.metrics)
 

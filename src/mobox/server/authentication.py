@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -85,11 +86,19 @@ class Door:
 
     def __init__(self, hook: Hook, visits: Visits) -> None:
         self._hook = hook
-        self._words = () if isinstance(hook, KeyHolders) else (_UNKNOWN,)
         self.visits = visits
 
+    @property
+    def _nobody(self) -> Exception:
+        """As keys are asked for here, or as an app would say it."""
+        asks_for_keys = isinstance(self._hook, KeyHolders)
+        return Unauthenticated() if asks_for_keys else HTTPException(401, _UNKNOWN)
+
     async def admit(self, connection: HTTPConnection) -> Principal:
-        """Who asks, from now on said in the scope; raises `Unauthenticated`."""
+        """Who asks, from now on said in the scope.
+
+        Raises `Unauthenticated`, or what an app says: `HTTPException`.
+        """
         found = self._hook(connection)
         if inspect.isawaitable(found):
             found = await found
@@ -97,7 +106,7 @@ class Door:
         if principal is not None and (problem := _problem_of(principal)):
             raise InvalidPrincipal(getattr(self._hook, "__name__", repr(self._hook)), problem)
         if principal is None or not principal.owner or principal.is_over(now_ms()):
-            raise Unauthenticated(*self._words)
+            raise self._nobody
         self.know(connection.scope, principal)
         return principal
 

@@ -20,7 +20,7 @@ from mobox.server.reading import frames
 from mobox.server.runs import latest_run, run_of_chat
 from mobox.server.services import (
     Services,
-    count_beginning,
+    counted,
     json_response,
     owner_of,
     read_as,
@@ -51,9 +51,8 @@ class ChatRoutes:
         owner = owner_of(request)
         asked = read_request(await read_json(request), request.headers.get("idempotency-key"))
         formatter_profile(request)
-        count_beginning(request, asked)
-        run, after = await self._talk.say(owner, asked)
-        return self._stream(request, run, after)
+        told = await counted(request, asked, lambda: self._talk.say(owner, asked))
+        return self._stream(request, told.run, told.after)
 
     async def stream(self, request: Request) -> ASGIApp:
         """The message that is being written, from its beginning; 204 if there is none."""

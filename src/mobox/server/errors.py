@@ -67,6 +67,8 @@ class Answer(NamedTuple):
 _INTERNAL: Final = "something went wrong in the server; its log says what"
 NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
 
+_LOGIN: Final = {"www-authenticate": 'Bearer realm="app"'}
+"""Of the app that says who asks: no key of ours is asked for. Our page goes by it."""
 RETRY_AFTER: Final = "5"
 _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"www-authenticate": 'Bearer realm="mobox"'},
@@ -141,11 +143,11 @@ def explain_status(error: HTTPException) -> Told:
 
 
 async def _tell_status(request: Request, error: Exception) -> Response:
-    """What Starlette raised: no such route, no such method."""
+    """What Starlette raised, or an app that says who asks: no such route, nobody known."""
     assert isinstance(error, HTTPException)
     status, body = explain_status(error)
     response = error_response(status, **body)
-    response.headers.update(error.headers or {})
+    response.headers.update({**(_LOGIN if status == 401 else {}), **(error.headers or {})})
     return response
 
 

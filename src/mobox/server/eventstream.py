@@ -25,11 +25,9 @@ from typing import Final
 from starlette.types import Message, Receive, Scope, Send
 
 from mobox.errors import NotFound
+from mobox.server.origins import WITHIN
 
-__all__ = ["WITHIN", "BrokenOff", "EventStream", "Heartbeats"]
-
-WITHIN: Final = "mobox.within"
-"""In the scope of what came through an app of somebody else's."""
+__all__ = ["BrokenOff", "EventStream", "Heartbeats"]
 
 _NO_ANSWER: Final = "mobox.broken_off"
 _BEAT: Final = b":\n\n"

@@ -1,8 +1,9 @@
 """What every request must pass, and what every answer carries.
 
-Rule 1: where to reach the server is to own it, it answers only to its own names: a page whose name
-        was made to point here, by "DNS rebinding", gets nothing. Where keys are asked for, such a
-        page has none, and any name will do unless some are listed.
+Rule 1: it answers only to its own names: a page whose name was made to point here, by "DNS
+        rebinding", gets nothing. An address cannot be made to point elsewhere; in an app of
+        somebody's it will do. Where keys are asked for, such a page has none, and any name will do
+        unless some are listed.
 Rule 2: nothing changes because a foreign page asked, and the API does no work for it, whose time
         would tell what is said here: `Origin` must be the server's own or listed, and a browser
         that tells none must say by `Sec-Fetch-Site` that it is at home. Pages can be linked to.
@@ -15,6 +16,7 @@ Rule 4: an app may set any of the headers itself; what it leaves out is added.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
@@ -24,7 +26,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mobox.server.errors import error_response
-from mobox.server.origins import HOST, Origin, listed_host, listed_origin, parse_origin
+from mobox.server.origins import HOST, WITHIN, Origin, listed_host, listed_origin, parse_origin
 
 __all__ = ["Guard"]
 
@@ -51,7 +53,7 @@ _API_HEADERS: Final = {b"cache-control": b"no-store"}
 class Guard:
     """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them.
 
-    Without `hosts` it answers to any name.
+    Without `hosts` it answers to any name. `takes_addresses` is whether it does to any address.
     """
 
     def __init__(
@@ -61,11 +63,13 @@ class Guard:
         hosts: Collection[str] | None,
         origins: Collection[str],
         max_body: int,
+        takes_addresses: bool = False,
     ) -> None:
         self._app = app
         self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
         self._origins = {listed_origin(origin) for origin in origins}
         self._max_body = max_body
+        self._takes_addresses = takes_addresses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -91,7 +95,10 @@ class Guard:
         return next((no for check in checks if (no := check(self, scope, headers))), None)
 
     def answers_to(self, host: str) -> bool:
-        return self._hosts is None or host.strip("[]") in self._hosts
+        name = host.strip("[]")
+        if self._hosts is None or name in self._hosts:
+            return True
+        return self._takes_addresses and _is_address(name)
 
     def lists(self, origin: Origin) -> bool:
         return origin in self._origins
@@ -110,9 +117,24 @@ def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
         return error_response(400, "invalid_host", "expected one Host header that names a host")
     if guard.answers_to(match[1]):
         return None
+    how = _option(scope, "allowed_hosts", match[1])
     return error_response(
-        421, "unknown_host", f"this server is not {match[1]}; if it should be: --allowed-hosts"
+        421, "unknown_host", f"this server is not {match[1]}; if it should be: {how}"
     )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+def _option(scope: Scope, field: str, value: str) -> str:
+    """How to allow it, where it is to be said."""
+    if scope.get(WITHIN):
+        return f"mobox.mount(…, {field}=('{value}',))"
+    return f"--{field.replace('_', '-')} {value}"
 
 
 def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
@@ -126,10 +148,11 @@ def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
         told or headers.get("sec-fetch-site", "") in _AT_HOME
     ):
         return None
+    how = _option(scope, "allowed_origins", told[0] if len(told) == 1 else "…")
     return error_response(
         403,
         "cross_origin",
-        f"{', '.join(told) or 'another site'} may not ask here; if it should: --allowed-origins",
+        f"{', '.join(told) or 'another site'} may not ask here; if it should: {how}",
     )
 
 

@@ -9,19 +9,29 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from datetime import timedelta
 from typing import Final
 
 from mobox.storage.keys import ApiKey
 from mobox.storage.settings import now_ms
 
-__all__ = ["KEY", "TICKET", "digest_of", "is_live", "new_key", "new_secret", "read_expiry"]
+__all__ = [
+    "KEY",
+    "TICKET",
+    "digest_of",
+    "is_live",
+    "new_key",
+    "new_secret",
+    "read_duration",
+    "read_expiry",
+]
 
 KEY: Final = "mbx_"
 TICKET: Final = "mbt_"
 """By which people, and those who look for lost secrets, recognise one."""
 
 _DURATION: Final = re.compile(r"([1-9][0-9]{0,5})([mhdw])")
-_MINUTES: Final = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def new_secret(prefix: str = KEY) -> str:
@@ -56,9 +66,14 @@ def is_live(key: ApiKey, now: int) -> bool:
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
-def read_expiry(text: str, now: int) -> int:
-    """When something ends that lasts for so long: `90m`, `12h`, `30d`, `8w`; or `ValueError`."""
+def read_duration(text: str) -> timedelta:
+    """How long it is: `90m`, `12h`, `30d`, `8w`; or `ValueError`."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError("expected a number of minutes, hours, days or weeks: 90m, 12h, 30d, 8w")
-    return now + int(found[1]) * _MINUTES[found[2]] * 60_000
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def read_expiry(text: str, now: int) -> int:
+    """When something ends that lasts for so long; or `ValueError`."""
+    return now + read_duration(text) // timedelta(milliseconds=1)

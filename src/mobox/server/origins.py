@@ -1,4 +1,4 @@
-"""The names by which servers and pages are known: hosts, and origins as browsers say them."""
+"""Where requests come from: the names of servers, and origins as browsers say them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import re
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-__all__ = ["HOST", "Origin", "listed_host", "listed_origin", "parse_origin", "written_origin"]
+__all__ = [
+    "HOST",
+    "WITHIN",
+    "Origin",
+    "listed_host",
+    "listed_origin",
+    "parse_origin",
+    "written_origin",
+]
+
+WITHIN: Final = "mobox.within"
+"""In the scope of what came through an app of somebody else's."""
 
 Origin: TypeAlias = tuple[str, str, int]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
@@ -19,11 +20,11 @@ from mobox.server.metrics import Registry
 from mobox.server.settings import Settings
 from mobox.server.website import Website
 from mobox.storage import Storage
-from mobox.supervisor import Supervisor
+from mobox.supervisor import Continued, Supervisor
 from mobox.turn import Action
 from mobox.turn import Request as Turn
 
-__all__ = ["Services", "count_beginning", "json_response", "owner_of", "read_as", "read_json"]
+__all__ = ["Services", "counted", "json_response", "owner_of", "read_as", "read_json"]
 
 T = TypeVar("T")
 
@@ -45,10 +46,21 @@ def owner_of(connection: HTTPConnection) -> str:
     return principal_of(connection).owner
 
 
-def count_beginning(connection: HTTPConnection, asked: Turn) -> None:
-    """Raise `TooOften` where an owner begins runs too fast; to answer begins none."""
-    if asked.action is not Action.CONTINUE:
-        door_of(connection).visits.begin(owner_of(connection))
+async def counted(
+    connection: HTTPConnection, asked: Turn, say: Callable[[], Awaitable[Continued]]
+) -> Continued:
+    """Say it, or raise `TooOften` where an owner begins runs too fast.
+
+    To answer begins none, nor does what was said before.
+    """
+    if asked.action is Action.CONTINUE:
+        return await say()
+    visits, owner = door_of(connection).visits, owner_of(connection)
+    visits.begin(owner)
+    told = await say()
+    if not told.created:
+        visits.take_back(owner)
+    return told
 
 
 async def read_json(request: Request) -> JSON:

@@ -27,7 +27,7 @@ from mobox.formatters.bodies import convert, expected
 from mobox.server.authentication import door_of, principal_of, with_key
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
-from mobox.server.services import count_beginning, owner_of
+from mobox.server.services import counted, owner_of
 from mobox.server.session_messages import Answering, Join, Joined, Leave, Stop, body_of
 from mobox.server.session_reading import FramedSession, IndexedSession, Session, SessionReading
 from mobox.server.subscriptions import Subscription
@@ -204,8 +204,9 @@ class Sessions:
     async def _say(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
         body, key = body_of(payload)
         connection, asked = HTTPConnection(socket.scope), read_request(body, key)
-        count_beginning(connection, asked)
-        return {"runId": (await self._talk.say(owner_of(connection), asked)).run.id}
+        owner = owner_of(connection)
+        told = await counted(connection, asked, lambda: self._talk.say(owner, asked))
+        return {"runId": told.run.id}
 
     async def _stop(self, socket: Socket, payload: JSON) -> RunState:
         asked = convert("", payload, Stop)

@@ -17,6 +17,7 @@ from mobox.errors import InvalidSetting
 from mobox.server.origins import listed_host, listed_origin, written_origin
 
 __all__ = [
+    "ANY_HOST",
     "OWNER",
     "RUNS_PER_OWNER",
     "SETTINGS",
@@ -33,6 +34,9 @@ _NEEDS_KEYS: Final = (
     " with --auth keys on any"
 )
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+TEST_CLIENT: Final = "testserver"
+"""What Starlette's `TestClient` calls every app; no page on the internet can be called so."""
+ANY_HOST: Final = "*"
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
 RUNS_PER_OWNER: Final = 20
@@ -101,9 +105,14 @@ class Settings(Struct, frozen=True, kw_only=True):
         """The names under which the server may be addressed."""
         return (*LOOPBACK_NAMES, self.host, *self.allowed_hosts)
 
-    def hosts_of(self, *, knows_owners: bool) -> tuple[str, ...] | None:
-        """The same; `None` is any name, where those who ask say who they are."""
-        return None if knows_owners and not self.allowed_hosts else self.hosts
+    def hosts_of(self, *, is_hooked: bool) -> tuple[str, ...] | None:
+        """The same; `None` is any name, as where keys are asked for and no names are listed.
+
+        What an app goes by may be what any page can say, or what a browser says by itself.
+        """
+        if is_hooked:
+            return None if ANY_HOST in self.allowed_hosts else (*self.hosts, TEST_CLIENT)
+        return None if self.auth == "keys" and not self.allowed_hosts else self.hosts
 
     @property
     def origins(self) -> tuple[str, ...]:

@@ -52,7 +52,8 @@ class Talk:
     async def say(self, owner: str, asked: Request) -> Continued:
         """Begin a run, or let one go on; the run, and after which entry the answer begins."""
         if asked.action is not Action.CONTINUE:
-            return Continued((await self._supervisor.begin(owner, asked)).run, 0)
+            begun = await self._supervisor.begin(owner, asked)
+            return Continued(begun.run, 0, begun.created)
         run = await run_of_chat(self._storage, owner, asked.chat_id, asked.run_id or "")
         return await self._supervisor.answer(owner, run.id, asked.answers)
 

@@ -82,4 +82,4 @@ async def _is_good(keys: Keys, key_id: str | None) -> bool:
     if key_id is None:
         return True
     now = now_ms()
-    return any(key.id == key_id and is_live(key, now) for key in await keys.keys())
+    return any(is_live(key, now) for key in await keys.keys_of((key_id,)))

@@ -108,6 +108,11 @@ class Visits:
             self._rested_at = {name: at for name, at in self._rested_at.items() if at > now}
         self._rested_at[owner] = rested_at
 
+    def take_back(self, owner: str) -> None:
+        """What they were about to begin had been begun before."""
+        if self._limits is not None and owner in self._rested_at:
+            self._rested_at[owner] -= 60 / self._limits.runs_per_minute
+
     def enter(self, visitor: Visitor) -> Visit:
         """Somebody is here until they `leave`; raises `TooManyStreams`."""
         if self._limits is not None and self._of_owner[visitor.owner] >= self._limits.streams:
@@ -158,8 +163,9 @@ class Visits:
 
     async def _look(self) -> None:
         here = list(self._here)  # who comes while the store is asked may have a newer key
-        has_keys = any(visit.visitor.key_id is not None for visit in here)
-        keys, now = await self._keys.keys() if has_keys else [], now_ms()
+        told = (visit.visitor.key_id for visit in here)
+        shown = {key_id for key_id in told if key_id is not None}
+        keys, now = await self._keys.keys_of(shown) if shown else [], now_ms()
         live = {key.id for key in keys if is_live(key, now)}
         for visit in here:
             if visit.end is not None and not visit.is_ending and not visit.may_stay(live, now):

@@ -1,12 +1,14 @@
 """The keys by which owners are known: the interface that stores implement, and its values.
 
 Rule 1: a secret is never stored, only its digest: who reads the database can use none of them.
-Rule 2: what is revoked or expired is still found: whether it opens a door, others decide.
+Rule 2: what is revoked or expired is still found, until somebody has it forgotten: whether it opens
+        a door, others decide.
 Rule 3: a ticket is taken once, however many processes ask for it at the same moment.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from msgspec import Struct
@@ -29,6 +31,11 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     expires_at: int | None = None
     revoked_at: int | None = None
     used_at: int | None = None
+
+    def ended(self, before: int) -> bool:
+        """Whether it opened nothing any more before then."""
+        ends = (self.revoked_at, self.expires_at)
+        return any(end is not None and end < before for end in ends)
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
@@ -54,11 +61,17 @@ class Keys(Protocol):
     async def keys(self) -> list[ApiKey]:
         """All of them, oldest first."""
 
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
+        """Those of them that there are, in any order."""
+
     async def revoke_key(self, key_id: str) -> ApiKey:
         """Make it useless, for good; `KeyNotFound` if there is none."""
 
     async def note_use(self, key_id: str, at: int) -> None:
         """Remember when it was used last."""
+
+    async def forget_keys(self, ended_before: int) -> int:
+        """Delete the keys that were revoked or had expired before then; return how many."""
 
     async def add_ticket(self, ticket: Ticket) -> None:
         """Keep a ticket, and forget those that have expired."""

@@ -176,9 +176,8 @@ class Log(Protocol):
         """Delete the raw lines of all runs that ended before then; return how many."""
 
 
-async def pages(log: Log, run_id: RunId) -> AsyncIterator[list[LogEntry]]:
-    """A log from its first entry to where it ends now."""
-    after = 0
+async def pages(log: Log, run_id: RunId, after: int = 0) -> AsyncIterator[list[LogEntry]]:
+    """A log, from its first entry or after another, to where it ends now."""
     while page := await log.read(run_id, after):
         yield page
         after = page[-1].seq

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from mobox.errors import KeyNotFound
@@ -29,6 +31,9 @@ class MemoryKeys:
     async def keys(self) -> list[ApiKey]:
         return list(self._api_keys.values())
 
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
+        return [self._api_keys[key_id] for key_id in {*key_ids} & self._api_keys.keys()]
+
     async def revoke_key(self, key_id: str) -> ApiKey:
         if (key := self._api_keys.get(key_id)) is None:
             raise KeyNotFound(key_id)
@@ -39,6 +44,12 @@ class MemoryKeys:
     async def note_use(self, key_id: str, at: int) -> None:
         if (key := self._api_keys.get(key_id)) is not None:
             self._api_keys[key_id] = replace(key, used_at=max(at, key.used_at or 0))
+
+    async def forget_keys(self, ended_before: int) -> int:
+        before = len(self._api_keys)
+        stay = {name: key for name, key in self._api_keys.items() if not key.ended(ended_before)}
+        self._api_keys = stay
+        return before - len(stay)
 
     async def add_ticket(self, ticket: Ticket) -> None:
         now = self._settings.clock()

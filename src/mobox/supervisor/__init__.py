@@ -59,6 +59,8 @@ class Continued(NamedTuple):
 
     run: Run
     after: int
+    created: bool = False
+    """Whether it was only begun now."""
 
 
 class Supervisor:

@@ -1,4 +1,7 @@
-"""What is old is deleted: chats in which nothing happens any more, or only their raw lines."""
+"""What is old is deleted: chats in which nothing happens any more, or only their raw lines.
+
+With the chats go the keys that have opened nothing for as long.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ class Pruned(Struct, frozen=True):
     chats: int = 0
     runs: int = 0
     raw_lines: int = 0
+    keys: int = 0
 
 
 async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
@@ -34,7 +38,7 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
             await asyncio.to_thread(stderr.delete, chat.runs)
             await asyncio.to_thread(states.delete, chat.owner, chat.id)
             chats, runs = chats + 1, runs + len(chat.runs)
-    return Pruned(chats, runs)
+    return Pruned(chats, runs, keys=await storage.forget_keys(since))
 
 
 async def prune_raw(storage: Storage, older_than: timedelta) -> Pruned:
@@ -47,7 +51,8 @@ async def count(storage: Storage, older_than: timedelta) -> Pruned:
     since = _before(older_than)
     idle = await storage.idle_chats(since)
     raw_lines = await storage.count_raw(since)
-    return Pruned(len(idle), sum(len(chat.runs) for chat in idle), raw_lines)
+    keys = sum(key.ended(since) for key in await storage.keys())
+    return Pruned(len(idle), sum(len(chat.runs) for chat in idle), raw_lines, keys)
 
 
 def _before(age: timedelta) -> int:

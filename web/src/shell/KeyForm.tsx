@@ -3,8 +3,16 @@ import { door } from "@/key";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
-/** Asks for a key, where the server does. `isRefused`: the one that was told opens nothing. */
-export function KeyForm({ isRefused }: { isRefused: boolean }) {
+interface Props {
+  /** Whether the one that was told opens nothing. */
+  isRefused: boolean;
+  /** Whether an app has its own way to know people: it may take a token, and may not. */
+  isOfApp: boolean;
+}
+
+/** Asks for a key, where the server does. */
+export function KeyForm({ isRefused, isOfApp }: Props) {
+  const words = isOfApp ? strings.shell.token : strings.shell.key;
   const [key, setKey] = useState("");
   const id = useId();
   const submit = (event: FormEvent) => {
@@ -14,12 +22,12 @@ export function KeyForm({ isRefused }: { isRefused: boolean }) {
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form onSubmit={submit} className="w-full max-w-sm rounded-large border bg-ground p-6">
-        <h1 className="text-lg font-semibold">{strings.shell.keyTitle}</h1>
+        <h1 className="text-lg font-semibold">{strings.shell.whoTitle}</h1>
         <p id={`${id}-line`} className="mt-1 text-block text-ink-2">
-          {strings.shell.keyLine}
+          {words.line}
         </p>
         <label htmlFor={id} className="mt-4 block text-block font-medium">
-          {strings.shell.key}
+          {words.name}
         </label>
         <input
           id={id}
@@ -37,7 +45,7 @@ export function KeyForm({ isRefused }: { isRefused: boolean }) {
         />
         {isRefused && (
           <p id={`${id}-problem`} role="alert" className="mt-2 text-block text-bad">
-            {strings.shell.keyRefused}
+            {words.refused}
           </p>
         )}
         <Button kind="solid" type="submit" disabled={!key.trim()} className="mt-4 w-full">

@@ -20,10 +20,12 @@ from typing import Any
 
 from .output import is_run_by_mobox
 
-__all__ = ["Turn", "read_turn", "stopping", "turn", "wait_for_answer"]
+__all__ = ["NO_RESULTS", "Turn", "read_turn", "stopping", "turn", "wait_for_answer"]
 
 STDIN = 0
 CANCELLED = {"decision": "cancelled", "value": None}
+NO_RESULTS = {"denied": "error", "cancelled": "interrupted"}
+"""What became of a tool of the page, by the decision that came instead of a result."""
 
 
 class Turn:

@@ -16,7 +16,7 @@ import base64
 import os
 from typing import Any
 
-from .control import Turn, read_turn, stopping, turn, wait_for_answer
+from .control import NO_RESULTS, Turn, read_turn, stopping, turn, wait_for_answer
 from .managed import emit_managed
 from .objects import emit_object, process_messages
 from .output import plain, write_line
@@ -286,13 +286,9 @@ def call_frontend(
         emit_input_request("tool", id=request, tool_call_id=call)
         emit_paused(request, resume=resume)
         told = wait_for_answer(request)
-    status = _RESULTS.get(told["decision"])
+    status = NO_RESULTS.get(told["decision"])
     emit_tool_result(call, told.get("value"), status=status)
     return told
-
-
-_RESULTS = {"denied": "error", "cancelled": "interrupted"}
-"""What became of a tool of the page that did not give a result."""
 
 
 def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from mobox.errors import KeyNotFound
@@ -9,7 +10,17 @@ from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.transaction import Transaction
 
-__all__ = ["add_key", "add_ticket", "all_keys", "find_key", "note_use", "revoke_key", "take_ticket"]
+__all__ = [
+    "add_key",
+    "add_ticket",
+    "all_keys",
+    "find_key",
+    "forget_keys",
+    "keys_of",
+    "note_use",
+    "revoke_key",
+    "take_ticket",
+]
 
 _FIELDS: Final = ApiKey.__struct_fields__
 _KEY: Final = f"SELECT {', '.join(_FIELDS)} FROM api_key"
@@ -22,6 +33,7 @@ UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1
 RETURNING {", ".join(_FIELDS)}
 """
 _NOTE_USE: Final = "UPDATE api_key SET used_at = greatest($2, used_at) WHERE id = $1"
+_FORGET_KEYS: Final = "DELETE FROM api_key WHERE revoked_at < $1 OR expires_at < $1 RETURNING id"
 _ADD_TICKET: Final = """
 WITH forgotten AS (DELETE FROM ticket WHERE expires_at <= $6)
 INSERT INTO ticket (digest, key_id, owner, run_id, expires_at) VALUES ($1, $2, $3, $4, $5)
@@ -47,6 +59,12 @@ async def all_keys(connection: Connection) -> list[ApiKey]:
     return [_key_of(row) for row in await connection.fetch(f"{_KEY} ORDER BY n")]
 
 
+async def keys_of(connection: Connection, key_ids: Collection[str]) -> list[ApiKey]:
+    """See `Keys.keys_of`."""
+    rows = await connection.fetch(f"{_KEY} WHERE id = ANY($1)", list(key_ids))
+    return [_key_of(row) for row in rows]
+
+
 async def revoke_key(transaction: Transaction, key_id: str) -> ApiKey:
     """See `Keys.revoke_key`."""
     row = await transaction.connection.fetchrow(_REVOKE, key_id, transaction.now)
@@ -58,6 +76,11 @@ async def revoke_key(transaction: Transaction, key_id: str) -> ApiKey:
 async def note_use(transaction: Transaction, key_id: str, at: int) -> None:
     """See `Keys.note_use`."""
     await transaction.connection.execute(_NOTE_USE, key_id, at)
+
+
+async def forget_keys(transaction: Transaction, ended_before: int) -> int:
+    """See `Keys.forget_keys`."""
+    return len(await transaction.connection.fetch(_FORGET_KEYS, ended_before))
 
 
 async def add_ticket(transaction: Transaction, ticket: Ticket) -> None:

@@ -255,11 +255,17 @@ class PostgresStorage(Publishing):
     async def keys(self) -> list[ApiKey]:
         return await self._ask(keys.all_keys)
 
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
+        return await self._ask(keys.keys_of, key_ids)
+
     async def revoke_key(self, key_id: str) -> ApiKey:
         return await self._change(keys.revoke_key, key_id)
 
     async def note_use(self, key_id: str, at: int) -> None:
         await self._change(keys.note_use, key_id, at)
+
+    async def forget_keys(self, ended_before: int) -> int:
+        return await self._change(keys.forget_keys, ended_before)
 
     async def add_ticket(self, ticket: Ticket) -> None:
         await self._change(keys.add_ticket, ticket)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Collection
 from typing import Any
 
 from mobox.errors import KeyNotFound
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.sqlite.transaction import Transaction
 
-__all__ = ["add_key", "add_ticket", "all_keys", "find_key", "note_use", "revoke_key", "take_ticket"]
+__all__ = [
+    "add_key",
+    "add_ticket",
+    "all_keys",
+    "find_key",
+    "forget_keys",
+    "keys_of",
+    "note_use",
+    "revoke_key",
+    "take_ticket",
+]
 
 _KEY = """
 SELECT id, owner, name, digest, scopes, created_at, expires_at, revoked_at, used_at FROM api_key
@@ -20,6 +32,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _REVOKE = "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?"
 _NOTE_USE = "UPDATE api_key SET used_at = max(?, coalesce(used_at, 0)) WHERE id = ?"
+_FORGET_KEYS = "DELETE FROM api_key WHERE revoked_at < ?1 OR expires_at < ?1"
 _FORGET = "DELETE FROM ticket WHERE expires_at <= ?"
 _ADD_TICKET = "INSERT INTO ticket VALUES (?, ?, ?, ?, ?)"
 _TAKE = """
@@ -45,6 +58,13 @@ def all_keys(connection: sqlite3.Connection) -> list[ApiKey]:
     return [_key_of(*row) for row in connection.execute(f"{_KEY} ORDER BY n")]
 
 
+def keys_of(connection: sqlite3.Connection, key_ids: Collection[str]) -> list[ApiKey]:
+    """See `Keys.keys_of`."""
+    some = f"{_KEY} WHERE id IN (SELECT value FROM json_each(?))"
+    names = json.dumps(list(key_ids))
+    return [_key_of(*row) for row in connection.execute(some, (names,))]
+
+
 def revoke_key(transaction: Transaction, key_id: str) -> ApiKey:
     """See `Keys.revoke_key`."""
     transaction.connection.execute(_REVOKE, (transaction.now, key_id))
@@ -57,6 +77,11 @@ def revoke_key(transaction: Transaction, key_id: str) -> ApiKey:
 def note_use(transaction: Transaction, key_id: str, at: int) -> None:
     """See `Keys.note_use`."""
     transaction.connection.execute(_NOTE_USE, (at, key_id))
+
+
+def forget_keys(transaction: Transaction, ended_before: int) -> int:
+    """See `Keys.forget_keys`."""
+    return transaction.connection.execute(_FORGET_KEYS, (ended_before,)).rowcount
 
 
 def add_ticket(transaction: Transaction, ticket: Ticket) -> None:

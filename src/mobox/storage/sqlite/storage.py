@@ -254,11 +254,17 @@ class SqliteStorage(Publishing):
     async def keys(self) -> list[ApiKey]:
         return await self._readers.read(keys.all_keys)
 
+    async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
+        return await self._readers.read(keys.keys_of, key_ids)
+
     async def revoke_key(self, key_id: str) -> ApiKey:
         return await self._write(lambda t: keys.revoke_key(t, key_id))
 
     async def note_use(self, key_id: str, at: int) -> None:
         await self._write(lambda t: keys.note_use(t, key_id, at))
+
+    async def forget_keys(self, ended_before: int) -> int:
+        return await self._write(lambda t: keys.forget_keys(t, ended_before))
 
     async def add_ticket(self, ticket: Ticket) -> None:
         await self._write(lambda t: keys.add_ticket(t, ticket))

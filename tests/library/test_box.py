@@ -1,0 +1,186 @@
+"""A box without a server, and what can be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mobox
+from library.apps import asker, echo, text_of
+from mobox.errors import (
+    AgentTaken,
+    InvalidAgent,
+    InvalidSetting,
+    NotFound,
+    UnknownAgent,
+)
+from mobox.library.options import Options, settings_of
+from mobox.server.services import Services
+from mobox.server.settings import Settings
+from mobox.turn import Answer
+from server.live_server import AGENTS
+from supervisor.stage import run, until
+
+
+def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
+    """The same, and it is known after which entries it read."""
+
+    def reads(run_id: str, after: int = 0, *more: Any) -> Any:
+        places.append(after)
+        return read(run_id, after, *more)
+
+    return reads
+
+
+def test_a_run_is_begun_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            begun = await box.begin("ann", "hello", chat_id="c", key="once")
+            entries = [entry async for entry in box.log("ann", begun.id)]
+            assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+            assert entries[-1].event.type == "done"
+            assert (await box.begin("ann", "hello", chat_id="c", key="once")).id == begun.id
+            rest = [entry async for entry in box.log("ann", begun.id, after=2)]
+            assert rest == entries[2:]
+            read: list[int] = []
+            monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
+            now = [entry async for entry in box.log("ann", begun.id, after=1, live=False)]
+            assert now == entries[1:]
+            assert read == [1, len(entries)]
+            frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
+            assert text_of(frames.decode()) == "You said hello"
+            numbered = [frame async for frame in box.frames("ann", begun.id, "agent-event")]
+            assert b'"eventIndex":0' in b"".join(numbered)
+            with pytest.raises(NotFound):
+                [entry async for entry in box.log("bob", begun.id)]
+
+    run(scenario())
+
+
+def test_owners_may_say_the_same_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            hers = await box.begin("ann", "hello", key="daily")
+            his = await box.begin("bob", "hello", key="daily")
+            assert (hers.owner, his.owner) == ("ann", "bob")
+            assert hers.chat_id != his.chat_id
+            assert (await box.begin("ann", "hello", key="daily")).id == hers.id
+
+    run(scenario())
+
+
+def test_a_run_that_waits_is_answered_and_one_that_runs_is_stopped(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[asker], data=tmp_path) as box:
+            begun = await box.begin("ann", "hello")
+            waiting = b"".join([frame async for frame in box.frames("ann", begun.id)])
+            assert b'"data-input"' in waiting
+            answer = Answer(request_id="q", decision="answered", value="this")
+            await box.answer("ann", begun.id, answer)
+            frames = b"".join([frame async for frame in box.frames("ann", begun.id)])
+            assert text_of(frames.decode()) == "So: this"
+            other = await box.begin("ann", "hello")
+            await box.stop("ann", other.id)
+            await until(lambda: box.supervisor.running == 0)
+            assert (await box.storage.run("ann", other.id)).reason == "cancelled"
+
+    run(scenario())
+
+
+def test_old_chats_are_pruned(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            begun = await box.begin("ann", "hello")
+            _ = [entry async for entry in box.log("ann", begun.id)]
+            assert (await box.prune(timedelta(days=1))).chats == 0
+            assert (await box.prune(timedelta(days=-1))).chats == 1
+            assert (await box.storage.chats("ann")).chats == ()
+
+    run(scenario())
+
+
+# What can be said of it
+
+
+def test_functions_stand_beside_folders_of_agents(tmp_path: Path) -> None:
+    async def scenario() -> list[str]:
+        async with mobox.Mobox(agents=[echo, AGENTS], data=tmp_path) as box:
+            return [agent.id for agent in box.supervisor.catalog]
+
+    ids = run(scenario())
+    assert "echo" in ids
+    assert {folder.parent.name for folder in AGENTS.glob("*/agent.yaml")} < set(ids)
+
+
+def test_what_is_wrong_with_it_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(AgentTaken):
+        mobox.Mobox(agents=[echo, echo])
+    with pytest.raises(InvalidSetting, match="no such folder"):
+        mobox.Mobox(agents=["nowhere"])
+    with pytest.raises(UnknownAgent):
+        mobox.Mobox(agents=[echo], agent="nobody")
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "agent.yaml").write_text("color: red")
+    with pytest.raises(InvalidAgent, match="unknown field"):
+        mobox.Mobox(agents=[tmp_path])
+
+
+def test_its_options_are_settings_of_a_server() -> None:
+    fields = set(Settings.__struct_fields__)
+    assert Options.__annotations__.keys() <= fields
+    of_a_process = {"auth", "execute", "health_port", "host", "log_level", "port", "workers"}
+    assert fields - Options.__annotations__.keys() == of_a_process
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"host": "0.0.0.0"}, "host=0.0.0.0: no option; known: agents, "),
+        ({"auth": "keys"}, "auth=keys: no option"),
+        ({"max_runs_per_minute": 0}, "max_runs_per_minute=0: expected a whole number"),
+        ({"hold": "soon"}, "hold=soon: expected seconds"),
+        ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected an address"),
+        ({"allowed_origins": ("nonsense",)}, "allowed_origins=nonsense: "),
+        ({"allowed_hosts": ("*", "app.example")}, r"allowed_hosts=\*,app.example: '\*' is no host"),
+        ({"agents": [len]}, "agents=len: no agent yet: decorate it with @mobox.agent"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused(options: Any, problem: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"^{problem}"):
+        mobox.Mobox(**options)
+
+
+def test_options_mean_what_a_servers_settings_mean() -> None:
+    given: Any = {"allowed_hosts": "App.example", "hold": 5, "data": "d", "redis_url": ""}
+    settings = settings_of(given)
+    assert settings.allowed_hosts == ("app.example",)
+    assert (settings.hold, settings.data, settings.redis_url) == (5.0, Path("d"), "")
+
+
+@pytest.mark.parametrize(
+    ("options", "most"), [({}, 20), ({"max_runs_per_owner": 70}, 70), ({"max_runs": 7}, 7)]
+)
+def test_no_owner_of_a_box_can_take_all_of_its_runs(options: Any, most: int) -> None:
+    assert settings_of(options).runs_per_owner == most
+
+
+def test_a_box_that_cannot_be_opened_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Services] = []
+
+    def cannot(services: Services, _principal: object) -> None:
+        opened.append(services)
+        raise OSError
+
+    async def scenario() -> bool:
+        monkeypatch.setattr("mobox.library.box.create_app", cannot)
+        with pytest.raises(OSError):
+            await mobox.Mobox(agents=[echo], data=tmp_path).__aenter__()
+        return opened[0].supervisor.closing
+
+    assert run(scenario())
