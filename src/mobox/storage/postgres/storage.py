@@ -8,9 +8,9 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from mobox.entries import Entries
-from mobox.errors import DatabaseAway
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, NextLeg, prepare
 from mobox.storage.chats import (
@@ -22,14 +22,15 @@ from mobox.storage.chats import (
     NamedRequest,
     RunUsage,
 )
-from mobox.storage.folds import Fold, Told
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.postgres import askings, keys, messages, reads, retention, turns
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
+from mobox.storage.postgres.histories import Histories
 from mobox.storage.postgres.notify import NotifyWakeUps
 from mobox.storage.postgres.rows import storable
+from mobox.storage.postgres.seats import Effort
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.writer import Writer
@@ -60,7 +61,8 @@ class PostgresStorage(Publishing):
         self._writer = Writer(
             self._sessions, self._clock, settings, self._holder, self._publish_all
         )
-        self._keeping: set[asyncio.Task[None]] = set()
+        self._histories = Histories(self._sessions)
+        self._searching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @classmethod
     async def open(
@@ -75,7 +77,7 @@ class PostgresStorage(Publishing):
 
     async def close(self) -> None:
         await self._stop_polling()
-        await asyncio.gather(*self._keeping, return_exceptions=True)
+        await self._histories.close()
         await self._writer.close()
         await self._stop_telling()
         await self._sessions.close()
@@ -84,9 +86,11 @@ class PostgresStorage(Publishing):
         told = _storable(args)
         return await self._sessions.ask(lambda connection: function(connection, *told))
 
-    async def _look_up(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def _look_up(
+        self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
+    ) -> T:
         told = _storable(args)
-        return await self._sessions.read(lambda connection: function(connection, *told))
+        return await self._sessions.read(lambda connection: function(connection, *told), effort)
 
     async def _change(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
         told = _storable(args)
@@ -195,8 +199,8 @@ class PostgresStorage(Publishing):
         return run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        await self._catch_up(owner, chat_id)
-        return await self._look_up(messages.read_usage, owner, chat_id)
+        await self._histories.catch_up(storable(owner), storable(chat_id))
+        return await self._look_up(messages.read_usage, owner, chat_id, effort="much")
 
     # Chats and messages
 
@@ -207,19 +211,20 @@ class PostgresStorage(Publishing):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        if query:
-            await self._catch_up(owner)
-        return await self._look_up(reads.list_chats, owner, before, limit, query)
+        if not query:
+            return await self._look_up(reads.list_chats, owner, before, limit, query)
+        async with self._searching.setdefault(owner, asyncio.Lock()):  # one of theirs at a time
+            await self._histories.catch_up(storable(owner))
+            asked = (owner, before, limit, query)
+            return await self._look_up(reads.list_chats, *asked, effort="search")
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
-        told = await self._look_up(messages.read_history, owner, chat_id, limit)
-        return self._keep_folds(told)
+        return await self._histories.history(storable(owner), storable(chat_id), limit)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
     ) -> MessagePage:
-        told = await self._look_up(messages.read_messages, owner, chat_id, before, limit)
-        return self._keep_folds(told)
+        return await self._histories.messages(storable(owner), storable(chat_id), before, limit)
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         return await self._change(turns.rename_chat, owner, chat_id, title)
@@ -266,30 +271,6 @@ class PostgresStorage(Publishing):
 
     async def take_ticket(self, digest: str) -> Ticket | None:
         return await self._change(keys.take_ticket, digest)
-
-    # Messages at rest
-
-    def _keep_folds(self, told: Told[T]) -> T:
-        """Nobody waits for a cache: a fold that is not kept is made again."""
-        for made in told.folds:
-            task = asyncio.create_task(self._keep(made))
-            self._keeping.add(task)
-            task.add_done_callback(self._keeping.discard)
-            task.add_done_callback(lambda kept: kept.cancelled() or kept.exception())
-        return told.value
-
-    async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
-        """Keep what was never read; a fold that the database does not take hides no other."""
-        after = 0
-        while made := await self._look_up(messages.folds_behind, owner, chat_id, after):
-            kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
-            for outcome in kept:
-                if isinstance(outcome, DatabaseAway):
-                    raise outcome
-            after = made[-1].message
-
-    async def _keep(self, made: Fold) -> None:
-        await self._sessions.ask(lambda connection: messages.store_fold(connection, made))
 
 
 def _storable(args: tuple[Any, ...]) -> tuple[Any, ...]:
