@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,7 @@ def test_an_append_that_was_committed_unheard_is_not_repeated(
             run = await begin(far)
             other = await begin(far, submit(chat_id="other"))
             await say(far, run, *words("a"))
-            proxy.swallow_answer_to(b'"delta":"b"')
+            proxy.swallow_answer_to(b'"b"')
             appends = [say(far, run, *words("b", "c"), *ending), say(far, other, *words("d"))]
             pending = [asyncio.create_task(append) for append in appends]
             last = 3 + len(ending)
@@ -210,6 +211,40 @@ def test_an_append_that_was_committed_unheard_is_not_repeated(
             assert seqs(mine) == list(range(2, last + 1))
             assert mine == (await near.read(run.id))[1:]
             assert others == await near.read(other.id)
+
+    asyncio.run(scenario())
+
+
+ONCE = """
+CREATE SEQUENCE public.tries;
+CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('public.tries') = 1 THEN RAISE EXCEPTION 'not now'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refuse AFTER UPDATE ON mobox.run FOR EACH STATEMENT EXECUTE FUNCTION public.refuse();
+"""
+NEVER = "DROP FUNCTION public.refuse CASCADE; DROP SEQUENCE public.tries"
+
+
+def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
+    databases: Databases, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
+            runs = [await begin(far, submit(chat_id=f"c{n}")) for n in range(3)]
+            proxy.swallow_answer_to(b'"first"')
+            pending = [asyncio.create_task(say(far, run, *words("first", "then"))) for run in runs]
+            for run in runs:
+                await until(partial(has_come, near, run, 2))
+            await proxy.close()
+            await execute(databases, tmp_path, ONCE)
+            try:
+                await proxy.open()
+                for run, said in zip(runs, await asyncio.gather(*pending), strict=True):
+                    assert said == await near.read(run.id)
+                    assert seqs(said) == [1, 2]
+            finally:
+                await execute(databases, tmp_path, NEVER)
 
     asyncio.run(scenario())
 

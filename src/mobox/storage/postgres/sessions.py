@@ -19,7 +19,7 @@ from mobox.errors import DatabaseAway, MoboxError, StorageError
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
 from mobox.storage.postgres.seats import Effort, Seats
-from mobox.storage.postgres.steadiness import MOST_AGAIN, Steadiness, Waits
+from mobox.storage.postgres.steadiness import Steadiness, Waits
 
 __all__ = ["Sessions"]
 
@@ -120,12 +120,13 @@ class Sessions:
                 return await self._try(work, effort)
             except Exception as error:
                 if is_away(error):
+                    waits.bear(is_away=True)
                     self.steadiness.note_trouble()
                     if is_sent():
                         raise _InDoubt from error
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
-                elif not is_again(error) or waits.count > MOST_AGAIN:
+                elif not is_again(error) or not waits.bear(is_away=False):
                     raise StorageError(f"the database refuses: {error}") from error
             await waits.next()
 

@@ -7,9 +7,9 @@ import random
 import time
 from typing import Final
 
-__all__ = ["MOST_AGAIN", "Steadiness", "Waits"]
+__all__ = ["Steadiness", "Waits"]
 
-MOST_AGAIN: Final = 20
+_MOST_AGAIN: Final = 20
 """How often others can be in the way before it must be something else."""
 
 _FIRST: Final = 0.02
@@ -20,12 +20,19 @@ class Waits:
     """Longer and longer ones, and never those of all processes at once."""
 
     def __init__(self) -> None:
-        self.count = 0
         self._seconds = _FIRST
+        self._in_the_way = 0
+
+    def bear(self, *, is_away: bool) -> bool:
+        """Whether to try again, because the database was away or somebody else in the way.
+
+        It may be away for as long as it likes, and then all come back at once.
+        """
+        self._in_the_way = 0 if is_away else self._in_the_way + 1
+        return self._in_the_way <= _MOST_AGAIN
 
     async def next(self) -> None:
         """Leave the database alone for a while."""
-        self.count += 1
         await asyncio.sleep(self._seconds * random.uniform(0.5, 1))
         self._seconds = min(_LONGEST, self._seconds * 2)
 
