@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from mobox.storage import Settings
+from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage, steadiness
 from postgres_server import Databases
 from storage.conformance import SECONDS, begin, say, words
@@ -70,3 +71,34 @@ def test_who_has_waited_for_the_database_waits_for_others_too(
     asyncio.run(scenario())
     told = [record.getMessage() for record in caplog.records if "database is" in record.message]
     assert told == log, "once"
+
+
+WAITING = """
+SELECT pid FROM pg_stat_activity WHERE application_name = 'mobox' AND wait_event_type = 'Lock'
+    AND datname = current_database()
+"""
+
+
+def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Databases) -> None:
+    async def scenario() -> None:
+        url = await postgres.blank()
+        store = await PostgresStorage.open(url, Settings(busy_seconds=1, lease_seconds=3600))
+        run = await patiently(begin, store)
+        connection = await asyncpg.connect(url)
+
+        async def waiting() -> set[int]:
+            return {pid for (pid,) in await connection.fetch(WAITING)}
+
+        async with asyncio.timeout(SECONDS):
+            async with connection.transaction():
+                await connection.execute("LOCK TABLE mobox.event IN ACCESS EXCLUSIVE MODE")
+                pending = asyncio.create_task(say(store, run, *words("a")))
+                while not (first := await waiting()):
+                    pass
+                while first & await waiting():
+                    pass  # it is tried again and again meanwhile
+            assert await pending == await patiently(store.read, run.id)
+        await connection.close()
+        await store.close()
+
+    asyncio.run(scenario())

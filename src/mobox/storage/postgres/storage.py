@@ -46,7 +46,9 @@ __all__ = ["PostgresStorage"]
 T = TypeVar("T")
 
 _FIRST_SECONDS: Final = 30.0
-"""How long to wait for a server that may be starting, too."""
+"""How long one connection may take to be made, before the database was ever there."""
+_LONGER: Final = 1.0
+"""For how many seconds a statement goes on after we have given up waiting for it."""
 
 
 class PostgresStorage(Publishing):
@@ -70,8 +72,9 @@ class PostgresStorage(Publishing):
     ) -> Self:
         """Open a database, brought up to date if need be, in the running event loop."""
         settings = settings or Settings()
-        identity = await open_database(connector(url, _FIRST_SECONDS))
-        connect = connector(url, settings.busy_seconds)
+        first = connector(url, _FIRST_SECONDS)
+        identity = await open_database(first, settings.opening_seconds)
+        connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
         wake_ups = NotifyWakeUps(connect) if way is None else way(identity)
         return cls(connect, settings, wake_ups)
 
