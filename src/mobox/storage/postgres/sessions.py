@@ -37,7 +37,7 @@ class Sessions:
     """A few connections, made when they are needed."""
 
     def __init__(self, connect: Connect, clock: DatabaseClock, most: int, seconds: float) -> None:
-        self.steadiness = Steadiness()
+        self.steadiness = Steadiness(clock.seconds)
         self._connect = connect
         self._clock = clock
         self._seconds = seconds
@@ -108,7 +108,6 @@ class Sessions:
             async with asyncio.timeout(self._seconds):
                 return await self._keep_trying(work, effort, is_sent)
         except TimeoutError as error:
-            self.steadiness.note_trouble()
             if is_sent():
                 raise _InDoubt from error
             raise DatabaseAway from error
@@ -151,7 +150,6 @@ class Sessions:
             connection = self._idle.pop()
             if not connection.is_closed():
                 return connection
-            self.steadiness.note_trouble()
         return await self.connect()
 
     def _give_back(self, connection: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
+from collections.abc import Callable
 from typing import Final
 
 __all__ = ["Steadiness", "Waits"]
@@ -38,15 +38,19 @@ class Waits:
 
 
 class Steadiness:
-    """Since when the database has been there, as far as this process has noticed."""
+    """Since when the database has been there, as far as this process has noticed.
 
-    def __init__(self) -> None:
-        self._broken_at: float | None = None
+    One that has just begun has noticed nothing yet: it may have begun in the middle of an outage.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._broken_at = seconds()
 
     def note_trouble(self) -> None:
-        """It was away, or slow."""
-        self._broken_at = time.monotonic()
+        """It was away; that somebody asked for much and waited long does not tell so."""
+        self._broken_at = self._seconds()
 
     def has_lasted(self, seconds: float) -> bool:
         """Whether there was no trouble for so long."""
-        return self._broken_at is None or time.monotonic() - self._broken_at >= seconds
+        return self._seconds() - self._broken_at >= seconds
