@@ -7,19 +7,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import asyncpg
 import pytest
 
 from mobox.errors import ChatNotFound
 from mobox.message import Message
 from mobox.storage import Settings
 from mobox.storage.encoding import EVENTS_PER_ROW
-from mobox.storage.log import Run
+from mobox.storage.log import RawLine, Run
 from mobox.storage.patience import patiently
-from mobox.storage.postgres import PostgresStorage
+from mobox.storage.postgres import PostgresStorage, leftovers
 from mobox.storage.postgres.seats import Effort, Seats
 from postgres_gate import Gate, gated
 from postgres_server import Databases
-from storage.conformance import BEGINNING, ENDING, SECONDS, begin, say, submit, turn, words
+from storage.conformance import BEGINNING, DONE, ENDING, SECONDS, begin, say, submit, turn, words
 
 ENDLESS = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
 """Who waits, waits for ever."""
@@ -169,5 +170,99 @@ def test_searches_leave_room_for_who_reads_much_and_those_for_who_asks_little() 
         assert entered == ["search", "much", "little", "little"]
         leave.set()
         await asyncio.gather(*sitting)
+
+    asyncio.run(scenario())
+
+
+# What is deleted
+
+SLOW = """
+CREATE TABLE public.pace (seconds FLOAT);
+INSERT INTO public.pace VALUES (0);
+CREATE FUNCTION public.wait() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM pg_sleep(seconds) FROM public.pace;
+    RETURN OLD;
+END $$;
+CREATE TRIGGER wait BEFORE DELETE ON mobox.raw FOR EACH ROW EXECUTE FUNCTION public.wait();
+CREATE TRIGGER wait BEFORE DELETE ON mobox.event FOR EACH ROW EXECUTE FUNCTION public.wait();
+"""
+LINES = 9
+
+
+@asynccontextmanager
+async def slow_deletes(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[str, PostgresStorage, Any]]:
+    """A row takes 0.2 s to delete, who asks waits 1.5 s."""
+    monkeypatch.setattr(leftovers, "MANY", 2)
+    url = await databases.blank()
+    store = await PostgresStorage.open(url, HASTY)
+    connection = await asyncpg.connect(url)
+    await connection.execute(SLOW)
+    run = await patiently(begin, store)
+    for _ in range(LINES):
+        await store.append(run.id, run.epoch, words("a"), 1000, [RawLine(b"line", 0, 1)])
+    await say(store, run, DONE)
+    await connection.execute("UPDATE public.pace SET seconds = 0.2")
+    try:
+        async with asyncio.timeout(SECONDS):
+            yield url, store, connection
+    finally:
+        await connection.close()
+        await store.close()
+
+
+async def left(connection: Any) -> list[int]:
+    tables = ("event", "raw", "leftover")
+    return [await connection.fetchval(f"SELECT count(*) FROM mobox.{name}") for name in tables]
+
+
+def test_raw_lines_that_take_long_to_delete_are_deleted(
+    postgres: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
+            assert await patiently(store.count_raw, 2**60) == LINES
+            assert await patiently(store.drop_raw, 2**60) > 0
+            assert await patiently(store.count_raw, 2**60) == 0
+            assert await left(connection) == [LINES + 1, 0, 0]
+
+    asyncio.run(scenario())
+
+
+def test_a_chat_that_takes_long_to_delete_is_gone_at_once_and_deleted_in_the_end(
+    postgres: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
+            deleting = asyncio.create_task(store.delete("ann", "chat"))
+            while (await left(connection))[2] == 0:
+                await asyncio.wait([deleting], timeout=0.01)
+            with pytest.raises(ChatNotFound):
+                await patiently(store.history, "ann", "chat")
+            await deleting
+            while await left(connection) != [0, 0, 0]:  # the machine was too busy
+                await patiently(turn, store, "Hello", "Hi")
+                await patiently(store.delete, "ann", "chat")
+
+    asyncio.run(scenario())
+
+
+def test_what_is_left_of_a_chat_is_deleted_by_who_comes_next(
+    postgres: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with slow_deletes(postgres, monkeypatch) as (url, store, connection):
+            deleting = asyncio.create_task(store.delete("ann", "chat"))
+            while (await left(connection))[2] == 0:
+                await asyncio.wait([deleting], timeout=0.01)
+            deleting.cancel()
+            await asyncio.wait([deleting])
+            assert (await left(connection))[2] == 1
+            await connection.execute("UPDATE public.pace SET seconds = 0")
+            next_one = await PostgresStorage.open(url, ENDLESS)
+            while await left(connection) != [0, 0, 0]:
+                pass
+            await next_one.close()
 
     asyncio.run(scenario())

@@ -28,6 +28,7 @@ from mobox.storage.postgres import askings, keys, messages, reads, retention, tu
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
 from mobox.storage.postgres.histories import Histories
+from mobox.storage.postgres.leftovers import Leftovers
 from mobox.storage.postgres.notify import NotifyWakeUps
 from mobox.storage.postgres.rows import storable
 from mobox.storage.postgres.seats import Effort
@@ -49,6 +50,7 @@ _FIRST_SECONDS: Final = 30.0
 """How long one connection may take to be made, before the database was ever there."""
 _LONGER: Final = 1.0
 """For how many seconds a statement goes on after we have given up waiting for it."""
+_BEFORE_ALL: Final[int | None] = -1
 
 
 class PostgresStorage(Publishing):
@@ -64,6 +66,7 @@ class PostgresStorage(Publishing):
             self._sessions, self._clock, settings, self._holder, self._publish_all
         )
         self._histories = Histories(self._sessions)
+        self._leftovers = Leftovers(self._sessions)
         self._searching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @classmethod
@@ -76,18 +79,23 @@ class PostgresStorage(Publishing):
         identity = await open_database(first, settings.opening_seconds)
         connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
         wake_ups = NotifyWakeUps(connect) if way is None else way(identity)
-        return cls(connect, settings, wake_ups)
+        store = cls(connect, settings, wake_ups)
+        store._leftovers.begin()
+        return store
 
     async def close(self) -> None:
         await self._stop_polling()
+        await self._leftovers.close()
         await self._histories.close()
         await self._writer.close()
         await self._stop_telling()
         await self._sessions.close()
 
-    async def _ask(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def _ask(
+        self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
+    ) -> T:
         told = _storable(args)
-        return await self._sessions.ask(lambda connection: function(connection, *told))
+        return await self._sessions.ask(lambda connection: function(connection, *told), effort)
 
     async def _look_up(
         self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
@@ -95,7 +103,9 @@ class PostgresStorage(Publishing):
         told = _storable(args)
         return await self._sessions.read(lambda connection: function(connection, *told), effort)
 
-    async def _change(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def _change(
+        self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
+    ) -> T:
         told = _storable(args)
 
         def change(connection: Connection) -> Awaitable[T]:
@@ -103,7 +113,7 @@ class PostgresStorage(Publishing):
             lease, until = clock.lease(self._holder), clock.queued_until()
             return function(Transaction(connection, clock.now(), lease, until), *told)
 
-        return await self._sessions.write(change)
+        return await self._sessions.write(change, effort)
 
     # Writers
 
@@ -234,23 +244,48 @@ class PostgresStorage(Publishing):
 
     async def delete(self, owner: str, chat_id: str) -> None:
         self._forget(await self._change(turns.delete_chat, owner, chat_id), chat_id)
+        await self._leftovers.delete()
 
     # What is old
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
-        return await self._ask(retention.idle_chats, since)
+        found: list[tuple[Any, ...]] = []
+        last = 0
+        while rows := await self._ask(retention.idle_chats, since, last, effort="much"):
+            found += [(at, n, told) for n, at, *told in rows]
+            last = rows[-1][0]
+        return [
+            IdleChat(id=id_, owner=owner, runs=tuple(runs))
+            for _, _, (id_, owner, runs) in sorted(found)
+        ]
 
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
         gone = await self._change(retention.delete_idle, chat, since)
         if gone is not None:
             self._forget(gone, chat.id)
+            await self._leftovers.delete()
         return gone is not None
 
     async def drop_raw(self, ended_before: int) -> int:
-        return await self._change(retention.drop_raw, ended_before)
+        dropped = last = 0
+        while runs := await self._ask(retention.runs_with_old_raw, ended_before, last):
+            dropped += sum([await self._drop_raw_of(run) for run in runs])
+            last = runs[-1]
+        return dropped
+
+    async def _drop_raw_of(self, run: int) -> int:
+        dropped, last = 0, _BEFORE_ALL
+        while last is not None:
+            some, last = await self._change(retention.drop_raw, run, last, effort="much")
+            dropped += some
+        return dropped
 
     async def count_raw(self, ended_before: int) -> int:
-        return await self._ask(retention.count_raw, ended_before)
+        counted, last = 0, _BEFORE_ALL
+        while last is not None:
+            last, some = await self._ask(retention.count_raw, ended_before, last, effort="much")
+            counted += some
+        return counted
 
     # Keys
 
