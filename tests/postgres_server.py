@@ -33,7 +33,8 @@ OPTIONS = {
 
 EMPTY = """
 DELETE FROM mobox.chat; DELETE FROM mobox.event; DELETE FROM mobox.raw;
-DELETE FROM mobox.deleted_run; DELETE FROM mobox.api_key; DELETE FROM mobox.ticket;
+DELETE FROM mobox.deleted_run; DELETE FROM mobox.leftover;
+DELETE FROM mobox.api_key; DELETE FROM mobox.ticket;
 UPDATE mobox.counter SET value = 0 WHERE name = 'entry';
 """
 

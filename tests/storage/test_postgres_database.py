@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 
 from mobox.errors import DatabaseTooNew, NotInstalled, StorageError
-from mobox.storage import open_storage
+from mobox.storage import Settings, open_storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
 from mobox.storage.schema import Migration
+from postgres_proxy import Proxy
 from postgres_server import Databases
 from storage.conformance import SETTINGS, ids_of, turn
 
@@ -105,8 +107,57 @@ def test_who_may_only_write_opens_a_database_that_is_up_to_date(postgres: Databa
 )
 def test_a_server_that_is_not_there_is_said_so_without_the_password(url: str) -> None:
     with pytest.raises(StorageError, match=r"cannot be reached|no address") as refused:
-        asyncio.run(open_storage(url))
+        asyncio.run(open_storage(url, Settings(opening_seconds=0)))
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_server_that_is_not_there_yet_is_waited_for(
+    postgres: Databases, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        proxy = Proxy(await postgres.database(str(tmp_path)), tmp_path)
+        async with asyncio.timeout(SECONDS):
+            opening = asyncio.create_task(open_storage(proxy.url, Settings(opening_seconds=3600)))
+            while not caplog.records:
+                await asyncio.wait([opening], timeout=0.01)
+                assert not opening.done()
+            await proxy.open()
+            store = await opening
+            assert (await store.chats("ann")).chats == ()
+        assert "cannot be reached yet" in caplog.text
+        await store.close()
+        await proxy.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_database_that_a_server_does_not_have_is_not_waited_for(postgres: Databases) -> None:
+    async def scenario() -> None:
+        nowhere = urlunsplit(urlsplit(await postgres.blank())._replace(path="/nowhere"))
+        async with asyncio.timeout(SECONDS):
+            with pytest.raises(StorageError, match=r"cannot be reached.*nowhere"):
+                await open_storage(nowhere, Settings(opening_seconds=3600))
+
+    asyncio.run(scenario())
+
+
+TOLD_FIRST = "SELECT name FROM pg_settings WHERE source = 'client'"
+POOLED = {"application_name", "client_encoding", "DateStyle", "standard_conforming_strings"}
+"""What every pooler takes when somebody connects: PgBouncer refuses whoever tells it more."""
+
+
+def test_who_connects_says_nothing_first_that_a_pooler_does_not_understand(
+    postgres: Databases,
+) -> None:
+    async def scenario() -> None:
+        connection = await connector(await postgres.blank(), SECONDS, 7.5)()
+        assert {name for (name,) in await connection.fetch(TOLD_FIRST)} <= POOLED
+        told = ["search_path", "jit", "application_name", "statement_timeout"]
+        found = [await connection.fetchval(f"SHOW {name}") for name in told]
+        assert found == ["mobox", "off", "mobox", "7500ms"]
+        await connection.close()
+
+    asyncio.run(scenario())
 
 
 def test_what_is_missing_for_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,7 @@ def test_an_append_that_was_committed_unheard_is_not_repeated(
             run = await begin(far)
             other = await begin(far, submit(chat_id="other"))
             await say(far, run, *words("a"))
-            proxy.swallow_answer_to(b'"delta":"b"')
+            proxy.swallow_answer_to(b'"b"')
             appends = [say(far, run, *words("b", "c"), *ending), say(far, other, *words("d"))]
             pending = [asyncio.create_task(append) for append in appends]
             last = 3 + len(ending)
@@ -210,6 +211,40 @@ def test_an_append_that_was_committed_unheard_is_not_repeated(
             assert seqs(mine) == list(range(2, last + 1))
             assert mine == (await near.read(run.id))[1:]
             assert others == await near.read(other.id)
+
+    asyncio.run(scenario())
+
+
+ONCE = """
+CREATE SEQUENCE public.tries;
+CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('public.tries') = 1 THEN RAISE EXCEPTION 'not now'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refuse AFTER UPDATE ON mobox.run FOR EACH STATEMENT EXECUTE FUNCTION public.refuse();
+"""
+NEVER = "DROP FUNCTION public.refuse CASCADE; DROP SEQUENCE public.tries"
+
+
+def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
+    databases: Databases, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
+            runs = [await begin(far, submit(chat_id=f"c{n}")) for n in range(3)]
+            proxy.swallow_answer_to(b'"first"')
+            pending = [asyncio.create_task(say(far, run, *words("first", "then"))) for run in runs]
+            for run in runs:
+                await until(partial(has_come, near, run, 2))
+            await proxy.close()
+            await execute(databases, tmp_path, ONCE)
+            try:
+                await proxy.open()
+                for run, said in zip(runs, await asyncio.gather(*pending), strict=True):
+                    assert said == await near.read(run.id)
+                    assert seqs(said) == [1, 2]
+            finally:
+                await execute(databases, tmp_path, NEVER)
 
     asyncio.run(scenario())
 
@@ -304,68 +339,3 @@ async def execute(databases: Databases, folder: Path, statement: str) -> None:
     connection = await asyncpg.connect(await databases.database(str(folder)))
     await connection.execute(statement)
     await connection.close()
-
-
-# Leases
-
-
-def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
-    databases: Databases, tmp_path: Path
-) -> None:
-    async def expired(url: str, lease_seconds: float) -> list[str]:
-        store = await PostgresStorage.open(url, Settings(lease_seconds=lease_seconds))
-        found: list[str] = [run.id for run in await store.expired()]
-        await store.close()
-        return found
-
-    async def scenario() -> None:
-        url = await databases.database(str(tmp_path))
-        store = await PostgresStorage.open(url, CALM)
-        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
-        await store.release(let_go.id, let_go.epoch)
-        outlived = f"UPDATE mobox.run SET lease_until = 1 WHERE id = '{silent.id}'"
-        await execute(databases, tmp_path, outlived)
-        month = 30 * 24 * 3600
-        assert await expired(url, month) == [let_go.id], "the server was started meanwhile"
-        async with asyncio.timeout(SECONDS):
-            while await expired(url, 0.001) != [silent.id, let_go.id]:
-                pass  # an answer that comes late says nothing
-        await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_who_could_not_reach_the_database_does_not_know_who_else_could(
-    databases: Databases, tmp_path: Path
-) -> None:
-    clock = Clock()
-
-    async def scenario() -> None:
-        url = await databases.database(str(tmp_path))
-        proxy = Proxy(url, tmp_path)
-        await proxy.open()
-        near = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        far = await PostgresStorage.open(proxy.url, replace(HASTY, clock=clock, busy_seconds=3))
-        silent, let_go = await begin(near), await begin(near, submit(chat_id="other"))
-        await near.release(let_go.id, let_go.epoch)
-        clock.now += 3_600_000
-        assert [run.id for run in await far.expired()] == [silent.id, let_go.id]
-        await proxy.close()
-        with pytest.raises(DatabaseAway):
-            await far.chats("ann")
-        await proxy.open()
-        assert [run.id for run in await patiently(far.expired)] == [let_go.id]
-        await far.close()
-        await near.close()
-        await proxy.close()
-
-    asyncio.run(scenario())
-
-
-class Clock:
-    """A clock that stands still."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now

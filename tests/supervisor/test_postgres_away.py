@@ -9,10 +9,11 @@ import asyncpg
 import pytest
 
 from mobox.errors import DatabaseAway
-from mobox.events import Done
+from mobox.events import Done, Start
 from mobox.storage import Settings
 from mobox.storage.patience import patiently
 from mobox.supervisor import Limits
+from postgres_gate import gated
 from postgres_server import Databases, running_postgres
 from supervisor.stage import run, staged, submit, text_of, until, write_agent
 
@@ -107,6 +108,34 @@ def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
             assert mine.id == begun.id
             await database.close()
             await patiently(stage.store.release, mine.id, mine.epoch)
+
+    run(scenario())
+
+
+def test_a_run_can_be_stopped_while_its_history_cannot_be_read(
+    tmp_path: Path, postgres: Databases
+) -> None:
+    agent = write_agent(tmp_path / "agents" / "counting", COUNTING)
+
+    async def scenario() -> None:
+        url, gate = await gated(postgres)
+        only_here = Limits(look=3600, sweep=3600)
+        async with staged(tmp_path, agent, url=url, limits=only_here, settings=STORE) as stage:
+            told = ("ann", submit("before", "m0"), agent.id, agent.framework)
+            before = (await patiently(stage.store.begin_turn, *told)).run
+            said = [Start(framework=agent.framework), Done(reason="stop")]
+            await stage.store.append(before.id, before.epoch, said, 1000)
+            await gate.shut()
+            begun = await patiently(stage.begin, submit())
+            await gate.reached(1)
+            await patiently(stage.supervisor.stop, "ann", begun.id)
+            while (ended := await patiently(stage.store.run, "ann", begun.id)).status != "done":
+                pass
+            assert ended.reason == "cancelled"
+            await gate.close()
+            events = await patiently(stage.until_it_ends, begun)
+            assert [type(event) for event in events] == [Start, Done]
+            assert not list((tmp_path / "state").glob("*/*")), "nothing was started"
 
     run(scenario())
 

@@ -33,6 +33,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """NORMAL is safe when the process dies, FULL also when the machine does."""
     busy_seconds: float = 10.0
     """How long to wait for another process that writes."""
+    opening_seconds: float = 30.0
+    """How long to wait for a database server that is not there yet, when a store is opened."""
     readers: int = 4
     """How many threads read."""
     clock: Callable[[], int] = now_ms

@@ -70,6 +70,7 @@ class Leg:
         self._scribe: Scribe | None = None
         self._execution: Execution | None = None
         self._verdict: Verdict | None = None
+        self._is_to_end = asyncio.Event()
         self._parting: tuple[Answer, ...] = ()
         self._ending: asyncio.Task[Outcome] | None = None
         self._alarm: Alarm | None = None
@@ -143,6 +144,7 @@ class Leg:
 
     def _end(self, verdict: Verdict) -> None:
         self._verdict = self._verdict or verdict
+        self._is_to_end.set()
         self._stop_execution()
 
     def _let_go(self) -> None:
@@ -176,12 +178,24 @@ class Leg:
         if self.run.tail_seq:
             await patiently(self._scribe.catch_up)
         while not self.over:
-            turn = await patiently(turn_for, self._store, self.run, self._scribe.asked)
-            await self._scribe.write(*self._announcement(turn))
-            outcome = await self._employ(self._scribe, turn)
+            outcome = Outcome(exit_code=0)
+            if (turn := await self._turn(self._scribe)) is not None:
+                await self._scribe.write(*self._announcement(turn))
+                outcome = await self._employ(self._scribe, turn)
             await self._keep_stderr(outcome)
             async with self._mouth:
                 await self._conclude(self._scribe, outcome)
+
+    async def _turn(self, scribe: Scribe) -> Turn | None:
+        """What the agent is told; nothing, if the run is to end before all of that is read."""
+        reading = asyncio.create_task(patiently(turn_for, self._store, self.run, scribe.asked))
+        ending = asyncio.create_task(self._is_to_end.wait())
+        try:
+            await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
+            return await reading if reading.done() else None
+        finally:
+            reading.cancel()
+            ending.cancel()
 
     def _announcement(self, turn: Turn) -> list[StreamEvent]:
         """What a page shows before the agent has said a word."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
 from mobox.storage.runs import Lease
 from mobox.storage.settings import Settings, now_ms
 
 __all__ = ["DatabaseClock"]
+
+_SINCE_BOOT: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""It goes on while the machine sleeps, as the database's does."""
 
 
 class DatabaseClock:
@@ -22,16 +26,21 @@ class DatabaseClock:
         """The time of a clock that was set in place of the database's; `None` if none was."""
         return None if self._settings.clock is now_ms else self._settings.clock()
 
+    def seconds(self) -> float:
+        """Since whenever: what passes between two times that this is asked."""
+        given = self.given
+        return time.clock_gettime(_SINCE_BOOT) if given is None else given / 1000
+
     def hear(self, now: int) -> None:
         """The database has just said what the time is."""
-        self._told = (now, time.monotonic())
+        self._told = (now, self.seconds())
 
     def now(self) -> int:
         """In milliseconds."""
         if self.given is not None or self._told is None:
             return self._settings.clock()
         told, at = self._told
-        return told + round((time.monotonic() - at) * 1000)
+        return told + round((self.seconds() - at) * 1000)
 
     @property
     def lease_ms(self) -> int:

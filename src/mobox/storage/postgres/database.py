@@ -5,7 +5,10 @@ All of it is in a schema of its own, `mobox`, so that a database may be shared w
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any, Final
@@ -13,6 +16,7 @@ from typing import Any, Final
 import asyncpg
 
 from mobox.errors import StorageError
+from mobox.storage.postgres.steadiness import Waits
 from mobox.storage.schema import Migration, check_version, read_migrations
 
 __all__ = [
@@ -27,6 +31,8 @@ __all__ = [
     "migrations",
     "open_database",
 ]
+
+log = logging.getLogger("mobox.storage")
 
 Connection = Any
 """What asyncpg, which has no types, calls so."""
@@ -62,6 +68,11 @@ TROUBLE: Final = (
     asyncpg.InternalClientError,
 )
 """All that a connection raises."""
+_WRONG: Final = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+)
+"""What a server that is there says of an address; one that is being set up may say it, too."""
 _AWAY: Final = (
     OSError,
     TimeoutError,
@@ -72,9 +83,8 @@ _AWAY: Final = (
     asyncpg.PostgresSystemError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
     asyncpg.InternalClientError,
+    *_WRONG,
 )
 _AGAIN: Final = (asyncpg.TransactionRollbackError, asyncpg.UniqueViolationError)
 
@@ -93,19 +103,33 @@ def is_again(error: BaseException) -> bool:
 # Connecting
 
 
-def connector(url: str, seconds: float) -> Connect:
-    """What connects to the database that a URL names, or fails in time."""
+def connector(url: str, seconds: float, statement_seconds: float = 0) -> Connect:
+    """What connects to the database that a URL names, or fails in time.
+
+    A statement that nobody waits for any more is ended by the server after `statement_seconds`: it
+    does not notice that we went away as long as it waits for somebody else.
+    """
+    limits = {"statement_timeout": f"{round(statement_seconds * 1000)}ms"}
+    settings = "; ".join(f"SET {name} = '{value}'" for name, value in (_SESSION | limits).items())
 
     async def connect() -> Connection:
-        return await asyncpg.connect(url, timeout=seconds, server_settings=_SESSION)
+        async with asyncio.timeout(seconds):
+            connection = await asyncpg.connect(url, timeout=seconds)
+            try:
+                # Not with the first words: a pooler refuses to connect whom it does not understand.
+                await connection.execute(settings)
+            except BaseException:
+                connection.terminate()
+                raise
+            return connection
 
     return connect
 
 
-async def open_database(connect: Connect) -> str:
+async def open_database(connect: Connect, patience: float = 0) -> str:
     """Bring the database up to date, and return what no other is called."""
     try:
-        connection = await connect()
+        connection = await _first_connection(connect, patience)
     except ValueError:  # which may tell a part of the password
         raise StorageError(
             "this is no address of a PostgreSQL: in a password / # ? @ are written %2F %23 %3F %40"
@@ -120,6 +144,21 @@ async def open_database(connect: Connect) -> str:
         raise StorageError(f"the database cannot be opened: {_told(why)}") from why
     finally:
         connection.terminate()
+
+
+async def _first_connection(connect: Connect, patience: float) -> Connection:
+    """Wait for a server that may be starting, too; but not for other passwords and names."""
+    deadline, waits, is_told = time.monotonic() + patience, Waits(), False
+    while True:
+        try:
+            return await connect()
+        except TROUBLE as why:
+            if isinstance(why, _WRONG) or not is_away(why) or time.monotonic() >= deadline:
+                raise
+            if not is_told:
+                log.warning("the database cannot be reached yet: %s", _told(why))
+                is_told = True
+        await waits.next()
 
 
 async def _identity(connection: Connection) -> str:

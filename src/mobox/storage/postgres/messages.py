@@ -1,33 +1,72 @@
-"""Messages as they are read: folds of logs, made anew where the kept one is behind."""
+"""Messages as they are kept: what a chat consists of, what was said, and folds of logs."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from mobox.message import Message
-from mobox.storage.chats import History, MessagePage, RunUsage, StoredMessage
+from mobox.storage.chats import Chat, RunUsage, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
-from mobox.storage.folds import Fold, Told, kept_fold
+from mobox.storage.folds import Fold
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.database import Connection
-from mobox.storage.postgres.reads import find_chat, whole_log
+from mobox.storage.postgres.reads import find_chat
 from mobox.storage.postgres.rows import BODY, RUN, body_of, columns_of, run_of, storable
-from mobox.transcript import fold
 from mobox.turn import UserMessage
 from mobox.usage import Totals
 
-__all__ = ["folds_behind", "read_history", "read_messages", "read_usage", "store_fold"]
+__all__ = [
+    "Behind",
+    "Body",
+    "Head",
+    "Page",
+    "find_behind",
+    "find_history",
+    "find_messages",
+    "read_bodies",
+    "read_usage",
+    "said",
+    "store_fold",
+]
 
-_FIND: Final = f"""
-SELECT message.n, message.id, role, message.created_at, folded_seq, run.n, run.tail_seq, {BODY}
+
+class Head(NamedTuple):
+    """A message without what it says; `n` and `run` are numbers of rows."""
+
+    n: int
+    id: str
+    created_at: int
+    run: int | None
+    """Of a person's message there is none."""
+    seq: int
+    """How far that run's log had come."""
+
+
+class Page(NamedTuple):
+    """Messages of one snapshot, latest first."""
+
+    heads: tuple[Head, ...]
+    active: Run | None
+    before: str | None
+
+
+class Body(NamedTuple):
+    """What a message says, as it is kept; a fold of a log's first `folded_seq` entries."""
+
+    folded_seq: int
+    text: str | None
+
+
+_FIND: Final = """
+SELECT message.n, message.id, message.created_at, message.run, coalesce(run.tail_seq, 0)
 FROM message LEFT JOIN run ON run.n = message.run
 WHERE message.chat = $1 AND NOT message.superseded AND message.n < $2 AND message.id != $3
 ORDER BY message.n DESC LIMIT $4
 """
+_BODIES: Final = f"SELECT n, folded_seq, {BODY} FROM message WHERE n = ANY($1)"
 _ACTIVE: Final = f"""
 {RUN} WHERE run.chat = $1 AND run.status != 'done' AND NOT run.superseded
 ORDER BY run.status = 'running' DESC, run.n DESC LIMIT 1
@@ -37,35 +76,29 @@ _ALL: Final = 2**62
 _decode_said = msgspec.json.Decoder(UserMessage).decode
 
 
-async def read_history(
+async def find_history(
     connection: Connection, owner: str, chat_id: str, limit: int | None
-) -> Told[History]:
-    """See `Chats.history`."""
+) -> tuple[Chat, Page]:
+    """What `Chats.history` consists of."""
     n, chat = await find_chat(connection, owner, chat_id)
-    told = await _page(connection, n, _ALL, limit or _ALL - 1)
-    page = told.value
-    history = History(chat=chat, messages=page.messages, active=page.active, before=page.before)
-    return Told(history, told.folds)
+    return chat, await _page(connection, n, _ALL, limit or _ALL - 1)
 
 
-async def read_messages(
+async def find_messages(
     connection: Connection, owner: str, chat_id: str, before: str | None, limit: int
-) -> Told[MessagePage]:
-    """See `Chats.messages`."""
+) -> Page:
+    """What `Chats.messages` consists of."""
     (end,) = read_cursor(before, 1) if before is not None else (_ALL,)
     n, _ = await find_chat(connection, owner, chat_id)
     return await _page(connection, n, end, limit)
 
 
-async def _page(connection: Connection, chat: int, end: int, limit: int) -> Told[MessagePage]:
+async def _page(connection: Connection, chat: int, end: int, limit: int) -> Page:
     active = await _active(connection, chat)
     left_out = active.id if active is not None else ""
     rows = await connection.fetch(_FIND, chat, end, left_out, limit + 1)
-    folds: list[Fold] = []
-    messages = [await _message(connection, row, folds) for row in rows[:limit]]
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
-    page = MessagePage(messages=tuple(reversed(messages)), active=active, before=more)
-    return Told(page, folds)
+    return Page(tuple(Head(*row) for row in rows[:limit]), active, more)
 
 
 async def _active(connection: Connection, chat: int) -> Run | None:
@@ -74,26 +107,29 @@ async def _active(connection: Connection, chat: int) -> Run | None:
     return run_of(row) if row is not None else None
 
 
-async def _message(connection: Connection, row: Any, folds: list[Fold]) -> StoredMessage:
-    n, id_, role, created_at, folded_seq, run, tail_seq, *columns = row
-    body = body_of(columns)
-    if role == "user":
-        said = _decode_said(body or "")
-        return StoredMessage(id=id_, role=role, created_at=created_at, body=said)
-    folded = kept_fold(body) if folded_seq == tail_seq else None
-    if folded is None:
-        folded = await _fold_log(connection, id_)
-        folds.append(Fold(n, run, tail_seq, folded))
-    return StoredMessage(id=id_, role=role, created_at=created_at, body=folded, run_id=RunId(id_))
+async def read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[int, Body]:
+    """What these messages say; those that are not there are left out."""
+    rows = await connection.fetch(_BODIES, list(numbers))
+    return {n: Body(folded_seq, body_of(columns)) for n, folded_seq, *columns in rows}
 
 
-async def _fold_log(connection: Connection, run_id: str) -> Message:
-    """A long log takes a while: the event loop has others to look after."""
-    entries = await whole_log(connection, RunId(run_id))
-    return await asyncio.to_thread(fold, entries, run_id)
+def said(head: Head, body: Body) -> StoredMessage:
+    """A person's message."""
+    told = _decode_said(body.text or "")
+    return StoredMessage(id=head.id, role="user", created_at=head.created_at, body=told)
 
 
-# Folds that are needed although nobody read the message
+# Folds
+
+
+class Behind(NamedTuple):
+    """A message to be made of the first `seq` entries of a log; the others are numbers of rows."""
+
+    message: int
+    run: int
+    run_id: RunId
+    seq: int
+
 
 _BEHIND: Final = """
 SELECT message.n, run.n, run.id, run.tail_seq
@@ -104,12 +140,11 @@ ORDER BY message.n LIMIT 64
 """
 
 
-async def folds_behind(
+async def find_behind(
     connection: Connection, owner: str, chat_id: str | None, after: int
-) -> list[Fold]:
-    """The next folds of runs that are over and were never read; none if there are no more."""
-    rows = await connection.fetch(_BEHIND, owner, chat_id, after)
-    return [Fold(n, run, seq, await _fold_log(connection, run_id)) for n, run, run_id, seq in rows]
+) -> list[Behind]:
+    """The next messages of runs that are over and were never read; none if there are no more."""
+    return [Behind(*row) for row in await connection.fetch(_BEHIND, owner, chat_id, after)]
 
 
 _KEEP: Final = """

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from mobox.entries import NO_ENTRIES, Entries
 from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
-from mobox.events import LogEntry
 from mobox.storage.chats import Chat, ChatPage
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.encoding import EVENTS_PER_ROW
-from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
+from mobox.storage.log import Position, RawEntry, Run, RunId
 from mobox.storage.postgres.database import NOW, Connection
 from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
 
@@ -27,7 +26,6 @@ __all__ = [
     "read_log",
     "runs_of_chat",
     "stopping_runs",
-    "whole_log",
 ]
 
 # Runs
@@ -138,14 +136,6 @@ async def read_log(connection: Connection, run_id: RunId, after: int, limit: int
     entries = entries_of([tuple(row)[1:] for row in rows])
     start = after + 1 - entries.first  # inside the first row, for a reader that begins there
     return entries[start : start + limit]
-
-
-async def whole_log(connection: Connection, run_id: RunId) -> list[LogEntry]:
-    """A log from its first entry to its last, in the snapshot that the connection has."""
-    entries: list[LogEntry] = []
-    while page := await read_log(connection, run_id, len(entries), PAGE):
-        entries += page
-    return entries
 
 
 async def raw_lines(

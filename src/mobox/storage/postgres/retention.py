@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from mobox.storage.log import RunId
 from mobox.storage.postgres.database import Connection
+from mobox.storage.postgres.leftovers import delete_some
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.turns import delete_chat
 from mobox.storage.retention import IdleChat
 
-__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats"]
+__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats", "runs_with_old_raw"]
 
 _IDLE: Final = """
-SELECT id, owner, ARRAY(SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)
+SELECT n, updated_at, id, owner, ARRAY(SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)
 FROM chat WHERE updated_at < $1 AND NOT EXISTS (
     SELECT 1 FROM run WHERE run.chat = chat.n AND run.status != 'done'
 )
 """
-_OLD_RAW: Final = "FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < $1)"
-_DROP: Final = f"WITH dropped AS (DELETE {_OLD_RAW} RETURNING 1) SELECT count(*) FROM dropped"
+_OLD: Final = "SELECT n FROM run WHERE ended_at < $1 AND n > $2"
+_WITH_RAW: Final = f"""
+{_OLD} AND EXISTS (SELECT 1 FROM raw WHERE raw.run = run.n) ORDER BY n LIMIT 64
+"""
+_COUNT: Final = f"""
+WITH old AS ({_OLD} ORDER BY n LIMIT 64)
+SELECT max(n), (SELECT count(*) FROM raw WHERE run IN (SELECT n FROM old)) FROM old
+"""
 
 
-async def idle_chats(connection: Connection, since: int) -> list[IdleChat]:
-    """See `Retention.idle_chats`."""
-    rows = await connection.fetch(f"{_IDLE} ORDER BY updated_at, n", since)
-    return [
-        IdleChat(id=id_, owner=owner, runs=tuple(map(RunId, runs))) for id_, owner, runs in rows
-    ]
+async def idle_chats(connection: Connection, since: int, after: int) -> list[tuple[Any, ...]]:
+    """Some of `Retention.idle_chats`: number, time, id, owner and runs of each."""
+    rows = await connection.fetch(f"{_IDLE} AND n > $2 ORDER BY n LIMIT 512", since, after)
+    return list(map(tuple, rows))
 
 
 async def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[RunId] | None:
@@ -40,11 +45,19 @@ async def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> l
     return await delete_chat(transaction, chat.owner, chat.id)
 
 
-async def drop_raw(transaction: Transaction, ended_before: int) -> int:
-    """See `Log.drop_raw`."""
-    return int(await transaction.connection.fetchval(_DROP, ended_before))
+async def runs_with_old_raw(connection: Connection, ended_before: int, after: int) -> list[int]:
+    """The next of the runs whose raw lines are to be dropped."""
+    return [n for (n,) in await connection.fetch(_WITH_RAW, ended_before, after)]
 
 
-async def count_raw(connection: Connection, ended_before: int) -> int:
-    """See `Retention.count_raw`."""
-    return int(await connection.fetchval(f"SELECT count(*) {_OLD_RAW}", ended_before))
+async def drop_raw(transaction: Transaction, run: int, after: int) -> tuple[int, int | None]:
+    """Drop the next raw lines of a run: how many that were, and the last of them."""
+    return await delete_some(transaction.connection, "raw", run, after)
+
+
+async def count_raw(
+    connection: Connection, ended_before: int, after: int
+) -> tuple[int | None, int]:
+    """How many raw lines the next runs have, and the last of those; nothing, if there are none."""
+    last, count = await connection.fetchrow(_COUNT, ended_before, after)
+    return last, count

@@ -18,7 +18,8 @@ import asyncpg
 from mobox.errors import DatabaseAway, MoboxError, StorageError
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
-from mobox.storage.postgres.steadiness import MOST_AGAIN, Steadiness, Waits
+from mobox.storage.postgres.seats import Effort, Seats
+from mobox.storage.postgres.steadiness import Steadiness, Waits
 
 __all__ = ["Sessions"]
 
@@ -36,11 +37,11 @@ class Sessions:
     """A few connections, made when they are needed."""
 
     def __init__(self, connect: Connect, clock: DatabaseClock, most: int, seconds: float) -> None:
-        self.steadiness = Steadiness()
+        self.steadiness = Steadiness(clock.seconds)
         self._connect = connect
         self._clock = clock
         self._seconds = seconds
-        self._seats = asyncio.Semaphore(most)
+        self._seats = Seats(most)
         self._idle: list[Connection] = []
         self._is_open = True
 
@@ -54,11 +55,11 @@ class Sessions:
             raise
         return connection
 
-    async def ask(self, work: Work[T]) -> T:
+    async def ask(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of something that executes one statement, or several that need not agree."""
-        return await self._insist(work, lambda: False)
+        return await self._insist(work, effort)
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of something that sees one snapshot."""
 
         async def snapshot(connection: Connection) -> T:
@@ -67,9 +68,9 @@ class Sessions:
             await connection.execute("ROLLBACK")
             return result
 
-        return await self._insist(snapshot, lambda: False)
+        return await self._insist(snapshot, effort)
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], effort: Effort = "little") -> T:
         """The result of something that is done whole or not at all, once that is committed."""
         sent: list[tuple[str, T]] = []
 
@@ -84,7 +85,7 @@ class Sessions:
 
         while True:
             try:
-                return await self._insist(transaction, lambda: bool(sent))
+                return await self._insist(transaction, effort, lambda: bool(sent))
             except _InDoubt:
                 ((name, result),) = sent
                 if await self._was_committed(name):
@@ -100,34 +101,36 @@ class Sessions:
 
     # Trying
 
-    async def _insist(self, work: Work[T], is_sent: Callable[[], bool]) -> T:
+    async def _insist(
+        self, work: Work[T], effort: Effort, is_sent: Callable[[], bool] = lambda: False
+    ) -> T:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._keep_trying(work, is_sent)
+                return await self._keep_trying(work, effort, is_sent)
         except TimeoutError as error:
-            self.steadiness.note_trouble()
             if is_sent():
                 raise _InDoubt from error
             raise DatabaseAway from error
 
-    async def _keep_trying(self, work: Work[T], is_sent: Callable[[], bool]) -> T:
+    async def _keep_trying(self, work: Work[T], effort: Effort, is_sent: Callable[[], bool]) -> T:
         waits = Waits()
         while True:
             try:
-                return await self._try(work)
+                return await self._try(work, effort)
             except Exception as error:
                 if is_away(error):
+                    waits.bear(is_away=True)
                     self.steadiness.note_trouble()
                     if is_sent():
                         raise _InDoubt from error
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
-                elif not is_again(error) or waits.count > MOST_AGAIN:
+                elif not is_again(error) or not waits.bear(is_away=False):
                     raise StorageError(f"the database refuses: {error}") from error
             await waits.next()
 
-    async def _try(self, work: Work[T]) -> T:
-        async with self._seats:
+    async def _try(self, work: Work[T], effort: Effort) -> T:
+        async with self._seats.taken(effort):
             connection = await self._take()
             try:
                 result = await work(connection)
@@ -147,7 +150,6 @@ class Sessions:
             connection = self._idle.pop()
             if not connection.is_closed():
                 return connection
-            self.steadiness.note_trouble()
         return await self.connect()
 
     def _give_back(self, connection: Connection) -> None:

@@ -8,9 +8,9 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from mobox.entries import Entries
-from mobox.errors import DatabaseAway
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, NextLeg, prepare
 from mobox.storage.chats import (
@@ -22,14 +22,16 @@ from mobox.storage.chats import (
     NamedRequest,
     RunUsage,
 )
-from mobox.storage.folds import Fold, Told
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.postgres import askings, keys, messages, reads, retention, turns
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
+from mobox.storage.postgres.histories import Histories
+from mobox.storage.postgres.leftovers import Leftovers
 from mobox.storage.postgres.notify import NotifyWakeUps
 from mobox.storage.postgres.rows import storable
+from mobox.storage.postgres.seats import Effort
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.writer import Writer
@@ -45,7 +47,10 @@ __all__ = ["PostgresStorage"]
 T = TypeVar("T")
 
 _FIRST_SECONDS: Final = 30.0
-"""How long to wait for a server that may be starting, too."""
+"""How long one connection may take to be made, before the database was ever there."""
+_LONGER: Final = 1.0
+"""For how many seconds a statement goes on after we have given up waiting for it."""
+_BEFORE_ALL: Final[int | None] = -1
 
 
 class PostgresStorage(Publishing):
@@ -60,7 +65,9 @@ class PostgresStorage(Publishing):
         self._writer = Writer(
             self._sessions, self._clock, settings, self._holder, self._publish_all
         )
-        self._keeping: set[asyncio.Task[None]] = set()
+        self._histories = Histories(self._sessions)
+        self._leftovers = Leftovers(self._sessions)
+        self._searching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @classmethod
     async def open(
@@ -68,27 +75,37 @@ class PostgresStorage(Publishing):
     ) -> Self:
         """Open a database, brought up to date if need be, in the running event loop."""
         settings = settings or Settings()
-        identity = await open_database(connector(url, _FIRST_SECONDS))
-        connect = connector(url, settings.busy_seconds)
+        first = connector(url, _FIRST_SECONDS)
+        identity = await open_database(first, settings.opening_seconds)
+        connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
         wake_ups = NotifyWakeUps(connect) if way is None else way(identity)
-        return cls(connect, settings, wake_ups)
+        store = cls(connect, settings, wake_ups)
+        store._leftovers.begin()
+        return store
 
     async def close(self) -> None:
         await self._stop_polling()
-        await asyncio.gather(*self._keeping, return_exceptions=True)
+        await self._leftovers.close()
+        await self._histories.close()
         await self._writer.close()
         await self._stop_telling()
         await self._sessions.close()
 
-    async def _ask(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def _ask(
+        self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
+    ) -> T:
         told = _storable(args)
-        return await self._sessions.ask(lambda connection: function(connection, *told))
+        return await self._sessions.ask(lambda connection: function(connection, *told), effort)
 
-    async def _look_up(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def _look_up(
+        self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
+    ) -> T:
         told = _storable(args)
-        return await self._sessions.read(lambda connection: function(connection, *told))
+        return await self._sessions.read(lambda connection: function(connection, *told), effort)
 
-    async def _change(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    async def _change(
+        self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
+    ) -> T:
         told = _storable(args)
 
         def change(connection: Connection) -> Awaitable[T]:
@@ -96,7 +113,7 @@ class PostgresStorage(Publishing):
             lease, until = clock.lease(self._holder), clock.queued_until()
             return function(Transaction(connection, clock.now(), lease, until), *told)
 
-        return await self._sessions.write(change)
+        return await self._sessions.write(change, effort)
 
     # Writers
 
@@ -195,8 +212,8 @@ class PostgresStorage(Publishing):
         return run
 
     async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        await self._catch_up(owner, chat_id)
-        return await self._look_up(messages.read_usage, owner, chat_id)
+        await self._histories.catch_up(storable(owner), storable(chat_id))
+        return await self._look_up(messages.read_usage, owner, chat_id, effort="much")
 
     # Chats and messages
 
@@ -207,42 +224,68 @@ class PostgresStorage(Publishing):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        if query:
-            await self._catch_up(owner)
-        return await self._look_up(reads.list_chats, owner, before, limit, query)
+        if not query:
+            return await self._look_up(reads.list_chats, owner, before, limit, query)
+        async with self._searching.setdefault(owner, asyncio.Lock()):  # one of theirs at a time
+            await self._histories.catch_up(storable(owner))
+            asked = (owner, before, limit, query)
+            return await self._look_up(reads.list_chats, *asked, effort="search")
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
-        told = await self._look_up(messages.read_history, owner, chat_id, limit)
-        return self._keep_folds(told)
+        return await self._histories.history(storable(owner), storable(chat_id), limit)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
     ) -> MessagePage:
-        told = await self._look_up(messages.read_messages, owner, chat_id, before, limit)
-        return self._keep_folds(told)
+        return await self._histories.messages(storable(owner), storable(chat_id), before, limit)
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         return await self._change(turns.rename_chat, owner, chat_id, title)
 
     async def delete(self, owner: str, chat_id: str) -> None:
         self._forget(await self._change(turns.delete_chat, owner, chat_id), chat_id)
+        await self._leftovers.delete()
 
     # What is old
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
-        return await self._ask(retention.idle_chats, since)
+        found: list[tuple[Any, ...]] = []
+        last = 0
+        while rows := await self._ask(retention.idle_chats, since, last, effort="much"):
+            found += [(at, n, told) for n, at, *told in rows]
+            last = rows[-1][0]
+        return [
+            IdleChat(id=id_, owner=owner, runs=tuple(runs))
+            for _, _, (id_, owner, runs) in sorted(found)
+        ]
 
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
         gone = await self._change(retention.delete_idle, chat, since)
         if gone is not None:
             self._forget(gone, chat.id)
+            await self._leftovers.delete()
         return gone is not None
 
     async def drop_raw(self, ended_before: int) -> int:
-        return await self._change(retention.drop_raw, ended_before)
+        dropped = last = 0
+        while runs := await self._ask(retention.runs_with_old_raw, ended_before, last):
+            dropped += sum([await self._drop_raw_of(run) for run in runs])
+            last = runs[-1]
+        return dropped
+
+    async def _drop_raw_of(self, run: int) -> int:
+        dropped, last = 0, _BEFORE_ALL
+        while last is not None:
+            some, last = await self._change(retention.drop_raw, run, last, effort="much")
+            dropped += some
+        return dropped
 
     async def count_raw(self, ended_before: int) -> int:
-        return await self._ask(retention.count_raw, ended_before)
+        counted, last = 0, _BEFORE_ALL
+        while last is not None:
+            last, some = await self._ask(retention.count_raw, ended_before, last, effort="much")
+            counted += some
+        return counted
 
     # Keys
 
@@ -272,30 +315,6 @@ class PostgresStorage(Publishing):
 
     async def take_ticket(self, digest: str) -> Ticket | None:
         return await self._change(keys.take_ticket, digest)
-
-    # Messages at rest
-
-    def _keep_folds(self, told: Told[T]) -> T:
-        """Nobody waits for a cache: a fold that is not kept is made again."""
-        for made in told.folds:
-            task = asyncio.create_task(self._keep(made))
-            self._keeping.add(task)
-            task.add_done_callback(self._keeping.discard)
-            task.add_done_callback(lambda kept: kept.cancelled() or kept.exception())
-        return told.value
-
-    async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
-        """Keep what was never read; a fold that the database does not take hides no other."""
-        after = 0
-        while made := await self._look_up(messages.folds_behind, owner, chat_id, after):
-            kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
-            for outcome in kept:
-                if isinstance(outcome, DatabaseAway):
-                    raise outcome
-            after = made[-1].message
-
-    async def _keep(self, made: Fold) -> None:
-        await self._sessions.ask(lambda connection: messages.store_fold(connection, made))
 
 
 def _storable(args: tuple[Any, ...]) -> tuple[Any, ...]:

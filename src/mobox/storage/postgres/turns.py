@@ -236,8 +236,7 @@ async def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run
 
 _DELETE: Final = """
 WITH gone AS (DELETE FROM run WHERE chat = $1 RETURNING n, id),
-    events AS (DELETE FROM event USING gone WHERE event.run = gone.n),
-    lines AS (DELETE FROM raw USING gone WHERE raw.run = gone.n),
+    left_behind AS (INSERT INTO leftover SELECT n FROM gone),
     noted AS (INSERT INTO deleted_run SELECT id, $2 FROM gone)
 SELECT id FROM gone
 """
@@ -253,7 +252,7 @@ async def rename_chat(transaction: Transaction, owner: str, chat_id: str, title:
 
 
 async def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:
-    """Delete a chat; return the runs that went with it."""
+    """Delete a chat, all but its logs; return the runs that went with it."""
     connection = transaction.connection
     n, _ = await find_chat(connection, owner, chat_id, "FOR UPDATE")
     rows = await connection.fetch(_DELETE, n, owner)

@@ -26,7 +26,7 @@ from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connection, is_again, is_away
 from mobox.storage.postgres.rows import RUN, run_of
 from mobox.storage.postgres.sessions import Sessions
-from mobox.storage.postgres.steadiness import MOST_AGAIN, Waits
+from mobox.storage.postgres.steadiness import Waits
 from mobox.storage.runs import after_events
 from mobox.storage.settings import Settings
 
@@ -105,7 +105,7 @@ class Writer:
             while self._is_open or self._jobs:
                 await self._wait_for_more()
                 taken = self._take()
-                outcomes = await self._insist([waiting.job for waiting in taken])
+                outcomes = await self._insist(_Group([waiting.job for waiting in taken]))
                 self._tell(taken, outcomes)
                 taken = []
         finally:
@@ -145,9 +145,9 @@ class Writer:
 
     # Writing
 
-    async def _insist(self, jobs: Sequence[Job]) -> list[Outcome]:
+    async def _insist(self, group: _Group) -> list[Outcome]:
         """Write them, however long it takes."""
-        group, waits = _Group(jobs), Waits()
+        waits = Waits()
         while True:
             try:
                 async with asyncio.timeout(self._settings.busy_seconds):
@@ -155,11 +155,12 @@ class Writer:
             except Exception as error:
                 self._known.clear()
                 if is_away(error):
+                    waits.bear(is_away=True)
                     self._lose(error)
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
-                elif not is_again(error) or waits.count > MOST_AGAIN:
-                    return await self._one_by_one(jobs, error)
+                elif not is_again(error) or not waits.bear(is_away=False):
+                    return await self._one_by_one(group, error)
             await waits.next()
 
     async def _write(self, group: _Group) -> list[Outcome]:
@@ -169,21 +170,22 @@ class Writer:
             self._renew_at = 0.0
         if time.monotonic() >= self._renew_at:
             await self._renew_leases(connection)
+        terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
+        outcomes = await group.write(connection, self._known, terms) if group.jobs else []
         if self._is_away:
             self._is_away = False
             log.info("the database is back")
-        terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
-        return await group.write(connection, self._known, terms) if group.jobs else []
+        return outcomes
 
     async def _renew_leases(self, connection: Connection) -> None:
         told = (self._clock.given, self._clock.lease_ms, self._holder)
         self._clock.hear(await connection.fetchval(_RENEW, *told))
         self._renew_at = time.monotonic() + self._settings.lease_seconds / 3
 
-    async def _one_by_one(self, jobs: Sequence[Job], error: Exception) -> list[Outcome]:
+    async def _one_by_one(self, group: _Group, error: Exception) -> list[Outcome]:
         """What the database refuses for good fails alone."""
-        if len(jobs) > 1:
-            return [outcome for job in jobs for outcome in await self._insist([job])]
+        if len(group.jobs) > 1:
+            return [outcome for part in group.parts() for outcome in await self._insist(part)]
         log.error("the database refuses to append: %s", error)
         return [StorageError(f"the database cannot be written: {error}")]
 
@@ -200,20 +202,36 @@ class Writer:
             self._connection = None
 
 
-class _Group:
-    """Batches that are written together, and the plan of which nobody knows whether it was done."""
+class _Doubt(NamedTuple):
+    """A plan of which nobody knows whether it was done, and the place of our first job in it."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    plan: Plan
+    place: int
+
+
+class _Group:
+    """Batches that are written together."""
+
+    def __init__(self, jobs: Sequence[Job], inherited: _Doubt | None = None) -> None:
         self.jobs = jobs
-        self._doubtful: Plan | None = None
+        self._inherited = inherited
+        """What they were part of before; it may still be done, by a server that is slow."""
+        self._doubt: _Doubt | None = None
+
+    def parts(self) -> list[_Group]:
+        """Each batch alone."""
+        plan = None if self._doubt is None else self._doubt.plan
+        doubts = [None if plan is None else _Doubt(plan, n) for n, _ in enumerate(self.jobs)]
+        return [_Group([job], doubt) for job, doubt in zip(self.jobs, doubts, strict=True)]
 
     async def write(
         self, connection: Connection, known: dict[RunId, Found], terms: Terms
     ) -> list[Outcome]:
         while True:
             found = self._remembered(known) or await self._find(connection)
-            if self._doubtful is not None and self._doubtful.was_done(found):
-                return await self._settled(connection, self._doubtful)
+            for doubt in self._doubts():
+                if doubt.plan.was_done(found):
+                    return await self._settled(connection, doubt)
             plan = await self._plan(connection, found, terms)
             if not plan.changed:
                 return plan.outcomes(0)
@@ -227,7 +245,7 @@ class _Group:
         """The runs as we left them, if all we do is add to running ones."""
         names = {job.append.run_id for job in self.jobs}
         is_plain = all(job.append.is_plain and job.change is after_events for job in self.jobs)
-        if not is_plain or self._doubtful is not None or not names <= known.keys():
+        if not is_plain or self._doubts() or not names <= known.keys():
             return None
         return {name: _fresh(known[name]) for name in names}
 
@@ -252,17 +270,22 @@ class _Group:
             before: int | None = await connection.fetchval(WRITE, *arguments)
         except asyncpg.PostgresError as error:
             if is_away(error):
-                self._doubtful = plan
+                self._doubt = _Doubt(plan, 0)
             raise
         except BaseException:
-            self._doubtful = plan
+            self._doubt = _Doubt(plan, 0)
             raise
         return before
 
-    async def _settled(self, connection: Connection, plan: Plan) -> list[Outcome]:
+    def _doubts(self) -> list[_Doubt]:
+        """What was tried last comes first."""
+        return [doubt for doubt in (self._doubt, self._inherited) if doubt is not None]
+
+    async def _settled(self, connection: Connection, doubt: _Doubt) -> list[Outcome]:
+        plan, place = doubt
         first = plan.first_event()
         before = 0 if first is None else await connection.fetchval(_FIRST_ID, *first)
-        return plan.outcomes(before)
+        return plan.outcomes(before)[place : place + len(self.jobs)]
 
 
 def _fresh(found: Found) -> Found:

@@ -1,0 +1,35 @@
+"""Whose turn it is to use a connection: who asks little does not wait for those who ask much."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Literal
+
+__all__ = ["Effort", "Seats"]
+
+Effort = Literal["little", "much", "search"]
+"""What is a few rows; what is as much as somebody has said; what is looked for in all of it."""
+
+
+class Seats:
+    """One for each connection: at most half of them for who asks much, and one for searches."""
+
+    def __init__(self, most: int) -> None:
+        every = asyncio.Semaphore(most)
+        half = asyncio.Semaphore(max(1, most // 2))
+        one = asyncio.Semaphore(1)
+        self._ways: dict[Effort, tuple[asyncio.Semaphore, ...]] = {
+            "little": (every,),
+            "much": (half, every),
+            "search": (one, half, every),
+        }
+
+    @asynccontextmanager
+    async def taken(self, effort: Effort) -> AsyncIterator[None]:
+        """Have one, once it is one's turn."""
+        async with AsyncExitStack() as way:
+            for seats in self._ways[effort]:
+                await way.enter_async_context(seats)
+            yield

@@ -1,0 +1,142 @@
+"""Leases in PostgreSQL: whose time is over, and who can know that."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import asyncpg
+import pytest
+from msgspec.structs import replace
+
+from mobox.errors import DatabaseAway
+from mobox.storage import Settings
+from mobox.storage.patience import patiently
+from mobox.storage.postgres import PostgresStorage
+from mobox.storage.postgres.clock import DatabaseClock
+from mobox.storage.postgres.database import connector
+from mobox.storage.postgres.reads import expired_runs
+from postgres_proxy import Proxy
+from postgres_server import Databases
+from storage.conformance import SECONDS, say, submit, words
+from storage.test_postgres_outage import CALM, HASTY, begin, execute
+
+
+class Clock:
+    """A clock that stands still."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
+    postgres: Databases, tmp_path: Path
+) -> None:
+    async def expired(url: str, lease_seconds: float) -> list[str]:
+        store = await PostgresStorage.open(url, Settings(lease_seconds=lease_seconds))
+        found: list[str] = [run.id for run in await store.expired()]
+        await store.close()
+        return found
+
+    async def scenario() -> None:
+        url = await postgres.database(str(tmp_path))
+        store = await PostgresStorage.open(url, CALM)
+        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
+        await store.release(let_go.id, let_go.epoch)
+        outlived = f"UPDATE mobox.run SET lease_until = 1 WHERE id = '{silent.id}'"
+        await execute(postgres, tmp_path, outlived)
+        connection = await connector(url, SECONDS)()
+        decade = 10 * 365 * 24 * 3600 * 1000
+        found = await expired_runs(connection, None, decade, is_steady=True)
+        assert [run.id for run in found] == [let_go.id], "the server was started meanwhile"
+        await connection.close()
+        async with asyncio.timeout(SECONDS):
+            while await expired(url, 0.001) != [silent.id, let_go.id]:
+                pass  # an answer that comes late says nothing
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_could_not_reach_the_database_does_not_know_who_else_could(
+    postgres: Databases, tmp_path: Path
+) -> None:
+    clock = Clock()
+
+    async def scenario() -> None:
+        url = await postgres.database(str(tmp_path))
+        proxy = Proxy(url, tmp_path)
+        await proxy.open()
+        near = await PostgresStorage.open(url, replace(CALM, clock=clock))
+        far = await PostgresStorage.open(proxy.url, replace(HASTY, clock=clock, busy_seconds=3))
+        silent, let_go = await begin(near), await begin(near, submit(chat_id="other"))
+        await near.release(let_go.id, let_go.epoch)
+        clock.now += 3_600_000
+        assert [run.id for run in await far.expired()] == [silent.id, let_go.id]
+        await proxy.close()
+        with pytest.raises(DatabaseAway):
+            await far.chats("ann")
+        await proxy.open()
+        assert [run.id for run in await patiently(far.expired)] == [let_go.id]
+        await far.close()
+        await near.close()
+        await proxy.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
+    postgres: Databases, tmp_path: Path
+) -> None:
+    clock = Clock()
+
+    async def scenario() -> None:
+        url = await postgres.database(str(tmp_path))
+        store = await PostgresStorage.open(url, replace(CALM, clock=clock))
+        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
+        await store.release(let_go.id, let_go.epoch)
+        await say(store, silent, *words("a"))  # so no lease is renewed later
+        clock.now += 7_200_000
+        fresh = await PostgresStorage.open(url, replace(CALM, clock=clock))
+        assert [run.id for run in await fresh.expired()] == [let_go.id]
+        clock.now += 3_600_000
+        assert [run.id for run in await fresh.expired()] == [silent.id, let_go.id]
+        await fresh.close()
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_has_asked_for_too_much_knows_all_the_same(postgres: Databases, tmp_path: Path) -> None:
+    clock = Clock()
+
+    async def scenario() -> None:
+        url = await postgres.database(str(tmp_path))
+        store = await PostgresStorage.open(url, replace(HASTY, clock=clock))
+        silent = await begin(store)
+        await say(store, silent, *words("a"))  # so no lease is renewed later
+        clock.now += 3_600_000
+        connection = await asyncpg.connect(url)
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE mobox.chat IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(DatabaseAway):
+                await store.chats("ann")
+        await connection.close()
+        assert [run.id for run in await patiently(store.expired)] == [silent.id]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_time_of_the_database_passes_while_this_machine_sleeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1.0)  # as it does not
+    clock = DatabaseClock(Settings())
+    clock.hear(5_000)
+    while clock.now() == 5_000:
+        pass
+    assert clock.now() > 5_000

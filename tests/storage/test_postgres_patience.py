@@ -1,0 +1,104 @@
+"""A database that takes nothing for a while, and what others do when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import asyncpg
+import pytest
+
+from mobox.storage import Settings
+from mobox.storage.patience import patiently
+from mobox.storage.postgres import PostgresStorage, steadiness
+from postgres_server import Databases
+from storage.conformance import SECONDS, begin, say, words
+
+CALM = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
+FULL_THEN_BUSY = """
+CREATE SEQUENCE public.tries;
+CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+DECLARE try BIGINT = nextval('public.tries');
+BEGIN
+    IF try <= 25 THEN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END IF;
+    IF try <= 35 THEN RAISE EXCEPTION 'busy' USING ERRCODE = 'deadlock_detected'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refuse AFTER INSERT ON mobox.{table}
+    FOR EACH STATEMENT EXECUTE FUNCTION public.refuse();
+"""
+
+
+async def appended(store: PostgresStorage) -> None:
+    run = await begin(store)
+    assert await say(store, run, *words("a")) == await store.read(run.id)
+
+
+async def begun(store: PostgresStorage) -> None:
+    run = await begin(store)
+    assert await store.runs("ann", "chat") == [run]
+
+
+AWAY = "the database is away, agents wait: full"
+BACK = "the database is back"
+
+
+@pytest.mark.parametrize(
+    ("table", "done", "log"), [("event", appended, [AWAY, BACK]), ("chat", begun, [])]
+)
+def test_who_has_waited_for_the_database_waits_for_others_too(
+    postgres: Databases,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    table: str,
+    done: Callable[[PostgresStorage], Awaitable[None]],
+    log: list[str],
+) -> None:
+    monkeypatch.setattr(steadiness, "_LONGEST", 0.001)  # more often, not later
+    caplog.set_level(logging.INFO, "mobox.storage")
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        store = await PostgresStorage.open(url, CALM)
+        connection = await asyncpg.connect(url)
+        await connection.execute(FULL_THEN_BUSY.format(table=table))
+        await connection.close()
+        async with asyncio.timeout(SECONDS):
+            await done(store)
+        await store.close()
+
+    asyncio.run(scenario())
+    told = [record.getMessage() for record in caplog.records if "database is" in record.message]
+    assert told == log, "once"
+
+
+WAITING = """
+SELECT pid FROM pg_stat_activity WHERE application_name = 'mobox' AND wait_event_type = 'Lock'
+    AND datname = current_database()
+"""
+
+
+def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Databases) -> None:
+    async def scenario() -> None:
+        url = await postgres.blank()
+        store = await PostgresStorage.open(url, Settings(busy_seconds=1, lease_seconds=3600))
+        run = await patiently(begin, store)
+        connection = await asyncpg.connect(url)
+
+        async def waiting() -> set[int]:
+            return {pid for (pid,) in await connection.fetch(WAITING)}
+
+        async with asyncio.timeout(SECONDS):
+            async with connection.transaction():
+                await connection.execute("LOCK TABLE mobox.event IN ACCESS EXCLUSIVE MODE")
+                pending = asyncio.create_task(say(store, run, *words("a")))
+                while not (first := await waiting()):
+                    pass
+                while first & await waiting():
+                    pass  # it is tried again and again meanwhile
+            assert await pending == await patiently(store.read, run.id)
+        await connection.close()
+        await store.close()
+
+    asyncio.run(scenario())
