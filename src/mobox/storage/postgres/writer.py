@@ -72,7 +72,7 @@ class Writer:
         self._jobs: deque[_Waiting] = deque()
         self._there_is_more = asyncio.Event()
         self._is_open = True
-        self._renew_at = 0.0
+        self._renew_at = self._next_renewal()
         self._connection: Connection | None = None
         self._is_away = False
         self._known: dict[RunId, Found] = {}
@@ -167,8 +167,7 @@ class Writer:
         connection = self._connection
         if connection is None or connection.is_closed():
             connection = self._connection = await self._sessions.connect()
-            self._renew_at = 0.0
-        if time.monotonic() >= self._renew_at:
+        if self._is_away or time.monotonic() >= self._renew_at:
             await self._renew_leases(connection)
         terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
@@ -180,7 +179,10 @@ class Writer:
     async def _renew_leases(self, connection: Connection) -> None:
         told = (self._clock.given, self._clock.lease_ms, self._holder)
         self._clock.hear(await connection.fetchval(_RENEW, *told))
-        self._renew_at = time.monotonic() + self._settings.lease_seconds / 3
+        self._renew_at = self._next_renewal()
+
+    def _next_renewal(self) -> float:
+        return time.monotonic() + self._settings.lease_seconds / 3
 
     async def _one_by_one(self, group: _Group, error: Exception) -> list[Outcome]:
         """What the database refuses for good fails alone."""
