@@ -25,16 +25,18 @@ from server.several import LEASE, answer, check_the_end, read_elsewhere, stop
 
 class Two(NamedTuple):
     data: Path
+    url: str
     one: LiveServer
     other: LiveServer
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
     """Two servers that some tests share."""
     data = tmp_path_factory.mktemp("two") / "data"
-    with live_server(data, *LEASE) as one, live_server(data, *LEASE) as other:
-        yield Two(data, one, other)
+    given = (*LEASE, "--database-url", lasting_url)
+    with live_server(data, *given) as one, live_server(data, *given) as other:
+        yield Two(data, lasting_url, one, other)
 
 
 def test_a_run_is_answered_at_another_server_than_it_was_begun_at(two: Two) -> None:
@@ -49,7 +51,7 @@ def test_a_run_is_answered_at_another_server_than_it_was_begun_at(two: Two) -> N
                 again = await read_elsewhere(server, reader)
                 assert (again.text, again.has_ended) == ("7 it is.", True)
         await until(lambda: agent_processes(two.data) == [])
-        check_the_end((await stored(two.data))[reader.run_id], "stop")
+        check_the_end((await stored(two.data, two.url))[reader.run_id], "stop")
 
     asyncio.run(scenario())
 
@@ -71,18 +73,21 @@ def test_a_run_is_stopped_and_read_at_another_server_than_it_was_begun_at(two: T
             await stop(there, reader.chat_id)
         assert (reader.has_ended, again.has_ended) == (True, True)
         assert reader.text == again.text
-        check_the_end((await stored(two.data))[reader.run_id], "cancelled")
+        check_the_end((await stored(two.data, two.url))[reader.run_id], "cancelled")
 
     asyncio.run(scenario())
 
 
-def test_a_run_is_ended_by_another_server_when_its_own_is_killed(tmp_path: Path) -> None:
+def test_a_run_is_ended_by_another_server_when_its_own_is_killed(
+    tmp_path: Path, shared_url: str
+) -> None:
     data = tmp_path / "data"
+    given = (*LEASE, "--database-url", shared_url)
     reader = Reader("count")
 
     async def scenario() -> None:
-        with live_server(data, *LEASE) as other:
-            with live_server(data, *LEASE) as one:
+        with live_server(data, *given) as other:
+            with live_server(data, *given) as one:
                 async with http_client(one) as here, asyncio.TaskGroup() as readers:
                     readers.create_task(reader.say(here, "count"))
                     await reader.has_seen(5)
@@ -91,20 +96,25 @@ def test_a_run_is_ended_by_another_server_when_its_own_is_killed(tmp_path: Path)
             assert again.has_ended
             assert again.text.startswith(reader.text)
             await until(lambda: agent_processes(data) == [])
-        check_the_end((await stored(data))[reader.run_id], "lost")
+        check_the_end((await stored(data, shared_url))[reader.run_id], "lost")
 
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("manner", ["count", "silent"])
+@pytest.mark.parametrize(
+    ("shared_url", "manner"),
+    [("sqlite", "count"), ("sqlite", "silent"), ("postgres", "count")],
+    indirect=["shared_url"],
+)
 def test_a_server_that_was_asleep_writes_nothing_and_ends_its_agent(
-    tmp_path: Path, manner: str
+    tmp_path: Path, shared_url: str, manner: str
 ) -> None:
     data = tmp_path / "data"
+    given = (*LEASE, "--database-url", shared_url)
     reader = Reader(manner)
 
     async def scenario() -> None:
-        with live_server(data, *LEASE) as one, live_server(data, *LEASE) as other:
+        with live_server(data, *given) as one, live_server(data, *given) as other:
             async with http_client(one) as here, asyncio.TaskGroup() as readers:
                 readers.create_task(reader.say(here, manner))
                 await until(lambda: agent_processes(data))
@@ -116,6 +126,6 @@ def test_a_server_that_was_asleep_writes_nothing_and_ends_its_agent(
                 one.signal(signal.SIGCONT)
                 await until(lambda: agent_processes(data) == [])
             assert (await read_elsewhere(one, reader)).frames == ended.frames
-        check_the_end((await stored(data))[reader.run_id], "lost")
+        check_the_end((await stored(data, shared_url))[reader.run_id], "lost")
 
     asyncio.run(scenario())

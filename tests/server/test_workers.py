@@ -27,15 +27,16 @@ from server.live_worker import live_worker
 from server.several import ELSEWHERE, LEASE, answer, check_the_end, read_elsewhere, stop
 
 
-def test_servers_leave_runs_to_a_worker(tmp_path: Path) -> None:
+def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:
     data = tmp_path / "data"
+    shared = ("--database-url", shared_url)
     counts, again, asks = Reader("count"), Reader("count"), Reader("question")
 
     async def scenario() -> None:
         with (
-            live_server(data, *ELSEWHERE) as one,
-            live_server(data, *ELSEWHERE) as other,
-            live_worker(data, *LEASE, "--health-port", "0") as worker,
+            live_server(data, *ELSEWHERE, *shared) as one,
+            live_server(data, *ELSEWHERE, *shared) as other,
+            live_worker(data, *LEASE, *shared, "--health-port", "0") as worker,
         ):
             async with (
                 http_client(one) as here,
@@ -58,7 +59,7 @@ def test_servers_leave_runs_to_a_worker(tmp_path: Path) -> None:
             assert (await read_elsewhere(one, asks)).text == "7 it is."
             worker.signal(signal.SIGTERM)
             assert (worker.wait(), worker.warnings) == (0, [])
-        kept = await stored(data)
+        kept = await stored(data, shared_url)
         check_the_end(kept[counts.run_id], "cancelled")
         check_the_end(kept[asks.run_id], "stop")
 
