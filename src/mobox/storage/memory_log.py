@@ -167,6 +167,10 @@ class MemoryLog(Following):
             if run.lease_owner == self._holder and run.stop_requested_at is not None
         ]
 
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        known = self._recordings.keys() & set(run_ids)
+        return {run_id: self._recordings[run_id].run for run_id in known}
+
     def _running(self) -> list[Run]:
         runs = [recording.run for recording in self._recordings.values()]
         return [run for run in runs if run.status == "running"]

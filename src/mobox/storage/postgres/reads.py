@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from mobox.entries import NO_ENTRIES, Entries
@@ -26,6 +26,7 @@ __all__ = [
     "raw_lines",
     "read_log",
     "runs_of_chat",
+    "runs_still_there",
     "stopping_runs",
     "whole_log",
 ]
@@ -96,6 +97,12 @@ async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     return await _runs(
         connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder
     )
+
+
+async def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+    """See `Log.still_there`."""
+    found = await _runs(connection, "WHERE run.id = ANY($1)", [*run_ids])
+    return {run.id: run for run in found}
 
 
 async def _runs(connection: Connection, where: str, *values: Any) -> list[Run]:

@@ -153,6 +153,9 @@ class PostgresStorage(Publishing):
     async def stopping(self) -> list[Run]:
         return await self._ask(reads.stopping_runs, self._holder)
 
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        return await self._ask(reads.runs_still_there, run_ids)
+
     # Readers
 
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:

@@ -29,6 +29,7 @@ __all__ = [
     "read_ahead",
     "read_log",
     "runs_of_chat",
+    "runs_still_there",
     "says",
     "stopping_runs",
 ]
@@ -89,6 +90,13 @@ def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     """See `Log.stopping`."""
     asked = "run.lease_owner = ? AND run.stop_requested_at IS NOT NULL"
     return _runs(connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder)
+
+
+def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+    """See `Log.still_there`."""
+    asked = json.dumps([*run_ids])
+    found = _runs(connection, "WHERE run.id IN (SELECT value FROM json_each(?))", asked)
+    return {run.id: run for run in found}
 
 
 def _runs(connection: Connection, where: str, value: Any) -> list[Run]:

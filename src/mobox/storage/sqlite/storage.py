@@ -137,6 +137,9 @@ class SqliteStorage(Publishing):
     async def stopping(self) -> list[Run]:
         return await self._readers.read(reads.stopping_runs, self._holder)
 
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        return await self._readers.read(reads.runs_still_there, run_ids)
+
     async def drop_raw(self, ended_before: int) -> int:
         runs = await self._readers.read(retention.runs_with_old_raw, ended_before)
         dropped = 0
