@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container, Iterable
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
@@ -17,6 +18,8 @@ __all__ = ["Reaper", "Verdict"]
 
 log = logging.getLogger("mobox.supervisor")
 
+AT_ONCE: Final = 4
+"""How many runs are ended at a time: each is read, and others want to read meanwhile."""
 UNCLAIMED: Final = Error(message="Nobody was there to execute this run.", code="not_executed")
 
 
@@ -65,18 +68,34 @@ class Reaper:
 
     async def sweep(self, executed: Container[RunId]) -> None:
         """End what was left, and what others have left; what is executed here is only late."""
-        for run, verdict in list(self._left.values()):
-            await self.end(run, verdict)
-        for run in await self._store.expired():
-            if run.id not in executed:
-                with suppress(Fenced):  # somebody was faster
-                    mine = await self._store.take_over(run.id, run.epoch)
-                    await self.end(mine, _loss(run))
+        await _several_at_once(self.end, list(self._left.values()))
+        lost = [run for run in await self._store.expired() if run.id not in executed]
+        await _several_at_once(self._end_lost, [(run,) for run in lost])
+
+    async def _end_lost(self, run: Run) -> None:
+        with suppress(Fenced):  # somebody was faster
+            mine = await self._store.take_over(run.id, run.epoch)
+            await self.end(mine, _loss(run))
 
     async def _end(self, run: Run, verdict: Verdict, answers: tuple[Answer, ...] = ()) -> None:
         scribe = await Scribe.take_up(self._store, run)
         errors = [] if verdict.error is None else [verdict.error]
         await scribe.end(Done(reason=verdict.reason), *scribe.asked.settled(answers), *errors)
+
+
+async def _several_at_once(
+    work: Callable[..., Awaitable[None]], things: Iterable[tuple[Any, ...]]
+) -> None:
+    """Do it with each; one with which it cannot be done keeps no other from it."""
+    left = iter(things)
+
+    async def take() -> None:
+        for thing in left:
+            await work(*thing)
+
+    broken = await asyncio.gather(*(take() for _ in range(AT_ONCE)), return_exceptions=True)
+    for error in filter(None, broken):
+        raise error
 
 
 def _loss(run: Run) -> Verdict:
