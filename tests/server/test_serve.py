@@ -43,6 +43,7 @@ VALUES = {
     "workers": ("2", 2),
     "execute": ("Workers", "workers"),
     "health_port": ("8124", 8124),
+    "health_host": ("0.0.0.0", "0.0.0.0"),
     "log_level": ("WARNING", "warning"),
 }
 

@@ -6,14 +6,16 @@ import asyncio
 import signal
 from pathlib import Path
 
+import httpx
 import pytest
+import uvicorn
 from msgspec.structs import replace
 
 from mobox.errors import InvalidSetting
 from mobox.server import Settings
-from mobox.server.app import open_services
+from mobox.server.app import open_services, open_supervisor
 from mobox.server.serving import serve
-from mobox.server.working import work
+from mobox.server.working import served_health, work
 from server.live_server import (
     AGENTS,
     LIMIT,
@@ -22,6 +24,7 @@ from server.live_server import (
     http_client,
     live_server,
     stored,
+    until,
 )
 from server.live_worker import live_worker
 from server.several import ELSEWHERE, LEASE, answer, check_the_end, read_elsewhere, stop
@@ -64,6 +67,41 @@ def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None
         check_the_end(kept[asks.run_id], "stop")
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 421), ("0.0.0.0", 200)])
+def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
+    tmp_path: Path, address: str, status: int
+) -> None:
+    given = ("--health-port", "0", "--health-host", address)
+    with live_worker(tmp_path / "data", *given) as worker:
+        assert f"//{address}:" in worker.health
+        told = httpx.get(
+            worker.health.replace(address, "127.0.0.1") + "/readyz",
+            headers={"host": "10.1.2.3:8100"},  # as a kubelet calls it
+            trust_env=False,
+        )
+        assert told.status_code == status
+
+
+def test_a_worker_says_it_when_its_health_is_not_told_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(self: uvicorn.Server, sockets: object) -> None:
+        raise OSError("too many open files")
+
+    settings = Settings(data=tmp_path / "data", agents=AGENTS, health_port=0)
+
+    async def scenario() -> None:
+        async with (
+            open_supervisor(settings) as (storage, supervisor),
+            served_health(settings, storage, supervisor),
+        ):
+            await until(lambda: "health cannot be asked for any more" in caplog.text)
+
+    monkeypatch.setattr(uvicorn.Server, "serve", broken)
+    asyncio.run(scenario())
+    assert "too many open files" in caplog.text
 
 
 def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     workers: int = 1
     execute: str = "here"
     health_port: int | None = None
+    health_host: str = "127.0.0.1"
     log_level: str = "info"
 
     def __post_init__(self) -> None:
@@ -258,6 +259,7 @@ SETTINGS: Final = (
         "execute", "MOBOX_EXECUTE", _place, "where agents run: here, or workers (`mobox worker`)"
     ),
     Setting("health_port", "MOBOX_HEALTH_PORT", _port, "port for the health of a `mobox worker`"),
+    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for it, which asks for no key"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
 
