@@ -69,6 +69,20 @@ def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None
     asyncio.run(scenario())
 
 
+def test_a_run_waits_for_a_worker_as_long_as_is_set(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    reader = Reader("count")
+
+    async def scenario() -> None:
+        with live_server(data, *ELSEWHERE, "--queue", "0.1") as server:
+            async with http_client(server) as client, asyncio.timeout(LIMIT / 2):
+                await reader.say(client, "count")
+            assert reader.has_ended
+        check_the_end((await stored(data))[reader.run_id], "lost")
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 421), ("0.0.0.0", 200)])
 def test_the_health_of_a_worker_is_told_elsewhere_only_where_that_was_asked_for(
     tmp_path: Path, address: str, status: int

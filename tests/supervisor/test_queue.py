@@ -245,6 +245,31 @@ def test_a_run_that_nobody_claims_ends_and_says_why(tmp_path: Path, sleeper: Age
     run(scenario())
 
 
+def test_a_run_for_which_nobody_has_room_ends_and_says_so(tmp_path: Path, sleeper: Agent) -> None:
+    now = 1_000_000
+    settings = Settings(clock=lambda: now, queue_seconds=60, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        nonlocal now
+        async with AsyncExitStack() as stack:
+            web, worker = [
+                await stack.enter_async_context(
+                    staged(tmp_path, sleeper, limits=limits, settings=settings)
+                )
+                for limits in (WEB, Limits(runs=1, look=0.02, sweep=3600))
+            ]
+            executed = await web.begin(submit(chat_id="c1"))
+            await at_work(worker, 1)
+            queued = await web.begin(submit(chat_id="c2"))
+            now += 60_000
+            events = await web.until_it_ends(queued)
+            assert (reason_of(events), error_of(events).code) == ("lost", "no_room")
+            let_all_go(worker)
+            assert reason_of(await web.until_it_ends(executed)) == "stop"
+
+    run(scenario())
+
+
 def test_nobody_claims_more_than_there_are_seats(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:

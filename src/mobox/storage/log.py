@@ -146,6 +146,9 @@ class Log(Protocol):
         No two who claim get the same one. Runs of the owners `sparing` are left where they are.
         """
 
+    async def is_anybody_at_work(self) -> bool:
+        """Whether a run is being executed that has said something."""
+
     async def expired(self) -> list[Run]:
         """Running runs whose writers let their leases go, or that nobody claimed in time."""
 

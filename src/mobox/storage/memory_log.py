@@ -146,6 +146,9 @@ class MemoryLog(Following):
             self._recordings[run.id].run = claimed(run, self._lease(), now)
         return [self._recordings[run.id].run for run in oldest]
 
+    async def is_anybody_at_work(self) -> bool:
+        return any(run.lease_owner is not None and run.tail_seq for run in self._running())
+
     async def expired(self) -> list[Run]:
         now = self._settings.clock()
         return [run for run in self._running() if (run.lease_until or 0) <= now]

@@ -21,6 +21,9 @@ log = logging.getLogger("mobox.supervisor")
 AT_ONCE: Final = 4
 """How many runs are ended at a time: each is read, and others want to read meanwhile."""
 UNCLAIMED: Final = Error(message="Nobody was there to execute this run.", code="not_executed")
+NO_ROOM: Final = Error(
+    message="Those who execute runs had no room for this one in time.", code="no_room"
+)
 
 
 class Verdict(NamedTuple):
@@ -74,8 +77,9 @@ class Reaper:
 
     async def _end_lost(self, run: Run) -> None:
         with suppress(Fenced):  # somebody was faster
+            was_busy = _was_queued(run) and await self._store.is_anybody_at_work()
             mine = await self._store.take_over(run.id, run.epoch)
-            await self.end(mine, _loss(run))
+            await self.end(mine, _loss(run, was_busy))
 
     async def _end(self, run: Run, verdict: Verdict, answers: tuple[Answer, ...] = ()) -> None:
         scribe = await Scribe.take_up(self._store, run)
@@ -98,7 +102,11 @@ async def _several_at_once(
         raise error
 
 
-def _loss(run: Run) -> Verdict:
-    """A run without a lease of anybody's, but with an end of it, was queued in vain."""
-    was_queued = run.lease_owner is None and run.lease_until is not None
-    return Verdict("lost", UNCLAIMED if was_queued else None)
+def _was_queued(run: Run) -> bool:
+    """It has a lease of nobody's, and that has run out."""
+    return run.lease_owner is None and run.lease_until is not None
+
+
+def _loss(run: Run, was_busy: bool) -> Verdict:
+    in_vain = NO_ROOM if was_busy else UNCLAIMED
+    return Verdict("lost", in_vain if _was_queued(run) else None)

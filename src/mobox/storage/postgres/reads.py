@@ -19,6 +19,7 @@ __all__ = [
     "expired_runs",
     "find_chat",
     "has_queued_runs",
+    "is_anybody_at_work",
     "latest_runs",
     "list_chats",
     "owned_run",
@@ -89,6 +90,13 @@ async def has_queued_runs(connection: Connection, now: int) -> bool:
     return bool(
         await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM run WHERE {is_queued})", now)
     )
+
+
+async def is_anybody_at_work(connection: Connection, now: int) -> bool:
+    """See `Log.is_anybody_at_work`."""
+    is_executed = "lease_owner IS NOT NULL AND lease_until > $1 AND tail_seq > 0"
+    find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed}"
+    return bool(await connection.fetchval(f"SELECT EXISTS ({find})", now))
 
 
 async def stopping_runs(connection: Connection, holder: str) -> list[Run]:

@@ -132,6 +132,9 @@ class PostgresStorage(Publishing):
             return []  # so that who looks in vain, and often, begins no transaction
         return await self._change(turns.claim, agents, limit, sparing)
 
+    async def is_anybody_at_work(self) -> bool:
+        return await self._ask(reads.is_anybody_at_work, self._clock.now())
+
     async def expired(self) -> list[Run]:
         lease = self._settings.lease_seconds
         is_steady = self._sessions.steadiness.has_lasted(lease)

@@ -19,6 +19,7 @@ __all__ = [
     "expired_runs",
     "find_chat",
     "has_queued_runs",
+    "is_anybody_at_work",
     "iterate_log",
     "latest_runs",
     "list_chats",
@@ -83,6 +84,13 @@ def queued_runs(connection: Connection, agents: Collection[str], now: int) -> li
 def has_queued_runs(connection: Connection, now: int) -> bool:
     """Whether anything is there to be claimed."""
     find = f"SELECT 1 FROM run WHERE {_QUEUED} LIMIT 1"
+    return connection.execute(find, (now,)).fetchone() is not None
+
+
+def is_anybody_at_work(connection: Connection, now: int) -> bool:
+    """See `Log.is_anybody_at_work`."""
+    is_executed = "lease_owner IS NOT NULL AND lease_until > ? AND tail_seq > 0"
+    find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed} LIMIT 1"
     return connection.execute(find, (now,)).fetchone() is not None
 
 

@@ -125,6 +125,9 @@ class SqliteStorage(Publishing):
             return []  # so that who looks in vain, and often, keeps nobody from writing
         return await self._write(lambda t: turns.claim(t, agents, limit, sparing))
 
+    async def is_anybody_at_work(self) -> bool:
+        return await self._readers.read(reads.is_anybody_at_work, self._settings.clock())
+
     async def expired(self) -> list[Run]:
         return await self._readers.read(reads.expired_runs, self._settings.clock())
 
