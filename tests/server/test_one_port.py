@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,29 @@ def test_none_outlives_its_parent(tmp_path: Path) -> None:
             await until(lambda: all(map(is_gone, pids)))
 
     asyncio.run(scenario())
+
+
+TOLD_TO_END_AT_ONCE = """
+import os, signal, sys
+from mobox.server.processes import Parent
+
+set_wakeup_fd = signal.set_wakeup_fd
+
+def set_and_tell(descriptor, **more):
+    set_wakeup_fd(descriptor, **more)
+    if descriptor == -1:  # a process that is just leaving its parent's signals behind
+        os.kill(os.getpid(), signal.SIGTERM)
+
+signal.set_wakeup_fd = set_and_tell
+sys.exit(Parent(1, lambda mate: print("goes on"), lambda: None).run())
+"""
+
+
+def test_one_that_is_told_to_end_before_it_has_begun_does_not_go_on() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD_TO_END_AT_ONCE], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 def test_a_child_that_it_did_not_make_ends_alone(tmp_path: Path) -> None:
