@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -14,6 +15,12 @@ from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
 
 __all__ = ["Pruned", "count", "prune", "prune_raw"]
+
+
+REMEMBERED: Final = timedelta(weeks=4)
+"""For how long it is known of a run that it was deleted, and not merely unknown."""
+BREATH: Final = 0.02
+"""Seconds in which others may write."""
 
 
 class Pruned(Struct, frozen=True):
@@ -34,6 +41,7 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
             await asyncio.to_thread(stderr.delete, chat.runs)
             await asyncio.to_thread(states.delete, chat.owner, chat.id)
             chats, runs = chats + 1, runs + len(chat.runs)
+    await _forget(storage, _before(REMEMBERED))
     return Pruned(chats, runs)
 
 
@@ -48,6 +56,13 @@ async def count(storage: Storage, older_than: timedelta) -> Pruned:
     idle = await storage.idle_chats(since)
     raw_lines = await storage.count_raw(since)
     return Pruned(len(idle), sum(len(chat.runs) for chat in idle), raw_lines)
+
+
+async def _forget(storage: Storage, deleted_before: int) -> None:
+    forgotten = True
+    while forgotten:
+        forgotten = bool(await storage.forget_deleted(deleted_before))
+        await asyncio.sleep(BREATH)
 
 
 def _before(age: timedelta) -> int:

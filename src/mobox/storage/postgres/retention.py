@@ -8,9 +8,9 @@ from mobox.storage.log import RunId
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.turns import delete_chat
-from mobox.storage.retention import IdleChat
+from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
 
-__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats"]
+__all__ = ["count_raw", "delete_idle", "drop_raw", "forget_deleted", "idle_chats"]
 
 _IDLE: Final = """
 SELECT id, owner, ARRAY(SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)
@@ -20,6 +20,11 @@ FROM chat WHERE updated_at < $1 AND NOT EXISTS (
 """
 _OLD_RAW: Final = "FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < $1)"
 _DROP: Final = f"WITH dropped AS (DELETE {_OLD_RAW} RETURNING 1) SELECT count(*) FROM dropped"
+_FORGET: Final = """
+WITH old AS (SELECT id FROM deleted_run WHERE deleted_at < $1 LIMIT $2),
+    forgotten AS (DELETE FROM deleted_run USING old WHERE deleted_run.id = old.id RETURNING 1)
+SELECT count(*) FROM forgotten
+"""
 
 
 async def idle_chats(connection: Connection, since: int) -> list[IdleChat]:
@@ -43,6 +48,12 @@ async def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> l
 async def drop_raw(transaction: Transaction, ended_before: int) -> int:
     """See `Log.drop_raw`."""
     return int(await transaction.connection.fetchval(_DROP, ended_before))
+
+
+async def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
+    """See `Retention.forget_deleted`."""
+    asked = (deleted_before, FORGOTTEN_AT_ONCE)
+    return int(await transaction.connection.fetchval(_FORGET, *asked))
 
 
 async def count_raw(connection: Connection, ended_before: int) -> int:

@@ -250,6 +250,9 @@ class PostgresStorage(Publishing):
     async def count_raw(self, ended_before: int) -> int:
         return await self._ask(retention.count_raw, ended_before)
 
+    async def forget_deleted(self, deleted_before: int) -> int:
+        return await self._change(retention.forget_deleted, deleted_before)
+
     # Keys
 
     async def add_key(self, key: ApiKey) -> None:

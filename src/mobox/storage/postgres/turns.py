@@ -238,7 +238,7 @@ _DELETE: Final = """
 WITH gone AS (DELETE FROM run WHERE chat = $1 RETURNING n, id),
     events AS (DELETE FROM event USING gone WHERE event.run = gone.n),
     lines AS (DELETE FROM raw USING gone WHERE raw.run = gone.n),
-    noted AS (INSERT INTO deleted_run SELECT id, $2 FROM gone)
+    noted AS (INSERT INTO deleted_run (id, owner, deleted_at) SELECT id, $2, $3 FROM gone)
 SELECT id FROM gone
 """
 
@@ -256,6 +256,6 @@ async def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> lis
     """Delete a chat; return the runs that went with it."""
     connection = transaction.connection
     n, _ = await find_chat(connection, owner, chat_id, "FOR UPDATE")
-    rows = await connection.fetch(_DELETE, n, owner)
+    rows = await connection.fetch(_DELETE, n, owner, transaction.now)
     await connection.execute("DELETE FROM chat WHERE n = $1", n)
     return [RunId(run_id) for (run_id,) in rows]
