@@ -35,13 +35,13 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
     """Delete idle chats, one after the other, with what their agents kept and complained of."""
     since = _before(older_than)
     states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
+    await _forget(storage, _before(REMEMBERED))
     chats = runs = 0
     for chat in await storage.idle_chats(since):
         if await storage.delete_idle(chat, since):
             await asyncio.to_thread(stderr.delete, chat.runs)
             await asyncio.to_thread(states.delete, chat.owner, chat.id)
             chats, runs = chats + 1, runs + len(chat.runs)
-    await _forget(storage, _before(REMEMBERED))
     return Pruned(chats, runs)
 
 
