@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from mobox.errors import StorageError
 from mobox.events import Done, Start
 from mobox.storage import MemoryStorage
 from mobox.storage.log import Run, RunId
@@ -47,20 +50,54 @@ class Meeting(MemoryStorage):
         return await super().take_over(run_id, epoch)
 
 
+async def lose(store: MemoryStorage, count: int) -> list[Run]:
+    """Runs that have begun to speak, and that nobody executes any more."""
+    lost = []
+    for n in range(count):
+        begun = (await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")).run
+        await store.append(begun.id, begun.epoch, [Start(framework="emitted")], None)
+        await store.release(begun.id, begun.epoch)
+        lost.append(begun)
+    return lost
+
+
+async def reason_of(store: MemoryStorage, run_id: RunId) -> str | None:
+    last = (await store.read(run_id))[-1].event
+    return last.reason if isinstance(last, Done) else None
+
+
 def test_lost_runs_are_ended_several_at_a_time() -> None:
     async def scenario() -> None:
         store = Meeting()
-        begun = []
-        for n in range(2 * AT_ONCE):
-            made = (await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")).run
-            await store.append(made.id, made.epoch, [Start(framework="emitted")], None)
-            await store.release(made.id, made.epoch)
-            begun.append(made)
+        lost = await lose(store, 2 * AT_ONCE)
         await Reaper(store).sweep(())
-        for made in begun:
-            last = (await store.read(made.id))[-1].event
-            assert isinstance(last, Done)
-            assert last.reason == "lost"
-        await store.close()
+        assert {await reason_of(store, each.id) for each in lost} == {"lost"}
+
+    run(scenario())
+
+
+class Refusing(MemoryStorage):
+    """A store where one run cannot be taken over."""
+
+    refused = RunId("")
+
+    async def take_over(self, run_id: RunId, epoch: int) -> Run:
+        if run_id == self.refused:
+            raise StorageError("not now")
+        return await super().take_over(run_id, epoch)
+
+
+def test_a_lost_run_that_cannot_be_ended_now_keeps_no_other_from_its_end() -> None:
+    async def scenario() -> None:
+        store = Refusing()
+        first, *others = await lose(store, 3 * AT_ONCE)
+        store.refused = first.id
+        with pytest.raises(StorageError, match="not now"):
+            await Reaper(store).sweep(())
+        assert {await reason_of(store, each.id) for each in others} == {"lost"}
+        assert await reason_of(store, first.id) is None
+        store.refused = RunId("")
+        await Reaper(store).sweep(())
+        assert await reason_of(store, first.id) == "lost"
 
     run(scenario())
