@@ -73,6 +73,28 @@ def postgres() -> Iterator[Databases]:
         yield Databases(server.url)
 
 
+def _shared_url(request: pytest.FixtureRequest, folder: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{folder}/mobox.db"
+    databases: Databases = request.getfixturevalue("postgres")
+    return asyncio.run(databases.blank())
+
+
+BOTH = ["sqlite", "postgres"]
+
+
+@pytest.fixture(params=BOTH)
+def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new database that several processes can open: in a file, and of a real PostgreSQL."""
+    return _shared_url(request, tmp_path)
+
+
+@pytest.fixture(scope="module", params=BOTH)
+def lasting_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same for several tests."""
+    return _shared_url(request, tmp_path_factory.mktemp("shared"))
+
+
 @pytest.fixture(scope="session")
 def valkey() -> Iterator[Valkey]:
     """A Valkey that many tests use, each with a database of its own, and leave as it is."""

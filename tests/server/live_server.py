@@ -21,7 +21,7 @@ import httpx
 
 from mobox.events import LogEntry
 from mobox.server.settings import OWNER
-from mobox.storage import SqliteStorage
+from mobox.storage import open_storage
 from mobox.storage.log import Run
 
 HERE = Path(__file__).parent
@@ -222,9 +222,9 @@ class Kept(NamedTuple):
     entries: list[LogEntry]
 
 
-async def stored(data: Path) -> dict[str, Kept]:
-    """The runs that the database holds, by their ids; nobody serves it at the moment."""
-    store = await SqliteStorage.open(data / "mobox.db")
+async def stored(data: Path, url: str = "") -> dict[str, Kept]:
+    """The runs that the database holds, the data folder's or another, by their ids."""
+    store = await open_storage(url or f"sqlite:///{data / 'mobox.db'}")
     try:
         kept: dict[str, Kept] = {}
         for chat in (await store.chats(OWNER, None, 200)).chats:

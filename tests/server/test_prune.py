@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -12,7 +14,12 @@ import pytest
 from mobox.cli import main
 from mobox.cli.prune import age
 from mobox.server.keys import read_expiry
+from mobox.storage import MemoryStorage, memory
+from mobox.storage import Settings as StoreSettings
+from mobox.storage.settings import now_ms
+from mobox.supervisor.pruning import prune as prune_chats
 from server.live_server import LIMIT, LiveServer, live_server, message, mobox
+from supervisor.stage import submit
 
 DAY = 24 * 60 * 60 * 1000
 AGENTS = {
@@ -92,6 +99,36 @@ def test_what_is_old_goes_with_all_that_it_has(data: Path, server: LiveServer) -
     assert [status_of(server, run_id) for run_id in (old, new, waits)] == [410, 200, 200]
     assert len(list((data / "state").glob("*/kept"))) == 1
     assert {file.name.split(".")[0] for file in (data / "logs").iterdir()} == {new}
+
+
+def test_what_was_deleted_is_forgotten_after_four_weeks(data: Path, server: LiveServer) -> None:
+    deleted = [say(server, f"deleted-{n}", "keeper") for n in range(2)]
+    for n in range(2):
+        httpx.delete(f"{server.url}/api/chats/deleted-{n}", trust_env=False).raise_for_status()
+    with sqlite3.connect(data / "mobox.db", timeout=LIMIT) as database:
+        change = "UPDATE deleted_run SET deleted_at = deleted_at - ? WHERE id = ?"
+        for run_id, days in zip(deleted, (27, 29), strict=True):
+            database.execute(change, (days * DAY, run_id))
+    database.close()
+    assert [status_of(server, run_id) for run_id in deleted] == [410, 410]
+    prune(data, "--older-than", "8w")
+    assert [status_of(server, run_id) for run_id in deleted] == [410, 404]
+
+
+def test_however_much_was_deleted_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "FORGOTTEN_AT_ONCE", 2)
+
+    async def scenario() -> int:
+        store = MemoryStorage(StoreSettings(clock=lambda: 1_000_000))  # long ago
+        for n in range(5):
+            await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")
+            await store.delete("ann", f"c{n}")
+        await prune_chats(store, tmp_path, timedelta(weeks=8))
+        return await store.forget_deleted(now_ms())
+
+    assert asyncio.run(scenario()) == 0
 
 
 def test_raw_lines_go_alone(data: Path, server: LiveServer) -> None:

@@ -42,7 +42,9 @@ VALUES = {
     "lease": ("1.5", 1.5),
     "workers": ("2", 2),
     "execute": ("Workers", "workers"),
+    "queue": ("2.5", 2.5),
     "health_port": ("8124", 8124),
+    "health_host": ("0.0.0.0", "0.0.0.0"),
     "log_level": ("WARNING", "warning"),
 }
 

@@ -169,8 +169,8 @@ BY_RUN_ID = {
     "release", "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
-    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "idle_chats", "stopping",
-    "wake_ups", "when_work",
+    "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "forget_deleted",
+    "idle_chats", "is_anybody_at_work", "still_there", "stopping", "wake_ups", "when_work",
 }  # fmt: skip
 
 

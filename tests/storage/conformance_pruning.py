@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mobox.errors import LogDeleted
+from mobox.errors import LogDeleted, RunNotFound
 from mobox.storage import Storage
 from mobox.storage.log import RawLine, Run
 from mobox.storage.retention import IdleChat
@@ -90,6 +90,22 @@ class PruningConformance(Conformance):
         assert not await store.delete_idle(stranger, since)
         assert await store.delete_idle(idle(run), since)
         assert not await store.delete_idle(idle(run), since)
+
+    @scenario
+    async def test_that_a_run_was_deleted_is_forgotten_at_last(self, store: Storage) -> None:
+        run = await turn(store, "Hello", "Hi")
+        kept = await turn(store, "Hello", "Hi", chat_id="kept")
+        begun_at = run.started_at
+        await store.delete("ann", "chat")
+        assert await store.forget_deleted(begun_at) == 0
+        with pytest.raises(LogDeleted):
+            await store.run("ann", run.id)
+        assert await store.forget_deleted(begun_at + 3_600_000) == 1
+        assert await store.forget_deleted(begun_at + 3_600_000) == 0
+        with pytest.raises(RunNotFound) as told:
+            await store.run("ann", run.id)
+        assert not isinstance(told.value, LogDeleted)
+        assert (await store.run("ann", kept.id)).status == "done"
 
     @scenario
     async def test_raw_lines_are_counted_as_they_would_be_dropped(self, store: Storage) -> None:

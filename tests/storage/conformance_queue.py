@@ -217,6 +217,40 @@ class QueueConformance:
 
         self.play(tmp_path, scenario)
 
+    def test_runs_are_found_as_they_are_now_without_those_that_were_deleted(
+        self, tmp_path: Path
+    ) -> None:
+        async def scenario(store: Storage) -> None:
+            gone, ended, taken = [await begin(store, f"c{n}") for n in range(3)]
+            await store.delete("ann", "c0")
+            await store.append(ended.id, ended.epoch, [Done(reason="stop")], None)
+            await store.queue(taken.id, taken.epoch)
+            (mine,) = await store.claim(["demo"], 1)
+            asked = [gone.id, ended.id, taken.id]
+            found = await store.still_there(asked)
+            assert found == {ended.id: await store.run("ann", ended.id), taken.id: mine}
+            assert mine.epoch > taken.epoch
+            assert await store.still_there([]) == {}
+
+        self.play(tmp_path, scenario)
+
+    def test_somebody_is_at_work_who_has_a_run_that_has_said_something(
+        self, tmp_path: Path
+    ) -> None:
+        async def scenario(store: Storage) -> None:
+            run = await begin(store, "c1")
+            assert not await store.is_anybody_at_work()
+            await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
+            assert await store.is_anybody_at_work()
+            await store.queue(run.id, run.epoch)
+            assert not await store.is_anybody_at_work()
+            (mine,) = await store.claim(["demo"], 1)
+            assert await store.is_anybody_at_work()
+            await store.append(mine.id, mine.epoch, [Done(reason="stop")], None)
+            assert not await store.is_anybody_at_work()
+
+        self.play(tmp_path, scenario)
+
     async def open_again(self, folder: Path) -> Storage | None:
         """The same store in another process; `None` where there can be none."""
         return await self.open(folder, Settings(poll_seconds=0.02))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from supervisor.stage import (
 
 WEB = Limits(runs=0, look=0.02, sweep=0.02)
 WORKER = Limits(look=0.02, sweep=0.02)
+Enter = Callable[[AsyncExitStack, Agent, Limits], Awaitable[Stage]]
 ALONE = """
     import pathlib
     before = state / "pid"
@@ -68,8 +69,15 @@ def sleeper(tmp_path: Path) -> Agent:
     return write_agent(tmp_path / "sleeper", code)
 
 
-async def enter(stack: AsyncExitStack, folder: Path, agent: Agent, limits: Limits) -> Stage:
-    return await stack.enter_async_context(staged(folder, agent, limits=limits))
+@pytest.fixture
+def enter(tmp_path: Path, shared_url: str) -> Enter:
+    """Lets one more process work on the database."""
+
+    async def enter(stack: AsyncExitStack, agent: Agent, limits: Limits) -> Stage:
+        staging = staged(tmp_path, agent, url=shared_url, limits=limits)
+        return await stack.enter_async_context(staging)
+
+    return enter
 
 
 async def at_work(stage: Stage, count: int) -> None:
@@ -85,13 +93,13 @@ async def status_of(stage: Stage, begun: Run) -> str:
     return (await stage.store.run(begun.owner, begun.id)).status
 
 
-def test_a_run_is_begun_here_and_executed_elsewhere(tmp_path: Path, sleeper: Agent) -> None:
+def test_a_run_is_begun_here_and_executed_elsewhere(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
+            web = await enter(stack, sleeper, WEB)
             begun = await web.begin()
             assert (web.supervisor.running, web.supervisor.executes) == (0, False)
-            worker = await enter(stack, tmp_path, sleeper, WORKER)
+            worker = await enter(stack, sleeper, WORKER)
             await at_work(worker, 1)
             assert worker.supervisor.running == 1
             let_all_go(worker)
@@ -101,11 +109,13 @@ def test_a_run_is_begun_here_and_executed_elsewhere(tmp_path: Path, sleeper: Age
     run(scenario())
 
 
-def test_an_answer_is_given_here_and_heard_elsewhere(tmp_path: Path, asker: Agent) -> None:
+def test_an_answer_is_given_here_and_heard_elsewhere(
+    tmp_path: Path, asker: Agent, enter: Enter
+) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, asker, WEB)
-            await enter(stack, tmp_path, asker, WORKER)
+            web = await enter(stack, asker, WEB)
+            await enter(stack, asker, WORKER)
             begun = await web.begin()
             await web.until_it_waits(begun)
             assert len(processes_under(tmp_path)) > 0, "it waits with its process"
@@ -115,11 +125,11 @@ def test_an_answer_is_given_here_and_heard_elsewhere(tmp_path: Path, asker: Agen
     run(scenario())
 
 
-def test_two_that_execute_never_share_the_folder_of_a_chat(tmp_path: Path, asker: Agent) -> None:
+def test_two_that_execute_never_share_the_folder_of_a_chat(asker: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            here = await enter(stack, tmp_path, asker, WORKER)
-            elsewhere = await enter(stack, tmp_path, asker, WORKER)
+            here = await enter(stack, asker, WORKER)
+            elsewhere = await enter(stack, asker, WORKER)
             begun = await here.begin()
             await here.until_it_waits(begun)
             events = await elsewhere.answered(begun)
@@ -129,7 +139,7 @@ def test_two_that_execute_never_share_the_folder_of_a_chat(tmp_path: Path, asker
 
 
 def test_what_the_page_brings_along_with_an_answer_is_there_when_it_is_heard(
-    tmp_path: Path,
+    tmp_path: Path, enter: Enter
 ) -> None:
     code = """
         turn = read_turn()
@@ -145,8 +155,8 @@ def test_what_the_page_brings_along_with_an_answer_is_there_when_it_is_heard(
 
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, agent, WEB)
-            await enter(stack, tmp_path, agent, WORKER)
+            web = await enter(stack, agent, WEB)
+            await enter(stack, agent, WORKER)
             begun = await web.begin()
             await web.until_it_waits(begun)
             await web.supervisor.answer("ann", begun.id, approved(), asking)
@@ -156,12 +166,12 @@ def test_what_the_page_brings_along_with_an_answer_is_there_when_it_is_heard(
 
 
 def test_an_earlier_question_is_settled_before_anybody_begins_with_the_next(
-    tmp_path: Path, asker: Agent
+    asker: Agent, enter: Enter
 ) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, asker, WEB)
-            await enter(stack, tmp_path, asker, WORKER)
+            web = await enter(stack, asker, WEB)
+            await enter(stack, asker, WORKER)
             first = await web.begin()
             await web.until_it_waits(first)
             second = await web.begin(submit("never mind", "m2"))
@@ -189,12 +199,12 @@ def test_a_run_that_is_stopped_in_the_queue_is_over_at_once(tmp_path: Path, slee
 
 
 def test_a_run_is_stopped_here_that_is_executed_elsewhere_and_the_next_begins_after_it(
-    tmp_path: Path, sleeper: Agent
+    sleeper: Agent, enter: Enter
 ) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
-            worker = await enter(stack, tmp_path, sleeper, WORKER)
+            web = await enter(stack, sleeper, WEB)
+            worker = await enter(stack, sleeper, WORKER)
             begun = await web.begin()
             await at_work(worker, 1)
             await web.supervisor.stop("ann", begun.id)
@@ -206,13 +216,13 @@ def test_a_run_is_stopped_here_that_is_executed_elsewhere_and_the_next_begins_af
     run(scenario())
 
 
-def test_a_stop_that_comes_with_the_claim_is_heard(tmp_path: Path, sleeper: Agent) -> None:
+def test_a_stop_that_comes_with_the_claim_is_heard(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
+            web = await enter(stack, sleeper, WEB)
             begun = await web.begin()
             await web.store.request_stop("ann", begun.id)  # and whoever asked is gone
-            await enter(stack, tmp_path, sleeper, WORKER)
+            await enter(stack, sleeper, WORKER)
             assert reason_of(await web.until_it_ends(begun)) == "cancelled"
 
     run(scenario())
@@ -235,13 +245,38 @@ def test_a_run_that_nobody_claims_ends_and_says_why(tmp_path: Path, sleeper: Age
     run(scenario())
 
 
-def test_nobody_claims_more_than_there_are_seats(tmp_path: Path, sleeper: Agent) -> None:
+def test_a_run_for_which_nobody_has_room_ends_and_says_so(tmp_path: Path, sleeper: Agent) -> None:
+    now = 1_000_000
+    settings = Settings(clock=lambda: now, queue_seconds=60, lease_seconds=3600, poll_seconds=0.02)
+
+    async def scenario() -> None:
+        nonlocal now
+        async with AsyncExitStack() as stack:
+            web, worker = [
+                await stack.enter_async_context(
+                    staged(tmp_path, sleeper, limits=limits, settings=settings)
+                )
+                for limits in (WEB, Limits(runs=1, look=0.02, sweep=3600))
+            ]
+            executed = await web.begin(submit(chat_id="c1"))
+            await at_work(worker, 1)
+            queued = await web.begin(submit(chat_id="c2"))
+            now += 60_000
+            events = await web.until_it_ends(queued)
+            assert (reason_of(events), error_of(events).code) == ("lost", "no_room")
+            let_all_go(worker)
+            assert reason_of(await web.until_it_ends(executed)) == "stop"
+
+    run(scenario())
+
+
+def test_nobody_claims_more_than_there_are_seats(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
+            web = await enter(stack, sleeper, WEB)
             begun = [await web.begin(submit(chat_id=f"c{n}")) for n in range(3)]
             one = Limits(runs=1, look=0.02, sweep=3600)
-            worker = await enter(stack, tmp_path, sleeper, one)
+            worker = await enter(stack, sleeper, one)
             for count, each in enumerate(begun, 1):
                 await at_work(worker, count)
                 assert worker.supervisor.running == 1
@@ -252,15 +287,15 @@ def test_nobody_claims_more_than_there_are_seats(tmp_path: Path, sleeper: Agent)
 
 
 def test_an_owner_with_too_many_runs_keeps_nobody_else_waiting(
-    tmp_path: Path, sleeper: Agent
+    sleeper: Agent, enter: Enter
 ) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
+            web = await enter(stack, sleeper, WEB)
             anns = [await web.begin(submit(chat_id=f"a{n}")) for n in range(3)]
             bobs = await web.begin(submit(chat_id="b"), owner="bob")
             limits = Limits(runs=5, runs_per_owner=1, look=0.02, sweep=3600)
-            worker = await enter(stack, tmp_path, sleeper, limits)
+            worker = await enter(stack, sleeper, limits)
             await at_work(worker, 2)
             assert worker.supervisor.running == 2
             left = [await web.store.run("ann", each.id) for each in anns]
@@ -271,11 +306,11 @@ def test_an_owner_with_too_many_runs_keeps_nobody_else_waiting(
     run(scenario())
 
 
-def test_one_that_waits_makes_room_for_one_that_is_claimed(tmp_path: Path, asker: Agent) -> None:
+def test_one_that_waits_makes_room_for_one_that_is_claimed(asker: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, asker, WEB)
-            await enter(stack, tmp_path, asker, Limits(runs=1, look=0.02, sweep=3600))
+            web = await enter(stack, asker, WEB)
+            await enter(stack, asker, Limits(runs=1, look=0.02, sweep=3600))
             first = await web.begin(submit(chat_id="c1"))
             await web.until_it_waits(first)
             second = await web.begin(submit(chat_id="c2"))
@@ -287,17 +322,17 @@ def test_one_that_waits_makes_room_for_one_that_is_claimed(tmp_path: Path, asker
     run(scenario())
 
 
-def test_who_ends_claims_nothing_more(tmp_path: Path, sleeper: Agent) -> None:
+def test_who_ends_claims_nothing_more(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
-            ending = await enter(stack, tmp_path, sleeper, WORKER)
+            web = await enter(stack, sleeper, WEB)
+            ending = await enter(stack, sleeper, WORKER)
             executed = await web.begin(submit(chat_id="c1"))
             await at_work(ending, 1)
             await ending.supervisor.close()
             assert reason_of(await web.until_it_ends(executed)) == "interrupted"
             queued = await web.begin(submit(chat_id="c2"))
-            other = await enter(stack, tmp_path, sleeper, WORKER)
+            other = await enter(stack, sleeper, WORKER)
             await at_work(other, 2)
             let_all_go(other)
             assert reason_of(await web.until_it_ends(queued)) == "stop"
@@ -332,11 +367,11 @@ def test_a_silent_agent_dies_whose_run_is_somebody_elses(tmp_path: Path, sleeper
     run(scenario())
 
 
-def test_somebody_looks_at_once_when_he_is_told(tmp_path: Path, sleeper: Agent) -> None:
+def test_somebody_looks_at_once_when_he_is_told(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            web = await enter(stack, tmp_path, sleeper, WEB)
-            worker = await enter(stack, tmp_path, sleeper, Limits(look=3600, sweep=3600))
+            web = await enter(stack, sleeper, WEB)
+            worker = await enter(stack, sleeper, Limits(look=3600, sweep=3600))
             begun = await web.begin()
             worker.supervisor.look_soon()
             await at_work(worker, 1)

@@ -149,7 +149,11 @@ def _load_agents(settings: Settings) -> Catalog:
 
 
 async def _open_storage(settings: Settings) -> Storage:
-    kept = StoreSettings(lease_seconds=settings.lease, channel_prefix=settings.redis_prefix)
+    kept = StoreSettings(
+        lease_seconds=settings.lease,
+        queue_seconds=settings.queue,
+        channel_prefix=settings.redis_prefix,
+    )
     try:
         return await open_storage(settings.database, kept, settings.redis_url)
     except DatabaseTooNew:

@@ -135,9 +135,12 @@ class Parent:
     def _start(self, number: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        # What ends a process is for it alone as soon as it is there: until then it waits.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         pid = os.fork()
         if pid == 0:
             self._be(number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         self._alive[pid] = (number, time.monotonic())
 
     def _be(self, number: int) -> None:
@@ -166,6 +169,7 @@ class Parent:
         signal.set_wakeup_fd(-1)
         for number in (*ENDINGS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         os.setpgid(0, 0)  # Rule 2
         for descriptor in (self._kept_end, self._heard, self._woken):
             os.close(descriptor)

@@ -70,7 +70,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease: float = 15
     workers: int = 1
     execute: str = "here"
+    queue: float = 60
     health_port: int | None = None
+    health_host: str = "127.0.0.1"
     log_level: str = "info"
 
     def __post_init__(self) -> None:
@@ -266,7 +268,9 @@ SETTINGS: Final = (
     Setting(
         "execute", "MOBOX_EXECUTE", _place, "where agents run: here, or workers (`mobox worker`)"
     ),
+    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds for which a run waits for one of them"),
     Setting("health_port", "MOBOX_HEALTH_PORT", _port, "port for the health of a `mobox worker`"),
+    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for it, which asks for no key"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
 

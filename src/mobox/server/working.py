@@ -7,7 +7,9 @@ Rule 2: it ends as a server does: a signal ends the runs, a second Ctrl+C at onc
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
+import socket
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -24,11 +26,13 @@ from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
 from mobox.server.operations import OperationsRoutes
 from mobox.server.serving import address_of, listen, run_loop, say, say_what_ends, set_up_logging
-from mobox.server.settings import Settings
+from mobox.server.settings import Settings, is_loopback
 from mobox.storage import Storage
 from mobox.supervisor import Supervisor
 
-__all__ = ["work"]
+__all__ = ["served_health", "work"]
+
+log = logging.getLogger("mobox.server")
 
 HOLD = 2
 """Seconds for which an agent is kept that waits, and may still say what it has to. Its answer comes
@@ -46,7 +50,7 @@ def work(settings: Settings) -> int:
 async def _work(settings: Settings) -> None:
     async with (
         open_supervisor(settings) as (storage, supervisor),
-        _health(settings, storage, supervisor),
+        served_health(settings, storage, supervisor),
     ):
         ending = _told_to_end(supervisor)
         say("Mobox works (Ctrl+C to stop)")
@@ -85,7 +89,7 @@ class _Health(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _health(
+async def served_health(
     settings: Settings, storage: Storage, supervisor: Supervisor
 ) -> AsyncIterator[None]:
     """Serve it at a port of its own, until the end of all."""
@@ -96,15 +100,22 @@ async def _health(
     metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
     app = _app(_Worker(storage, supervisor, metrics), settings)
     config = uvicorn.Config(app, lifespan="off", access_log=False, log_config=None, ws="none")
-    with listen(settings.host, settings.health_port, "health_port") as listener:
+    with listen(settings.health_host, settings.health_port, "health_port") as listener:
         server = _Health(config)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        serving = asyncio.create_task(_serve(server, listener))
         say(f"Its health is at {address_of(listener)}")
         try:
             yield
         finally:
             server.should_exit = True
             await serving
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
+    try:
+        await server.serve(sockets=[listener])
+    except Exception:  # the runs are more than who asks for their number
+        log.exception("this worker's health cannot be asked for any more")
 
 
 def _app(worker: _Worker, settings: Settings) -> ASGIApp:
@@ -115,4 +126,7 @@ def _app(worker: _Worker, settings: Settings) -> ASGIApp:
         Route("/metrics", operations.metrics),
     ]
     app = Starlette(routes=routes, exception_handlers=exception_handlers)
-    return Guard(app, hosts=settings.hosts, origins=(), max_body=settings.max_body)
+    # Who is to ask from elsewhere, such as a kubelet, calls it by any address that it has.
+    is_ours_alone = is_loopback(settings.health_host)
+    hosts = (*settings.hosts, settings.health_host) if is_ours_alone else None
+    return Guard(app, hosts=hosts, origins=(), max_body=settings.max_body)

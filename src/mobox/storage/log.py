@@ -146,6 +146,9 @@ class Log(Protocol):
         No two who claim get the same one. Runs of the owners `sparing` are left where they are.
         """
 
+    async def is_anybody_at_work(self) -> bool:
+        """Whether a run is being executed that has said something."""
+
     async def expired(self) -> list[Run]:
         """Running runs whose writers let their leases go, or that nobody claimed in time."""
 
@@ -157,6 +160,9 @@ class Log(Protocol):
 
     async def stopping(self) -> list[Run]:
         """Running runs whose lease is ours and that somebody asked to stop."""
+
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        """These runs as they are now; those that were deleted are left out."""
 
     async def read(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[LogEntry]:
         """The next entries, at least one and at most `limit`; none at the tail."""

@@ -23,7 +23,7 @@ from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
-from mobox.storage.retention import IdleChat
+from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
 from mobox.storage.wake_ups import News
@@ -40,7 +40,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         MemoryLog.__init__(self, settings or Settings())
         MemoryKeys.__init__(self)
         self._keys: dict[tuple[str, str], tuple[bytes, RunId]] = {}
-        self._deleted: dict[str, str] = {}  # run id -> owner
+        self._deleted: dict[str, tuple[str, int]] = {}  # run id -> owner, and when
 
     async def close(self) -> None:
         await self._stop_polling()
@@ -155,7 +155,8 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         recording = self._recordings.get(RunId(run_id))
         if recording is not None and recording.run.owner == owner:
             return recording
-        raise LogDeleted(run_id) if self._deleted.get(run_id) == owner else RunNotFound(run_id)
+        whose, _ = self._deleted.get(run_id, (None, 0))
+        raise LogDeleted(run_id) if whose == owner else RunNotFound(run_id)
 
     # Chats
 
@@ -210,7 +211,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         self._keys = {key: begun for key, begun in self._keys.items() if begun[1] not in gone}
         for run_id in thread.runs:
             del self._recordings[run_id]
-            self._deleted[run_id] = owner
+            self._deleted[run_id] = (owner, self._settings.clock())
         self._forget(thread.runs, chat_id)
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
@@ -227,6 +228,12 @@ class MemoryStorage(MemoryLog, MemoryKeys):
             return False
         await self.delete(chat.owner, chat.id)
         return True
+
+    async def forget_deleted(self, deleted_before: int) -> int:
+        old = [run_id for run_id, (_, at) in self._deleted.items() if at < deleted_before]
+        for run_id in old[:FORGOTTEN_AT_ONCE]:
+            del self._deleted[run_id]
+        return len(old[:FORGOTTEN_AT_ONCE])
 
     def _is_idle(self, thread: Thread, since: int) -> bool:
         ended = all(self._recordings[run_id].run.status == "done" for run_id in thread.runs)

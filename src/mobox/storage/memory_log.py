@@ -146,6 +146,9 @@ class MemoryLog(Following):
             self._recordings[run.id].run = claimed(run, self._lease(), now)
         return [self._recordings[run.id].run for run in oldest]
 
+    async def is_anybody_at_work(self) -> bool:
+        return any(run.lease_owner is not None and run.tail_seq for run in self._running())
+
     async def expired(self) -> list[Run]:
         now = self._settings.clock()
         return [run for run in self._running() if (run.lease_until or 0) <= now]
@@ -166,6 +169,10 @@ class MemoryLog(Following):
             for run in self._running()
             if run.lease_owner == self._holder and run.stop_requested_at is not None
         ]
+
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        known = self._recordings.keys() & set(run_ids)
+        return {run_id: self._recordings[run_id].run for run_id in known}
 
     def _running(self) -> list[Run]:
         runs = [recording.run for recording in self._recordings.values()]

@@ -8,13 +8,16 @@ Rule 3: whether a chat is idle is asked once more in the transaction that delete
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from mobox.storage.log import RunId
 
-__all__ = ["IdleChat", "Retention"]
+__all__ = ["FORGOTTEN_AT_ONCE", "IdleChat", "Retention"]
+
+FORGOTTEN_AT_ONCE: Final = 5000
+"""So that nobody waits for long who wants to write meanwhile."""
 
 
 class IdleChat(Struct, frozen=True, kw_only=True):
@@ -37,3 +40,9 @@ class Retention(Protocol):
 
     async def count_raw(self, ended_before: int) -> int:
         """How many raw lines `drop_raw` would delete."""
+
+    async def forget_deleted(self, deleted_before: int) -> int:
+        """Forget runs that were deleted before then, `FORGOTTEN_AT_ONCE` at most; how many.
+
+        Who asks for one is told from then on that there is none.
+        """

@@ -34,7 +34,7 @@ from mobox.storage.log import Asking, Run, RunId
 from mobox.storage.patience import patiently
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.choice import Choice
-from mobox.supervisor.elsewhere import ends_elsewhere, is_still_ours
+from mobox.supervisor.elsewhere import ends_elsewhere, lost_elsewhere
 from mobox.supervisor.launching import Launch, launched_in
 from mobox.supervisor.leg import BROKEN, Leg, Means
 from mobox.supervisor.lookout import Lookout
@@ -393,7 +393,7 @@ class Supervisor:
 
     async def _let_go(self, legs: Collection[Leg]) -> None:
         """End the processes whose runs are somebody else's, or over: they might never notice."""
-        for leg in legs:
-            if not leg.leaving and not await is_still_ours(self._storage, leg):
-                leg.stop()
-                leg.kill()
+        here = [leg for leg in legs if not leg.leaving]
+        for leg in await lost_elsewhere(self._storage, here):
+            leg.stop()
+            leg.kill()

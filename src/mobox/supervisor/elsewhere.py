@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import suppress
 
 from mobox.errors import NotFound
 from mobox.storage import Storage
-from mobox.storage.log import RunId
+from mobox.storage.log import Run, RunId
 from mobox.supervisor.leg import Leg
 
-__all__ = ["ends_elsewhere", "is_still_ours"]
+__all__ = ["ends_elsewhere", "lost_elsewhere"]
 
 
 async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, patience: float) -> bool:
@@ -27,11 +28,15 @@ async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, patience: 
     return True
 
 
-async def is_still_ours(storage: Storage, leg: Leg) -> bool:
-    """Whether nobody has taken the run over, answered it, ended it or deleted it."""
-    try:
-        run = await storage.run(leg.run.owner, leg.run.id)
-    except NotFound:
+async def lost_elsewhere(storage: Storage, legs: Collection[Leg]) -> list[Leg]:
+    """Those whose runs others have taken over, answered, ended or deleted."""
+    if not legs:
+        return []
+    found = await storage.still_there([leg.run.id for leg in legs])
+    return [leg for leg in legs if not _is_ours(leg, found.get(leg.run.id))]
+
+
+def _is_ours(leg: Leg, run: Run | None) -> bool:
+    if run is None or run.epoch != leg.run.epoch:
         return False
-    is_ended_by_others = run.status == "done" and leg.waits
-    return run.epoch == leg.run.epoch and not is_ended_by_others
+    return run.status != "done" or not leg.waits

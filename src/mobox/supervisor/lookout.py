@@ -17,35 +17,38 @@ Look = Callable[[], Awaitable[object]]
 
 
 class Lookout:
-    """Does one thing often, and another seldom; neither ends because it failed once."""
+    """Does one thing often, and another seldom, which may take long: the first goes on meanwhile.
+
+    Neither ends because it failed once.
+    """
 
     def __init__(self, often: tuple[Look, float], seldom: tuple[Look, float]) -> None:
         self._look, self._seconds = often
         self._sweep, self._sweep_seconds = seldom
         self._told = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._watch())
+        self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._clean())]
 
     def soon(self) -> None:
         """Look now: there is news. May be called before it was started."""
         self._told.set()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _clean(self) -> None:
+        while True:
+            await self._try(self._sweep)
+            await asyncio.sleep(self._sweep_seconds)
 
     async def _watch(self) -> None:
-        loop = asyncio.get_running_loop()
-        sweep_at = loop.time()
         while True:
             self._told.clear()  # what is told from now on may come too late for this look
             await self._try(self._look)
-            if loop.time() >= sweep_at:
-                sweep_at = loop.time() + self._sweep_seconds
-                await self._try(self._sweep)
             with suppress(TimeoutError):  # no `wait_for`, which can miss that it is cancelled
                 async with asyncio.timeout(self._seconds):
                     await self._told.wait()

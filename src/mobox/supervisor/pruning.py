@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -17,6 +18,12 @@ from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
 
 __all__ = ["Pruned", "count", "prune", "prune_raw"]
+
+
+REMEMBERED: Final = timedelta(weeks=4)
+"""For how long it is known of a run that it was deleted, and not merely unknown."""
+BREATH: Final = 0.02
+"""Seconds in which others may write."""
 
 
 class Pruned(Struct, frozen=True):
@@ -32,6 +39,7 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
     """Delete idle chats, one after the other, with what their agents kept and complained of."""
     since = _before(older_than)
     states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
+    await _forget(storage, _before(REMEMBERED))
     chats = runs = 0
     for chat in await storage.idle_chats(since):
         if await storage.delete_idle(chat, since):
@@ -53,6 +61,13 @@ async def count(storage: Storage, older_than: timedelta) -> Pruned:
     raw_lines = await storage.count_raw(since)
     keys = sum(key.ended(since) for key in await storage.keys())
     return Pruned(len(idle), sum(len(chat.runs) for chat in idle), raw_lines, keys)
+
+
+async def _forget(storage: Storage, deleted_before: int) -> None:
+    forgotten = True
+    while forgotten:
+        forgotten = bool(await storage.forget_deleted(deleted_before))
+        await asyncio.sleep(BREATH)
 
 
 def _before(age: timedelta) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container, Iterable
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
@@ -17,7 +18,12 @@ __all__ = ["Reaper", "Verdict"]
 
 log = logging.getLogger("mobox.supervisor")
 
+AT_ONCE: Final = 4
+"""How many runs are ended at a time: each is read, and others want to read meanwhile."""
 UNCLAIMED: Final = Error(message="Nobody was there to execute this run.", code="not_executed")
+NO_ROOM: Final = Error(
+    message="Those who execute runs had no room for this one in time.", code="no_room"
+)
 
 
 class Verdict(NamedTuple):
@@ -65,13 +71,15 @@ class Reaper:
 
     async def sweep(self, executed: Container[RunId]) -> None:
         """End what was left, and what others have left; what is executed here is only late."""
-        for run, verdict in list(self._left.values()):
-            await self.end(run, verdict)
-        for run in await self._store.expired():
-            if run.id not in executed:
-                with suppress(Fenced):  # somebody was faster
-                    mine = await self._store.take_over(run.id, run.epoch)
-                    await self.end(mine, _loss(run))
+        await _several_at_once(self.end, list(self._left.values()))
+        lost = [run for run in await self._store.expired() if run.id not in executed]
+        await _several_at_once(self._end_lost, [(run,) for run in lost])
+
+    async def _end_lost(self, run: Run) -> None:
+        with suppress(Fenced):  # somebody was faster
+            was_busy = _was_queued(run) and await self._store.is_anybody_at_work()
+            mine = await self._store.take_over(run.id, run.epoch)
+            await self.end(mine, _loss(run, was_busy))
 
     async def _end(self, run: Run, verdict: Verdict, answers: tuple[Answer, ...] = ()) -> None:
         scribe = await Scribe.take_up(self._store, run)
@@ -79,7 +87,26 @@ class Reaper:
         await scribe.end(Done(reason=verdict.reason), *scribe.asked.settled(answers), *errors)
 
 
-def _loss(run: Run) -> Verdict:
-    """A run without a lease of anybody's, but with an end of it, was queued in vain."""
-    was_queued = run.lease_owner is None and run.lease_until is not None
-    return Verdict("lost", UNCLAIMED if was_queued else None)
+async def _several_at_once(
+    work: Callable[..., Awaitable[None]], things: Iterable[tuple[Any, ...]]
+) -> None:
+    """Do it with each; one with which it cannot be done keeps no other from it."""
+    left = iter(things)
+
+    async def take() -> None:
+        for thing in left:
+            await work(*thing)
+
+    broken = await asyncio.gather(*(take() for _ in range(AT_ONCE)), return_exceptions=True)
+    for error in filter(None, broken):
+        raise error
+
+
+def _was_queued(run: Run) -> bool:
+    """It has a lease of nobody's, and that has run out."""
+    return run.lease_owner is None and run.lease_until is not None
+
+
+def _loss(run: Run, was_busy: bool) -> Verdict:
+    in_vain = NO_ROOM if was_busy else UNCLAIMED
+    return Verdict("lost", in_vain if _was_queued(run) else None)

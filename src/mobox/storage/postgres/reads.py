@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from mobox.entries import NO_ENTRIES, Entries
@@ -18,6 +18,7 @@ __all__ = [
     "expired_runs",
     "find_chat",
     "has_queued_runs",
+    "is_anybody_at_work",
     "latest_runs",
     "list_chats",
     "owned_run",
@@ -25,6 +26,7 @@ __all__ = [
     "raw_lines",
     "read_log",
     "runs_of_chat",
+    "runs_still_there",
     "stopping_runs",
 ]
 
@@ -88,12 +90,25 @@ async def has_queued_runs(connection: Connection, now: int) -> bool:
     )
 
 
+async def is_anybody_at_work(connection: Connection, now: int) -> bool:
+    """See `Log.is_anybody_at_work`."""
+    is_executed = "lease_owner IS NOT NULL AND lease_until > $1 AND tail_seq > 0"
+    find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed}"
+    return bool(await connection.fetchval(f"SELECT EXISTS ({find})", now))
+
+
 async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     """See `Log.stopping`."""
     asked = "run.lease_owner = $1 AND run.stop_requested_at IS NOT NULL"
     return await _runs(
         connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder
     )
+
+
+async def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+    """See `Log.still_there`."""
+    found = await _runs(connection, "WHERE run.id = ANY($1)", [*run_ids])
+    return {run.id: run for run in found}
 
 
 async def _runs(connection: Connection, where: str, *values: Any) -> list[Run]:

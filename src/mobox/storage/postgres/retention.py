@@ -9,9 +9,16 @@ from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.leftovers import delete_some
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.turns import delete_chat
-from mobox.storage.retention import IdleChat
+from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
 
-__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats", "runs_with_old_raw"]
+__all__ = [
+    "count_raw",
+    "delete_idle",
+    "drop_raw",
+    "forget_deleted",
+    "idle_chats",
+    "runs_with_old_raw",
+]
 
 _IDLE: Final = """
 SELECT n, updated_at, id, owner, ARRAY(SELECT id FROM run WHERE run.chat = chat.n ORDER BY run.n)
@@ -26,6 +33,11 @@ _WITH_RAW: Final = f"""
 _COUNT: Final = f"""
 WITH old AS ({_OLD} ORDER BY n LIMIT 64)
 SELECT max(n), (SELECT count(*) FROM raw WHERE run IN (SELECT n FROM old)) FROM old
+"""
+_FORGET: Final = """
+WITH old AS (SELECT id FROM deleted_run WHERE deleted_at < $1 LIMIT $2),
+    forgotten AS (DELETE FROM deleted_run USING old WHERE deleted_run.id = old.id RETURNING 1)
+SELECT count(*) FROM forgotten
 """
 
 
@@ -61,3 +73,9 @@ async def count_raw(
     """How many raw lines the next runs have, and the last of those; nothing, if there are none."""
     last, count = await connection.fetchrow(_COUNT, ended_before, after)
     return last, count
+
+
+async def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
+    """See `Retention.forget_deleted`."""
+    asked = (deleted_before, FORGOTTEN_AT_ONCE)
+    return int(await transaction.connection.fetchval(_FORGET, *asked))

@@ -149,6 +149,9 @@ class PostgresStorage(Publishing):
             return []  # so that who looks in vain, and often, begins no transaction
         return await self._change(turns.claim, agents, limit, sparing)
 
+    async def is_anybody_at_work(self) -> bool:
+        return await self._ask(reads.is_anybody_at_work, self._clock.now())
+
     async def expired(self) -> list[Run]:
         lease = self._settings.lease_seconds
         is_steady = self._sessions.steadiness.has_lasted(lease)
@@ -169,6 +172,9 @@ class PostgresStorage(Publishing):
 
     async def stopping(self) -> list[Run]:
         return await self._ask(reads.stopping_runs, self._holder)
+
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        return await self._ask(reads.runs_still_there, run_ids)
 
     # Readers
 
@@ -286,6 +292,9 @@ class PostgresStorage(Publishing):
             last, some = await self._ask(retention.count_raw, ended_before, last, effort="much")
             counted += some
         return counted
+
+    async def forget_deleted(self, deleted_before: int) -> int:
+        return await self._change(retention.forget_deleted, deleted_before)
 
     # Keys
 

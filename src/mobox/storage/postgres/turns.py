@@ -237,7 +237,7 @@ async def request_stop(transaction: Transaction, owner: str, run_id: str) -> Run
 _DELETE: Final = """
 WITH gone AS (DELETE FROM run WHERE chat = $1 RETURNING n, id),
     left_behind AS (INSERT INTO leftover SELECT n FROM gone),
-    noted AS (INSERT INTO deleted_run SELECT id, $2 FROM gone)
+    noted AS (INSERT INTO deleted_run (id, owner, deleted_at) SELECT id, $2, $3 FROM gone)
 SELECT id FROM gone
 """
 
@@ -255,6 +255,6 @@ async def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> lis
     """Delete a chat, all but its logs; return the runs that went with it."""
     connection = transaction.connection
     n, _ = await find_chat(connection, owner, chat_id, "FOR UPDATE")
-    rows = await connection.fetch(_DELETE, n, owner)
+    rows = await connection.fetch(_DELETE, n, owner, transaction.now)
     await connection.execute("DELETE FROM chat WHERE n = $1", n)
     return [RunId(run_id) for (run_id,) in rows]

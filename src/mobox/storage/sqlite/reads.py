@@ -19,6 +19,7 @@ __all__ = [
     "expired_runs",
     "find_chat",
     "has_queued_runs",
+    "is_anybody_at_work",
     "iterate_log",
     "latest_runs",
     "list_chats",
@@ -29,6 +30,7 @@ __all__ = [
     "read_ahead",
     "read_log",
     "runs_of_chat",
+    "runs_still_there",
     "says",
     "stopping_runs",
 ]
@@ -85,10 +87,24 @@ def has_queued_runs(connection: Connection, now: int) -> bool:
     return connection.execute(find, (now,)).fetchone() is not None
 
 
+def is_anybody_at_work(connection: Connection, now: int) -> bool:
+    """See `Log.is_anybody_at_work`."""
+    is_executed = "lease_owner IS NOT NULL AND lease_until > ? AND tail_seq > 0"
+    find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed} LIMIT 1"
+    return connection.execute(find, (now,)).fetchone() is not None
+
+
 def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     """See `Log.stopping`."""
     asked = "run.lease_owner = ? AND run.stop_requested_at IS NOT NULL"
     return _runs(connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder)
+
+
+def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+    """See `Log.still_there`."""
+    asked = json.dumps([*run_ids])
+    found = _runs(connection, "WHERE run.id IN (SELECT value FROM json_each(?))", asked)
+    return {run.id: run for run in found}
 
 
 def _runs(connection: Connection, where: str, value: Any) -> list[Run]:

@@ -7,11 +7,18 @@ import sqlite3
 from collections.abc import Sequence
 
 from mobox.storage.log import RunId
-from mobox.storage.retention import IdleChat
+from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.turns import delete_chat
 
-__all__ = ["count_raw", "delete_idle", "drop_raw", "idle_chats", "runs_with_old_raw"]
+__all__ = [
+    "count_raw",
+    "delete_idle",
+    "drop_raw",
+    "forget_deleted",
+    "idle_chats",
+    "runs_with_old_raw",
+]
 
 _IDLE = """
 SELECT id, owner, (
@@ -24,6 +31,9 @@ FROM chat WHERE updated_at < ? AND NOT EXISTS (
 _OLD_RAW = "FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
 _WITH_RAW = """
 SELECT n FROM run WHERE ended_at < ? AND EXISTS (SELECT 1 FROM raw WHERE raw.run = run.n)
+"""
+_FORGET = """
+DELETE FROM deleted_run WHERE id IN (SELECT id FROM deleted_run WHERE deleted_at < ? LIMIT ?)
 """
 
 
@@ -53,6 +63,12 @@ def drop_raw(transaction: Transaction, runs: Sequence[int], ended_before: int) -
     """Drop the raw lines of some of them; by now one may be gone, and another have its number."""
     some = f"DELETE {_OLD_RAW} AND run IN ({', '.join('?' * len(runs))})"
     return transaction.connection.execute(some, (ended_before, *runs)).rowcount
+
+
+def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
+    """See `Retention.forget_deleted`."""
+    asked = (deleted_before, FORGOTTEN_AT_ONCE)
+    return transaction.connection.execute(_FORGET, asked).rowcount
 
 
 def count_raw(connection: sqlite3.Connection, ended_before: int) -> int:

@@ -125,6 +125,9 @@ class SqliteStorage(Publishing):
             return []  # so that who looks in vain, and often, keeps nobody from writing
         return await self._write(lambda t: turns.claim(t, agents, limit, sparing))
 
+    async def is_anybody_at_work(self) -> bool:
+        return await self._readers.read(reads.is_anybody_at_work, self._settings.clock())
+
     async def expired(self) -> list[Run]:
         return await self._readers.read(reads.expired_runs, self._settings.clock())
 
@@ -136,6 +139,9 @@ class SqliteStorage(Publishing):
 
     async def stopping(self) -> list[Run]:
         return await self._readers.read(reads.stopping_runs, self._holder)
+
+    async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
+        return await self._readers.read(reads.runs_still_there, run_ids)
 
     async def drop_raw(self, ended_before: int) -> int:
         runs = await self._readers.read(retention.runs_with_old_raw, ended_before)
@@ -242,6 +248,9 @@ class SqliteStorage(Publishing):
         if gone is not None:
             self._forget(gone, chat.id)
         return gone is not None
+
+    async def forget_deleted(self, deleted_before: int) -> int:
+        return await self._write(lambda t: retention.forget_deleted(t, deleted_before))
 
     # Keys
 

@@ -202,7 +202,8 @@ def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunI
     connection = transaction.connection
     n, _ = find_chat(connection, owner, chat_id)
     runs = connection.execute("SELECT id FROM run WHERE chat = ?", (n,)).fetchall()
-    left = [(run_id, owner) for (run_id,) in runs]
-    connection.executemany("INSERT INTO deleted_run VALUES (?, ?)", left)
+    left = [(run_id, owner, transaction.now) for (run_id,) in runs]
+    note = "INSERT INTO deleted_run (id, owner, deleted_at) VALUES (?, ?, ?)"
+    connection.executemany(note, left)
     connection.execute("DELETE FROM chat WHERE n = ?", (n,))
     return [RunId(run_id) for (run_id,) in runs]

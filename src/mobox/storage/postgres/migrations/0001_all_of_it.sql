@@ -118,7 +118,15 @@ CREATE INDEX asking_of_run ON asking (run, n);
 -- What is left of a deleted run: that its owner had it.
 CREATE TABLE deleted_run (
     id TEXT PRIMARY KEY,
-    owner TEXT NOT NULL
+    owner TEXT NOT NULL,
+    deleted_at BIGINT NOT NULL
+);
+
+CREATE INDEX deleted_run_by_age ON deleted_run (deleted_at);
+
+-- Runs that were deleted while rows of their logs may still be there: those are many, and go bit by bit.
+CREATE TABLE leftover (
+    run BIGINT PRIMARY KEY
 );
 
 -- The keys by which owners are known, and tickets that open a stream once. Of a secret only its SHA-256

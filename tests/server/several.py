@@ -1,0 +1,39 @@
+"""What tests of several processes on one database ask of them."""
+
+from __future__ import annotations
+
+import httpx
+
+from grammar_log import legal_log
+from mobox.events import Done
+from server.live_server import Kept, LiveServer, Reader, http_client
+
+LEASE = ("--lease", "1")
+ELSEWHERE = (*LEASE, "--execute", "workers")
+
+
+async def read_elsewhere(server: LiveServer, reader: Reader) -> Reader:
+    """The same run, from its first entry to its end, at another server."""
+    again = Reader(reader.chat_id)
+    async with http_client(server) as client:
+        await again.replay(client, reader.run_id)
+    return again
+
+
+async def answer(client: httpx.AsyncClient, chat_id: str) -> None:
+    said = {"requestId": "ask_1", "value": 7}
+    told = await client.post(f"/api/chat/{chat_id}/answer", json=said)
+    assert told.status_code == 202, told.text
+
+
+async def stop(client: httpx.AsyncClient, chat_id: str) -> None:
+    told = await client.post(f"/api/chat/{chat_id}/stop", json={})
+    assert told.status_code in (200, 202), told.text
+
+
+def check_the_end(kept: Kept, reason: str) -> None:
+    events = [entry.event for entry in kept.entries]
+    legal_log(events)
+    assert [event for event in events if isinstance(event, Done)] == [events[-1]]
+    assert kept.run.reason == reason
+    assert [entry.seq for entry in kept.entries] == list(range(1, len(events) + 1))

@@ -1,0 +1,103 @@
+"""Who looks after runs: what takes long keeps him from nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mobox.errors import StorageError
+from mobox.events import Done, Start
+from mobox.storage import MemoryStorage
+from mobox.storage.log import Run, RunId
+from mobox.supervisor.lookout import Lookout
+from mobox.supervisor.reaper import AT_ONCE, Reaper
+from supervisor.stage import run, submit
+
+
+def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
+    async def scenario() -> None:
+        sweeping, looked, swept = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def look() -> None:
+            if sweeping.is_set():
+                looked.set()
+
+        async def sweep() -> None:
+            sweeping.set()
+            await looked.wait()
+            swept.set()
+
+        lookout = Lookout((look, 0.01), (sweep, 3600))
+        lookout.start()
+        try:
+            await swept.wait()
+        finally:
+            await lookout.stop()
+
+    run(scenario())
+
+
+class Meeting(MemoryStorage):
+    """A store where those who take a run over wait for each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.barrier = asyncio.Barrier(AT_ONCE)
+
+    async def take_over(self, run_id: RunId, epoch: int) -> Run:
+        await self.barrier.wait()
+        return await super().take_over(run_id, epoch)
+
+
+async def lose(store: MemoryStorage, count: int) -> list[Run]:
+    """Runs that have begun to speak, and that nobody executes any more."""
+    lost = []
+    for n in range(count):
+        begun = (await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")).run
+        await store.append(begun.id, begun.epoch, [Start(framework="emitted")], None)
+        await store.release(begun.id, begun.epoch)
+        lost.append(begun)
+    return lost
+
+
+async def reason_of(store: MemoryStorage, run_id: RunId) -> str | None:
+    last = (await store.read(run_id))[-1].event
+    return last.reason if isinstance(last, Done) else None
+
+
+def test_lost_runs_are_ended_several_at_a_time() -> None:
+    async def scenario() -> None:
+        store = Meeting()
+        lost = await lose(store, 2 * AT_ONCE)
+        await Reaper(store).sweep(())
+        assert {await reason_of(store, each.id) for each in lost} == {"lost"}
+
+    run(scenario())
+
+
+class Refusing(MemoryStorage):
+    """A store where one run cannot be taken over."""
+
+    refused = RunId("")
+
+    async def take_over(self, run_id: RunId, epoch: int) -> Run:
+        if run_id == self.refused:
+            raise StorageError("not now")
+        return await super().take_over(run_id, epoch)
+
+
+def test_a_lost_run_that_cannot_be_ended_now_keeps_no_other_from_its_end() -> None:
+    async def scenario() -> None:
+        store = Refusing()
+        first, *others = await lose(store, 3 * AT_ONCE)
+        store.refused = first.id
+        with pytest.raises(StorageError, match="not now"):
+            await Reaper(store).sweep(())
+        assert {await reason_of(store, each.id) for each in others} == {"lost"}
+        assert await reason_of(store, first.id) is None
+        store.refused = RunId("")
+        await Reaper(store).sweep(())
+        assert await reason_of(store, first.id) == "lost"
+
+    run(scenario())
