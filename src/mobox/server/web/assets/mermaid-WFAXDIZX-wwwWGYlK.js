@@ -1,0 +1,1 @@
+export{H as Mermaid}from"./index-BWZesDj-.js";
