@@ -13,7 +13,7 @@ from mobox.storage import Settings
 from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage, steadiness
 from postgres_server import Databases
-from storage.conformance import SECONDS, begin, say, words
+from storage.conformance import SECONDS, begin, same, say, words
 
 CALM = Settings(busy_seconds=3600, lease_seconds=3600, poll_seconds=3600)
 FULL_THEN_BUSY = """
@@ -37,7 +37,8 @@ async def appended(store: PostgresStorage) -> None:
 
 async def begun(store: PostgresStorage) -> None:
     run = await begin(store)
-    assert await store.runs("ann", "chat") == [run]
+    (found,) = await store.runs("ann", "chat")
+    assert same(found, run)
 
 
 AWAY = "the database is away, agents wait: full"
@@ -82,23 +83,24 @@ SELECT pid FROM pg_stat_activity WHERE application_name = 'mobox' AND wait_event
 def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Databases) -> None:
     async def scenario() -> None:
         url = await postgres.blank()
-        store = await PostgresStorage.open(url, Settings(busy_seconds=1, lease_seconds=3600))
+        store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease_seconds=3600))
         run = await patiently(begin, store)
-        connection = await asyncpg.connect(url)
+        connection, watching = await asyncpg.connect(url), await asyncpg.connect(url)
 
         async def waiting() -> set[int]:
-            return {pid for (pid,) in await connection.fetch(WAITING)}
+            return {pid for (pid,) in await watching.fetch(WAITING)}
 
         async with asyncio.timeout(SECONDS):
             async with connection.transaction():
                 await connection.execute("LOCK TABLE mobox.event IN ACCESS EXCLUSIVE MODE")
                 pending = asyncio.create_task(say(store, run, *words("a")))
                 while not (first := await waiting()):
-                    pass
-                while first & await waiting():
-                    pass  # it is tried again and again meanwhile
+                    await asyncio.wait([pending], timeout=0.02)
+                while first & await waiting():  # it is tried again and again meanwhile
+                    await asyncio.wait([pending], timeout=0.02)
             assert await pending == await patiently(store.read, run.id)
         await connection.close()
+        await watching.close()
         await store.close()
 
     asyncio.run(scenario())
