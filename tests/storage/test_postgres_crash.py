@@ -21,8 +21,23 @@ from storage.conformance import BEGINNING, begin, say, seqs, submit
 
 TESTS = Path(__file__).parent.parent
 RUNS = 8
-LATER = Settings(clock=lambda: 2**50)
-"""When all leases have run out."""
+
+
+class Clock:
+    """A clock that stands still."""
+
+    now = 2**50
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def opened_later(url: str) -> PostgresStorage:
+    """A store that has been there for an hour, when all leases of others have run out."""
+    clock = Clock()
+    store = await PostgresStorage.open(url, Settings(clock=clock))
+    clock.now += 3_600_000
+    return store
 
 
 @contextmanager
@@ -67,7 +82,7 @@ def test_every_acknowledged_event_is_there_after_kill_9(
         with writing(url) as (process, lines):
             acknowledged = read_some(lines, 400)
             process.send_signal(signal.SIGKILL)
-        store = await PostgresStorage.open(url, LATER)
+        store = await opened_later(url)
         lost = await store.expired()
         assert len(lost) == RUNS
         for run in lost:
@@ -86,7 +101,7 @@ def test_a_process_that_is_frozen_holds_nobody_up_and_is_fenced_when_it_goes_on(
         with writing(url) as (process, lines):
             acknowledged = read_some(lines, 100)
             process.send_signal(signal.SIGSTOP)
-            store = await PostgresStorage.open(url, LATER)
+            store = await opened_later(url)
             mine = await begin(store, submit(chat_id="mine"))
             assert seqs(await say(store, mine, *BEGINNING)) == [1, 2]
             frozen = [run for run in await store.expired() if run.id != mine.id]
