@@ -229,6 +229,9 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         await self.delete(chat.owner, chat.id)
         return True
 
+    async def settle(self) -> None:
+        """A log is deleted with its chat."""
+
     async def forget_deleted(self, deleted_before: int) -> int:
         old = [run_id for run_id, (_, at) in self._deleted.items() if at < deleted_before]
         for run_id in old[:FORGOTTEN_AT_ONCE]:

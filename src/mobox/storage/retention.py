@@ -38,6 +38,9 @@ class Retention(Protocol):
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
         """Delete a chat as its owner would; False if it is not there or not idle any more."""
 
+    async def settle(self) -> None:
+        """Return once the rows of deleted logs are gone: a store may take its time for that."""
+
     async def count_raw(self, ended_before: int) -> int:
         """How many raw lines `drop_raw` would delete."""
 

@@ -46,6 +46,7 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
             await asyncio.to_thread(stderr.delete, chat.runs)
             await asyncio.to_thread(states.delete, chat.owner, chat.id)
             chats, runs = chats + 1, runs + len(chat.runs)
+    await storage.settle()
     return Pruned(chats, runs, keys=await storage.forget_keys(since))
 
 

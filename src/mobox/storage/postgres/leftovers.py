@@ -1,26 +1,34 @@
 """What is left of deleted logs: a chat is gone at once, but the rows of its logs go bit by bit.
 
-Rule 1: what is left is noted, and deleted in the end: if not by who deleted the chat, by whoever
-        deletes another or opens a store next. Several may do so at once.
+Rule 1: what is left is noted, and every store looks for it: when it has deleted a chat, and once a
+        minute. What cannot be deleted now, or was left by a process that died, is deleted then.
+Rule 2: who deletes a chat does not wait for it, and is not told what becomes of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from mobox.errors import DatabaseAway
+from mobox.errors import MoboxError
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.sessions import Sessions
 
-__all__ = ["MANY", "Leftovers", "delete_some"]
+__all__ = ["AGAIN", "MANY", "Leftovers", "delete_some"]
+
+log = logging.getLogger("mobox.storage")
 
 MANY: Final = 5000
 """How many rows are deleted at once: they take no time that anybody would notice."""
+AGAIN: Final = 60.0
+"""After how many seconds to look for what others have left, or we ourselves could not delete."""
 _KEYS: Final = {"event": "last_seq", "raw": "n"}
-_FIND: Final = "SELECT run FROM leftover ORDER BY run LIMIT 64"
+_FIND: Final = """
+SELECT run FROM leftover WHERE run >= $1 ORDER BY run LIMIT 1 FOR UPDATE SKIP LOCKED
+"""
 _SOME: Final = """
 WITH next AS (
     SELECT run, {key} FROM {table} WHERE run = $1 AND {key} > $2 ORDER BY {key} LIMIT $3
@@ -40,23 +48,52 @@ async def delete_some(
     return count, last
 
 
+class _Place(NamedTuple):
+    """How far we have come, so that we do not look through what is gone already."""
+
+    run: int
+    after: dict[str, int]
+
+
+async def _go_on(connection: Connection, place: _Place | None) -> _Place | None:
+    """Delete the next rows that nobody else is deleting; nothing, if there are none."""
+    run = await connection.fetchval(_FIND, 0 if place is None else place.run)
+    if run is None:
+        return None
+    after = dict(place.after) if place is not None and place.run == run else {}
+    for table in _KEYS:
+        count, last = await delete_some(connection, table, run, after.get(table, -1))
+        if last is not None:
+            after[table] = last
+        if count == MANY:
+            return _Place(run, after)
+    await connection.execute("DELETE FROM leftover WHERE run = $1", run)
+    return _Place(run, {})
+
+
 class Leftovers:
     """Deletes them."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
+        self._there_is_more = asyncio.Event()
+        self._at_work = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Begin with what others have left."""
-        self._task = asyncio.create_task(self.delete())
+        self._task = asyncio.create_task(self._serve())
 
-    async def delete(self) -> None:
-        """Delete what there is; if the database goes away, somebody else will."""
-        with suppress(DatabaseAway):
-            while rows := await self._sessions.ask(lambda c: c.fetch(_FIND), "much"):
-                for (run,) in rows:
-                    await self._delete_log(run)
+    def wake(self) -> None:
+        """A chat was deleted."""
+        self._there_is_more.set()
+
+    async def settle(self) -> None:
+        """Delete what there is, all but what another process is just deleting."""
+        async with self._at_work:
+            place: _Place | None = None
+            while place := await self._sessions.write(partial(_go_on, place=place), "much"):
+                pass
 
     async def close(self) -> None:
         """Leave the rest to others."""
@@ -64,11 +101,13 @@ class Leftovers:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _delete_log(self, run: int) -> None:
-        for table in _KEYS:
-            after: int | None = -1
-            while after is not None:
-                some = partial(delete_some, table=table, run=run, after=after)
-                _, after = await self._sessions.ask(some, "much")
-        done = "DELETE FROM leftover WHERE run = $1"
-        await self._sessions.ask(lambda connection: connection.execute(done, run), "much")
+    async def _serve(self) -> None:
+        while True:
+            self._there_is_more.clear()
+            try:
+                await self.settle()
+            except MoboxError as error:
+                log.warning("what is left of deleted chats stays for now: %s", error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN):
+                    await self._there_is_more.wait()

@@ -250,7 +250,7 @@ class PostgresStorage(Publishing):
 
     async def delete(self, owner: str, chat_id: str) -> None:
         self._forget(await self._change(turns.delete_chat, owner, chat_id), chat_id)
-        await self._leftovers.delete()
+        self._leftovers.wake()
 
     # What is old
 
@@ -269,8 +269,11 @@ class PostgresStorage(Publishing):
         gone = await self._change(retention.delete_idle, chat, since)
         if gone is not None:
             self._forget(gone, chat.id)
-            await self._leftovers.delete()
+            self._leftovers.wake()
         return gone is not None
+
+    async def settle(self) -> None:
+        await self._leftovers.settle()
 
     async def drop_raw(self, ended_before: int) -> int:
         dropped = last = 0

@@ -249,6 +249,9 @@ class SqliteStorage(Publishing):
             self._forget(gone, chat.id)
         return gone is not None
 
+    async def settle(self) -> None:
+        """A log is deleted with its chat, in one transaction."""
+
     async def forget_deleted(self, deleted_before: int) -> int:
         return await self._write(lambda t: retention.forget_deleted(t, deleted_before))
 
