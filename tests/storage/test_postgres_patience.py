@@ -11,7 +11,7 @@ import pytest
 
 from mobox.storage import Settings
 from mobox.storage.patience import patiently
-from mobox.storage.postgres import PostgresStorage, steadiness
+from mobox.storage.postgres import PostgresStorage, steadiness, writer
 from postgres_server import Databases
 from storage.conformance import SECONDS, begin, same, say, words
 
@@ -72,6 +72,39 @@ def test_who_has_waited_for_the_database_waits_for_others_too(
     asyncio.run(scenario())
     told = [record.getMessage() for record in caplog.records if "database is" in record.message]
     assert told == log, "once"
+
+
+NO_LEASE = """
+CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no lease'; END $$;
+CREATE TRIGGER refuse BEFORE UPDATE ON mobox.run FOR EACH ROW
+    WHEN (OLD.lease_until IS DISTINCT FROM NEW.lease_until) EXECUTE FUNCTION public.refuse();
+"""
+
+
+def test_who_may_not_renew_its_leases_appends_all_the_same_and_tries_again(
+    postgres: Databases, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer, "_RENEW_AGAIN", 0.05)
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        store = await PostgresStorage.open(url, Settings(busy_seconds=3600, lease_seconds=0.2))
+        run = await begin(store)
+        connection = await asyncpg.connect(url)
+        await connection.execute(NO_LEASE)
+        async with asyncio.timeout(SECONDS):
+            while "refuses to renew leases: no lease" not in caplog.text:
+                await connection.execute("SELECT pg_sleep(0.02)")
+            assert await say(store, run, *words("a")) == await store.read(run.id)
+            await connection.execute("DROP FUNCTION public.refuse CASCADE")
+            before = (await store.run("ann", run.id)).lease_until
+            while (await store.run("ann", run.id)).lease_until == before:
+                pass
+        await connection.close()
+        await store.close()
+
+    asyncio.run(scenario())
 
 
 WAITING = """

@@ -37,6 +37,8 @@ log = logging.getLogger("mobox.storage")
 _MOST_JOBS: Final = 1000
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _MOST_KNOWN: Final = 10_000
+_RENEW_AGAIN: Final = 1.0
+"""After how many seconds leases are renewed that the database refused to renew."""
 _RENEW: Final = f"""
 WITH renewed AS (
     UPDATE run SET lease_until = coalesce($1::bigint, {NOW}) + $2
@@ -178,14 +180,27 @@ class Writer:
 
     async def _renew_leases(self, connection: Connection) -> None:
         told = (self._clock.given, self._clock.lease_ms, self._holder)
-        self._clock.hear(await connection.fetchval(_RENEW, *told))
-        self._renew_at = self._next_renewal()
+        try:
+            self._clock.hear(await connection.fetchval(_RENEW, *told))
+        except asyncpg.PostgresError as error:
+            if is_away(error):
+                raise
+            self._put_off_renewal(error)  # which is no reason to append nothing
+        else:
+            self._renew_at = self._next_renewal()
+
+    def _put_off_renewal(self, error: Exception) -> None:
+        log.error("the database refuses to renew leases: %s", error)
+        self._renew_at = time.monotonic() + _RENEW_AGAIN
 
     def _next_renewal(self) -> float:
         return time.monotonic() + self._settings.lease_seconds / 3
 
     async def _one_by_one(self, group: _Group, error: Exception) -> list[Outcome]:
         """What the database refuses for good fails alone."""
+        if not group.jobs:
+            self._put_off_renewal(error)
+            return []
         if len(group.jobs) > 1:
             return [outcome for part in group.parts() for outcome in await self._insist(part)]
         log.error("the database refuses to append: %s", error)
