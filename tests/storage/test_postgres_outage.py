@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mobox.errors import DatabaseAway, Fenced, StorageError
 from mobox.events import LogEntry, TextDelta
 from mobox.storage import Settings
-from mobox.storage.log import Run, RunId, pages
+from mobox.storage.log import RawLine, Run, RunId, pages
 from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage
 from mobox.turn import Request
@@ -251,6 +251,33 @@ def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
 
 async def has_come(store: PostgresStorage, run: Run, tail: int) -> bool:
     return (await store.run("ann", run.id)).tail_seq == tail
+
+
+@pytest.mark.parametrize("said", [words("b"), []])
+def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_it_was_deleted(
+    databases: Databases, tmp_path: Path, said: list[Any]
+) -> None:
+    async def scenario() -> None:
+        async with by_proxy(databases, tmp_path) as (near, far, proxy):
+            runs = [await begin(far, submit(chat_id=name)) for name in ("gone", "kept")]
+            gone, kept = runs
+            proxy.swallow_answer_to(b'"a"')
+            first = asyncio.create_task(say(far, gone, *words("a")))
+            line = RawLine(b"line", 0, len(said))
+            then = asyncio.create_task(far.append(kept.id, kept.epoch, said, 1000, [line]))
+            await until(lambda: has_come(near, gone, 1))
+            await proxy.close()
+            await near.delete("ann", "gone")
+            await near.settle()
+            await proxy.open()
+            assert await then == await near.read(kept.id)
+            if not said:
+                with pytest.raises(Fenced):
+                    await first
+            await asyncio.wait([first])
+            assert len(await say(far, kept, *words("c"))) == 1
+
+    asyncio.run(scenario())
 
 
 def test_an_append_that_was_never_heard_is_repeated(databases: Databases, tmp_path: Path) -> None:

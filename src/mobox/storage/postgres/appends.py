@@ -147,9 +147,10 @@ class Plan:
             self._ids,
         ]
 
-    def first_event(self) -> tuple[int, int] | None:
-        """The number of a run and the last `seq` of the first row that is written."""
-        return self._events[0][:2] if self._events else None
+    def places(self) -> list[list[int]]:
+        """Where the rows are that are written: runs, last `seq`s, and places among the new ids."""
+        run, last_seq, _, place, *_ = _columns(self._events, 6)
+        return [run, last_seq, place]
 
     def was_done(self, found: dict[RunId, Found]) -> bool:
         """Whether these runs, as they are found now, are as this plan leaves them.
@@ -161,8 +162,11 @@ class Plan:
         )
         return any(theirs is not None and _is_same(run, theirs.was) for run, theirs in changed)
 
-    def outcomes(self, before: int) -> list[Outcome]:
-        """What each batch came to, if the last id before these was `before`."""
+    def outcomes(self, before: int | None) -> list[Outcome]:
+        """What each batch came to, if the last id before these was `before`.
+
+        Nobody knows that any more if all logs that got events were deleted meanwhile.
+        """
         return [
             result if isinstance(result, Exception) else _outcome(result, before)
             for result in self._results
@@ -178,10 +182,13 @@ def _is_same(run: Run, found: Run) -> bool:
     return is_ours and all(getattr(run, name) == getattr(found, name) for name in STATE)
 
 
-def _outcome(placed: _Placed, before: int) -> Outcome:
+def _outcome(placed: _Placed, before: int | None) -> Outcome:
     append, run, first_seq, place = placed
     count = len(append.events)
-    seqs, ids = range(first_seq, first_seq + count), range(before + place, before + place + count)
+    if before is None and count:
+        return Fenced(append.run_id, append.epoch)
+    first_id = (before or 0) + place
+    seqs, ids = range(first_seq, first_seq + count), range(first_id, first_id + count)
     entries = list(map(LogEntry, seqs, ids, repeat(append.ts), append.events))
     position = Position(first_seq + count - 1, run.status)
     appended = Appended(append.run_id, position, entries, append.size)

@@ -47,7 +47,10 @@ WITH renewed AS (
 SELECT {NOW}
 """
 _RUNNING: Final = "SELECT chat, id FROM run WHERE chat = ANY($1) AND status = 'running'"
-_FIRST_ID: Final = "SELECT first_id - 1 FROM event WHERE run = $1 AND last_seq = $2"
+_BEFORE: Final = """
+SELECT first_id - place FROM event JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[])
+    AS t (run, last_seq, place) USING (run, last_seq) LIMIT 1
+"""
 
 
 class _Waiting(NamedTuple):
@@ -300,8 +303,7 @@ class _Group:
 
     async def _settled(self, connection: Connection, doubt: _Doubt) -> list[Outcome]:
         plan, place = doubt
-        first = plan.first_event()
-        before = 0 if first is None else await connection.fetchval(_FIRST_ID, *first)
+        before = await connection.fetchval(_BEFORE, *plan.places())
         return plan.outcomes(before)[place : place + len(self.jobs)]
 
 
