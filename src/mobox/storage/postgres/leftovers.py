@@ -26,6 +26,7 @@ MANY: Final = 5000
 AGAIN: Final = 60.0
 """After how many seconds to look for what others have left, or we ourselves could not delete."""
 _KEYS: Final = {"event": "last_seq", "raw": "n"}
+_ANY: Final = "SELECT EXISTS (SELECT FROM leftover)"
 _FIND: Final = """
 SELECT run FROM leftover WHERE run >= $1 ORDER BY run LIMIT 1 FOR UPDATE SKIP LOCKED
 """
@@ -91,6 +92,8 @@ class Leftovers:
     async def settle(self) -> None:
         """Delete what there is, all but what another process is just deleting."""
         async with self._at_work:
+            if not await self._sessions.ask(lambda connection: connection.fetchval(_ANY), "much"):
+                return  # so that who looks in vain begins no transaction
             place: _Place | None = None
             while place := await self._sessions.write(partial(_go_on, place=place), "much"):
                 pass
