@@ -388,8 +388,8 @@ class Supervisor:
 
     async def reap(self) -> None:
         """End the runs whose writers are gone, and the processes whose runs are."""
-        await self._reaper.sweep(self._legs)
         await self._let_go(list(self._tasks))
+        await self._reaper.sweep(self._legs)
 
     async def _let_go(self, legs: Collection[Leg]) -> None:
         """End the processes whose runs are somebody else's, or over: they might never notice."""

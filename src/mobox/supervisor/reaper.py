@@ -92,14 +92,18 @@ async def _several_at_once(
 ) -> None:
     """Do it with each; one with which it cannot be done keeps no other from it."""
     left = iter(things)
+    broken: list[Exception] = []
 
     async def take() -> None:
         for thing in left:
-            await work(*thing)
+            try:
+                await work(*thing)
+            except Exception as error:
+                broken.append(error)
 
-    broken = await asyncio.gather(*(take() for _ in range(AT_ONCE)), return_exceptions=True)
-    for error in filter(None, broken):
-        raise error
+    await asyncio.gather(*(take() for _ in range(AT_ONCE)))
+    if broken:
+        raise broken[0]
 
 
 def _was_queued(run: Run) -> bool:
