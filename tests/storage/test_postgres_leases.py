@@ -21,6 +21,7 @@ from postgres_proxy import Proxy
 from postgres_server import Databases
 from storage.conformance import SECONDS, say, submit, words
 from storage.test_postgres_outage import CALM, HASTY, begin, execute
+from storage.test_postgres_patience import WAITING
 
 
 class Clock:
@@ -86,6 +87,63 @@ def test_who_could_not_reach_the_database_does_not_know_who_else_could(
         await proxy.close()
 
     asyncio.run(scenario())
+
+
+FULL = """
+CREATE TABLE public.disk (is_full BOOLEAN);
+INSERT INTO public.disk VALUES (TRUE);
+CREATE FUNCTION public.refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT is_full FROM public.disk) THEN
+        RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full';
+    END IF;
+    PERFORM pg_advisory_xact_lock(1);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refuse AFTER INSERT ON mobox.event
+    FOR EACH STATEMENT EXECUTE FUNCTION public.refuse();
+"""
+
+
+def test_who_cannot_write_does_not_know_who_else_could_until_it_has_for_as_long_as_a_lease_lasts(
+    postgres: Databases, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+
+    async def scenario() -> None:
+        url = await postgres.blank()
+        near, far = [await PostgresStorage.open(url, replace(CALM, clock=clock)) for _ in "ab"]
+        silent, mine = await begin(near), await begin(far, submit(chat_id="other"))
+        connection = await asyncpg.connect(url)
+        await connection.execute(FULL)
+        await connection.execute("SELECT pg_advisory_lock(1)")
+
+        async def is_given_up() -> bool:
+            return silent.id in {run.id for run in await far.expired()}
+
+        clock.now += 3_600_000
+        assert await is_given_up()
+        pending = asyncio.create_task(say(far, mine, *words("a")))
+        while "the database is away" not in caplog.text:
+            await connection.execute("SELECT pg_sleep(0.02)")
+        await connection.execute("UPDATE public.disk SET is_full = FALSE")
+        while not await connection.fetchval(WAITING):  # this try fails no more, and takes long
+            await connection.execute("SELECT pg_sleep(0.02)")
+        clock.now += 3_600_000
+        assert not await is_given_up()
+        await connection.execute("SELECT pg_advisory_unlock(1)")
+        await pending
+        assert not await is_given_up()
+        clock.now += 3_600_000
+        assert await is_given_up()
+        await connection.close()
+        await far.close()
+        await near.close()
+
+    async def in_time() -> None:
+        async with asyncio.timeout(SECONDS):
+            await scenario()
+
+    asyncio.run(in_time())
 
 
 def test_who_has_just_begun_does_not_know_who_could_reach_the_database(

@@ -154,7 +154,7 @@ class PostgresStorage(Publishing):
 
     async def expired(self) -> list[Run]:
         lease = self._settings.lease_seconds
-        is_steady = self._sessions.steadiness.has_lasted(lease)
+        is_steady = not self._writer.is_away and self._sessions.steadiness.has_lasted(lease)
         asked_at = time.monotonic()
         found = await self._ask(
             reads.expired_runs, self._clock.given, self._clock.lease_ms, is_steady

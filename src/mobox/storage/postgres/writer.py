@@ -79,7 +79,8 @@ class Writer:
         self._is_open = True
         self._renew_at = self._next_renewal()
         self._connection: Connection | None = None
-        self._is_away = False
+        self.is_away = False
+        """Whether the database took nothing when it was last tried."""
         self._known: dict[RunId, Found] = {}
         self._task = asyncio.create_task(self._serve())
 
@@ -172,12 +173,13 @@ class Writer:
         connection = self._connection
         if connection is None or connection.is_closed():
             connection = self._connection = await self._sessions.connect()
-        if self._is_away or time.monotonic() >= self._renew_at:
+        if self.is_away or time.monotonic() >= self._renew_at:
             await self._renew_leases(connection)
         terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
-        if self._is_away:
-            self._is_away = False
+        if self.is_away:
+            self.is_away = False
+            self._sessions.steadiness.note_trouble()  # until now, not until it was last noticed
             log.info("the database is back")
         return outcomes
 
@@ -210,8 +212,8 @@ class Writer:
         return [StorageError(f"the database cannot be written: {error}")]
 
     def _lose(self, error: Exception) -> None:
-        if not self._is_away:
-            self._is_away = True
+        if not self.is_away:
+            self.is_away = True
             log.warning("the database is away, agents wait: %s", str(error) or type(error).__name__)
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
