@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import asyncpg
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from mobox.storage import Settings
 from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage, steadiness, writer
+from mobox.storage.postgres.database import connector
+from mobox.storage.postgres.notify import NotifyWakeUps
 from postgres_server import Databases
 from storage.conformance import SECONDS, begin, same, say, words
 
@@ -135,5 +138,26 @@ def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Data
         await connection.close()
         await watching.close()
         await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_has_written_nothing_is_closed_without_a_connection(
+    postgres: Databases,
+) -> None:
+    """The database may be away then, and whoever closes it would wait."""
+
+    async def scenario() -> None:
+        connect = connector(await postgres.blank(), SECONDS)
+        made = []
+
+        async def noted() -> Any:
+            made.append(await connect())
+            return made[-1]
+
+        store = PostgresStorage(noted, CALM, NotifyWakeUps(connect))
+        await asyncio.sleep(0)  # so that its writer waits for something to write
+        await store.close()
+        assert made == []
 
     asyncio.run(scenario())

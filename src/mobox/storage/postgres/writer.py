@@ -111,6 +111,8 @@ class Writer:
             while self._is_open or self._jobs:
                 await self._wait_for_more()
                 taken = self._take()
+                if not taken and not self._is_renewal_due():
+                    continue  # it is closed, and what never wrote need not connect for that
                 outcomes = await self._insist(_Group([waiting.job for waiting in taken]))
                 self._tell(taken, outcomes)
                 taken = []
@@ -173,7 +175,7 @@ class Writer:
         connection = self._connection
         if connection is None or connection.is_closed():
             connection = self._connection = await self._sessions.connect()
-        if self.is_away or time.monotonic() >= self._renew_at:
+        if self.is_away or self._is_renewal_due():
             await self._renew_leases(connection)
         terms = Terms(self._clock.lease(self._holder), self._clock.now(), self._settings.raw_bytes)
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
@@ -197,6 +199,9 @@ class Writer:
     def _put_off_renewal(self, error: Exception) -> None:
         log.error("the database refuses to renew leases: %s", error)
         self._renew_at = time.monotonic() + _RENEW_AGAIN
+
+    def _is_renewal_due(self) -> bool:
+        return time.monotonic() >= self._renew_at
 
     def _next_renewal(self) -> float:
         return time.monotonic() + self._settings.lease_seconds / 3
