@@ -14,6 +14,7 @@ import pytest
 from mobox.errors import DatabaseTooNew, StorageError
 from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
 from mobox.storage.schema import Migration
+from mobox.storage.settings import now_ms
 from mobox.storage.sqlite.database import connect, migrate, migrations, open_database
 from storage.conformance import ids_of, turn
 
@@ -49,6 +50,19 @@ def test_a_database_of_version_1_is_brought_up_to_date_with_its_data(tmp_path: P
     migrate(connection, [*migrations(), LATER])
     assert connection.execute("SELECT id, colour FROM chat").fetchall() == [("c", None)]
     assert names(connection)[-1] == "later"
+    connection.close()
+
+
+def test_what_was_deleted_before_that_was_noted_is_known_for_as_long_as_what_is_deleted_now(
+    tmp_path: Path,
+) -> None:
+    began = now_ms() // 1000 * 1000
+    connection = connect(tmp_path / "mobox.db", Settings())
+    migrate(connection, migrations()[:5])
+    connection.execute("INSERT INTO deleted_run (id, owner) VALUES ('r', 'ann')")
+    migrate(connection, migrations())
+    ((deleted_at,),) = connection.execute("SELECT deleted_at FROM deleted_run")
+    assert began <= deleted_at <= now_ms()
     connection.close()
 
 

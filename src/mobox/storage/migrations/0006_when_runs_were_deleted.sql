@@ -1,4 +1,6 @@
--- So that it can be forgotten at last. Of those that were deleted before, nobody noted when.
+-- So that it can be forgotten at last. Of those that were deleted before, nobody noted when: it counts from now.
 ALTER TABLE deleted_run ADD COLUMN deleted_at INTEGER NOT NULL DEFAULT 0;
+
+UPDATE deleted_run SET deleted_at = strftime('%s', 'now') * 1000;
 
 CREATE INDEX deleted_run_by_age ON deleted_run (deleted_at);
