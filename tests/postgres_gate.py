@@ -11,13 +11,14 @@ from postgres_server import Databases
 
 GATE = """
 SET search_path = mobox;
-CREATE TABLE gate (seconds FLOAT, is_shut BOOLEAN);
-INSERT INTO gate VALUES (0, FALSE);
+CREATE TABLE gate (seconds FLOAT, is_shut BOOLEAN, but_for BIGINT);
+INSERT INTO gate VALUES (0, FALSE, 0);
 CREATE SEQUENCE looks;
-CREATE FUNCTION pass() RETURNS BOOLEAN LANGUAGE plpgsql VOLATILE AS $$ BEGIN
-    PERFORM nextval('mobox.looks');
+CREATE FUNCTION pass() RETURNS BOOLEAN LANGUAGE plpgsql VOLATILE AS $$
+DECLARE look BIGINT = nextval('mobox.looks');
+BEGIN
     PERFORM pg_sleep(seconds) FROM mobox.gate;
-    WHILE (SELECT is_shut FROM mobox.gate) LOOP PERFORM pg_sleep(0.01); END LOOP;
+    WHILE (SELECT is_shut AND look > but_for FROM mobox.gate) LOOP PERFORM pg_sleep(0.01); END LOOP;
     RETURN TRUE;
 END $$;
 ALTER TABLE event RENAME TO row_of_event;
@@ -41,9 +42,9 @@ class Gate:
         """From now on each row takes so long."""
         await self._connection.execute("UPDATE gate SET seconds = $1", seconds)
 
-    async def shut(self) -> None:
-        """Whoever reads a log waits."""
-        await self._connection.execute("UPDATE gate SET is_shut = TRUE")
+    async def shut(self, but_for: int = 0) -> None:
+        """Whoever reads a log waits, once so many rows were read in all."""
+        await self._connection.execute("UPDATE gate SET is_shut = TRUE, but_for = $1", but_for)
 
     async def open(self) -> None:
         await self._connection.execute("UPDATE gate SET is_shut = FALSE")
@@ -61,6 +62,10 @@ class Gate:
     async def delete_everything(self) -> None:
         """Whether or not it is shut."""
         await self._connection.execute("DELETE FROM row_of_event; DELETE FROM chat")
+
+    async def delete_beginnings(self, seq: int) -> None:
+        """What logs begin with, up to there."""
+        await self._connection.execute("DELETE FROM row_of_event WHERE last_seq <= $1", seq)
 
     async def close(self) -> None:
         await self.open()

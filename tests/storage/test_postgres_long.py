@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from mobox.errors import ChatNotFound
+from mobox.errors import ChatNotFound, DatabaseAway
 from mobox.message import Message
 from mobox.storage import Settings
 from mobox.storage.encoding import EVENTS_PER_ROW
@@ -79,6 +79,25 @@ def test_what_takes_longer_than_anybody_waits_comes_to_its_end(
             await patiently(long_turn, store)
             await gate.slow_down(0.04)
             assert (await patiently(way, store)).endswith("so so on")
+
+    asyncio.run(scenario())
+
+
+def test_who_cannot_read_on_for_a_while_does_not_begin_anew(postgres: Databases) -> None:
+    """A page has eight rows; after two of them the database takes longer than anybody waits."""
+
+    async def scenario() -> None:
+        async with slow_logs(postgres, HASTY) as (store, gate):
+            await patiently(long_turn, store)
+            await gate.shut(but_for=20)
+            reading = asyncio.create_task(patiently(read, store))
+            await gate.reached(21)
+            await gate.delete_beginnings(EVENTS_PER_ROW)
+            for way in (store.history, store.usage):
+                with pytest.raises(DatabaseAway):
+                    await way("ann", "chat")
+            await gate.open()
+            assert await reading == "so " * (ROWS - 1) * EVENTS_PER_ROW + "on"
 
     asyncio.run(scenario())
 

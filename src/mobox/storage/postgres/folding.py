@@ -1,7 +1,7 @@
 """Messages made of logs, a page at a time and outside of any transaction: a log does not change.
 
 Rule 1: a log of any length is folded in the end. What takes long is no limit's business, only each
-        page is; and what was made is kept, whether or not somebody still waits for it.
+        page is, and that is asked for again; what was made is kept, whether or not somebody waits.
 Rule 2: nobody waits for it who wants something else. Each page is asked for anew, and one thread
         folds the pages of all in turn.
 Rule 3: what several want at once is made once.
@@ -10,7 +10,8 @@ Rule 3: what several want at once is made once.
 from __future__ import annotations
 
 import asyncio
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final
 
 from mobox.entries import Entries
 from mobox.errors import DatabaseAway, RunNotFound, StorageError
@@ -26,9 +27,29 @@ __all__ = ["Folding"]
 _PAGE: Final = 2048
 
 
-class _Making(NamedTuple):
-    folded: asyncio.Future[Message]
+class _Making:
+    """A message, once it is folded; who waits when the database is away is told that instead."""
+
     kept: asyncio.Task[None]
+
+    def __init__(self) -> None:
+        self.folded = _future()
+
+    def put_off(self, error: DatabaseAway) -> None:
+        self.folded.set_exception(error)
+        self.folded = _future()
+
+
+def _future() -> asyncio.Future[Message]:
+    future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    future.add_done_callback(_heed)
+    return future
+
+
+def _heed(done: asyncio.Future[Any]) -> None:
+    """Perhaps nobody waits for it."""
+    if not done.cancelled():
+        done.exception()
 
 
 class Folding:
@@ -47,10 +68,11 @@ class Folding:
     async def keep(self, behind: Behind) -> None:
         """Return once it is kept; one that the database does not take hides no other."""
         making = self._made(behind)
-        await asyncio.wait([making.kept])
-        error = making.kept.exception()
-        if isinstance(error, DatabaseAway):
-            raise error
+        for awaited in (making.folded, making.kept):
+            await asyncio.wait([awaited])
+            error = awaited.exception()
+            if isinstance(error, DatabaseAway):
+                raise error
 
     async def close(self) -> None:
         """Keep what is made, and make no more."""
@@ -60,47 +82,48 @@ class Folding:
 
     def _made(self, behind: Behind) -> _Making:
         if (making := self._making.get(behind)) is None:
-            folded = asyncio.get_running_loop().create_future()
-            kept = asyncio.create_task(self._make(behind, folded))
-            making = self._making[behind] = _Making(folded, kept)
-            for awaited in making:  # perhaps by nobody
-                awaited.add_done_callback(lambda done: done.cancelled() or done.exception())
-            kept.add_done_callback(lambda _: self._making.pop(behind))
+            making = self._making[behind] = _Making()
+            making.kept = asyncio.create_task(self._make(behind, making))
+            making.kept.add_done_callback(_heed)
+            making.kept.add_done_callback(lambda _: self._making.pop(behind))
         return making
 
-    async def _make(self, behind: Behind, folded: asyncio.Future[Message]) -> None:
+    async def _make(self, behind: Behind, making: _Making) -> None:
         try:
-            message = await self._fold(behind)
+            message = await self._fold(behind, making)
         except BaseException as error:
             if isinstance(error, Exception):
-                folded.set_exception(error)
+                making.folded.set_exception(error)
             else:
-                folded.cancel()
+                making.folded.cancel()
             raise
-        folded.set_result(message)
+        making.folded.set_result(message)
         made = Fold(behind.message, behind.run, behind.seq, message)
         await self._sessions.ask(lambda connection: store_fold(connection, made), "much")
 
-    async def _fold(self, behind: Behind) -> Message:
+    async def _fold(self, behind: Behind, making: _Making) -> Message:
         transcript, after = Transcript(), 0
         while after < behind.seq:
-            page = await self._page(behind, after)
+            page = await self._page(behind, after, making)
             async with self._thread:
                 await asyncio.to_thread(_add_all, transcript, page)
             after += len(page)
         async with self._thread:
             return await asyncio.to_thread(transcript.message, behind.run_id)
 
-    async def _page(self, behind: Behind, after: int) -> Entries:
-        if not self._is_open:
-            raise StorageError("the store is closed")
+    async def _page(self, behind: Behind, after: int, making: _Making) -> Entries:
         limit = min(_PAGE, behind.seq - after)
-        page = await self._sessions.ask(
-            lambda connection: read_log(connection, behind.run_id, after, limit), "much"
-        )
-        if not page:  # they are being deleted
-            raise RunNotFound(behind.run_id)
-        return page
+        read = partial(read_log, run_id=behind.run_id, after=after, limit=limit)
+        while self._is_open:
+            try:
+                page = await self._sessions.ask(read, "much")
+            except DatabaseAway as error:
+                making.put_off(error)
+                continue
+            if not page:  # they are being deleted
+                raise RunNotFound(behind.run_id)
+            return page
+        raise StorageError("the store is closed")
 
 
 def _add_all(transcript: Transcript, page: Entries) -> None:
