@@ -91,19 +91,15 @@ async def _several_at_once(
     work: Callable[..., Awaitable[None]], things: Iterable[tuple[Any, ...]]
 ) -> None:
     """Do it with each; one with which it cannot be done keeps no other from it."""
-    left = iter(things)
-    broken: list[Exception] = []
+    seats = asyncio.Semaphore(AT_ONCE)
 
-    async def take() -> None:
-        for thing in left:
-            try:
-                await work(*thing)
-            except Exception as error:
-                broken.append(error)
+    async def do(thing: tuple[Any, ...]) -> None:
+        async with seats:
+            await work(*thing)
 
-    await asyncio.gather(*(take() for _ in range(AT_ONCE)))
-    if broken:
-        raise broken[0]
+    broken = await asyncio.gather(*map(do, things), return_exceptions=True)
+    for error in filter(None, broken):
+        raise error
 
 
 def _was_queued(run: Run) -> bool:
