@@ -170,7 +170,8 @@ BY_RUN_ID = {
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "forget_deleted",
-    "idle_chats", "is_anybody_at_work", "settle", "still_there", "stopping", "wake_ups", "when_work",
+    "idle_chats", "is_anybody_at_work", "settle", "still_there", "stopping", "wake_ups",
+    "when_work",
 }  # fmt: skip
 
 
