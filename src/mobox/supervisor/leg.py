@@ -196,6 +196,7 @@ class Leg:
         finally:
             reading.cancel()
             ending.cancel()
+            await asyncio.gather(reading, ending, return_exceptions=True)
 
     def _announcement(self, turn: Turn) -> list[StreamEvent]:
         """What a page shows before the agent has said a word."""
