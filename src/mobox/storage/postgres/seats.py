@@ -14,11 +14,14 @@ Effort = Literal["little", "much", "search"]
 
 
 class Seats:
-    """One for each connection: at most half of them for who asks much, and one for searches."""
+    """One for each connection: at most half of them for who asks much, and one for searches.
+
+    Of three, two are for who asks much: a search must not keep all histories out.
+    """
 
     def __init__(self, most: int) -> None:
         every = asyncio.Semaphore(most)
-        half = asyncio.Semaphore(max(1, most // 2))
+        half = asyncio.Semaphore(max(1, most // 2, min(2, most - 1)))
         one = asyncio.Semaphore(1)
         self._ways: dict[Effort, tuple[asyncio.Semaphore, ...]] = {
             "little": (every,),
