@@ -1,7 +1,8 @@
 """The connections that read, and those that change something in a transaction of their own.
 
 Rule 1: whoever asks is answered in a bounded time, if only by `DatabaseAway`. Until then what
-        failed because the database was away is tried again.
+        failed because the database was away is tried again. That is the bound of each question:
+        who has several to ask may wait for as long with each.
 Rule 2: nothing is done twice. A commit that was sent and not answered is looked up, for as long as
         it takes to know: nobody could say otherwise whether a run was begun.
 """
