@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import runpy
 import time
 from pathlib import Path
 
@@ -199,3 +201,12 @@ def test_the_time_of_the_database_passes_while_this_machine_sleeps(
     while time.clock_gettime(time.CLOCK_BOOTTIME) < began + 0.01:
         pass
     assert clock.now() > 5_000
+
+
+def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"):  # as on Windows
+        monkeypatch.delattr(time, name)
+    anew = runpy.run_path(inspect.getfile(DatabaseClock))
+    assert anew["DatabaseClock"](Settings()).seconds() <= time.monotonic()

@@ -10,8 +10,8 @@ from mobox.storage.settings import Settings, now_ms
 
 __all__ = ["DatabaseClock"]
 
-_SINCE_BOOT: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""It goes on while the machine sleeps, as the database's does."""
+_BOOT: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
+"""It goes on while the machine sleeps, as the database's does; Linux alone has it."""
 
 
 class DatabaseClock:
@@ -29,7 +29,7 @@ class DatabaseClock:
     def seconds(self) -> float:
         """Since whenever: what passes between two times that this is asked."""
         given = self.given
-        return time.clock_gettime(_SINCE_BOOT) if given is None else given / 1000
+        return _since_boot() if given is None else given / 1000
 
     def hear(self, now: int) -> None:
         """The database has just said what the time is."""
@@ -54,3 +54,7 @@ class DatabaseClock:
     def queued_until(self) -> int:
         """When a run that is queued now is given up."""
         return self.now() + round(self._settings.queue_seconds * 1000)
+
+
+def _since_boot() -> float:
+    return time.monotonic() if _BOOT is None else time.clock_gettime(_BOOT)
