@@ -210,3 +210,27 @@ def test_where_no_clock_goes_on_while_the_machine_sleeps_there_is_one_all_the_sa
         monkeypatch.delattr(time, name)
     anew = runpy.run_path(inspect.getfile(DatabaseClock))
     assert anew["DatabaseClock"](Settings()).seconds() <= time.monotonic()
+
+
+def test_who_has_slept_does_not_know_who_else_has(
+    postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    since_boot = time.clock_gettime
+
+    async def scenario() -> None:
+        url = await postgres.database(str(tmp_path))
+        store = await PostgresStorage.open(url, replace(CALM, clock=clock))
+        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
+        await store.release(let_go.id, let_go.epoch)
+        await say(store, silent, *words("a"))  # so no lease is renewed later
+        clock.now += 3_600_000
+        assert [run.id for run in await store.expired()] == [silent.id, let_go.id]
+        monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
+        for _ in range(2):
+            assert [run.id for run in await store.expired()] == [let_go.id]
+        clock.now += 3_600_000
+        assert [run.id for run in await store.expired()] == [silent.id, let_go.id]
+        await store.close()
+
+    asyncio.run(scenario())

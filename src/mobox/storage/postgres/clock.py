@@ -12,6 +12,8 @@ __all__ = ["DatabaseClock"]
 
 _BOOT: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
 """It goes on while the machine sleeps, as the database's does; Linux alone has it."""
+_A_MOMENT: Final = 1.0
+"""Seconds that may pass between the looks at two clocks."""
 
 
 class DatabaseClock:
@@ -20,6 +22,7 @@ class DatabaseClock:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._told: tuple[int, float] | None = None
+        self._slept = _slept()
 
     @property
     def given(self) -> int | None:
@@ -30,6 +33,11 @@ class DatabaseClock:
         """Since whenever: what passes between two times that this is asked."""
         given = self.given
         return _since_boot() if given is None else given / 1000
+
+    def has_slept(self) -> bool:
+        """Whether this machine did since this was asked last, and so perhaps all who have leases."""
+        before, self._slept = self._slept, _slept()
+        return self._slept - before > _A_MOMENT
 
     def hear(self, now: int) -> None:
         """The database has just said what the time is."""
@@ -58,3 +66,7 @@ class DatabaseClock:
 
 def _since_boot() -> float:
     return time.monotonic() if _BOOT is None else time.clock_gettime(_BOOT)
+
+
+def _slept() -> float:
+    return _since_boot() - time.monotonic()

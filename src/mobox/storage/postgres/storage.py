@@ -159,7 +159,7 @@ class PostgresStorage(Publishing):
         found = await self._ask(
             reads.expired_runs, self._clock.given, self._clock.lease_ms, is_steady
         )
-        if not _is_late(time.monotonic() - asked_at, lease):
+        if not self._clock.has_slept() and not _is_late(time.monotonic() - asked_at, lease):
             return found
         self._sessions.steadiness.note_trouble()
         return [run for run in found if run.lease_until is None]
