@@ -35,7 +35,7 @@ class DatabaseClock:
         return _since_boot() if given is None else given / 1000
 
     def has_slept(self) -> bool:
-        """Whether this machine did since this was asked last, and so perhaps all who have leases."""
+        """Whether this machine did since this was asked last: so perhaps all have who write."""
         before, self._slept = self._slept, _slept()
         return self._slept - before > _A_MOMENT
 
