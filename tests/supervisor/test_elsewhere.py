@@ -321,6 +321,35 @@ def test_a_log_that_cannot_be_read_keeps_no_other_run_from_its_end(
     run(scenario())
 
 
+UNTOUCHED = """
+CREATE TRIGGER untouched BEFORE UPDATE ON run WHEN OLD.status = 'running'
+BEGIN SELECT RAISE(ABORT, 'not this one'); END
+"""
+
+
+def test_a_run_that_cannot_be_ended_keeps_no_process_that_is_not_wanted_any_more(
+    tmp_path: Path, asker: Agent
+) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            here, elsewhere = await two(stack, tmp_path, asker)
+            begun = await here.begin()
+            await here.until_it_waits(begun)
+            await elsewhere.supervisor.stop("ann", begun.id)
+            request = submit(chat_id="lost")
+            lost = (await elsewhere.store.begin_turn("ann", request, "asker", "emitted")).run
+            await elsewhere.store.release(lost.id, lost.epoch)
+            with sqlite3.connect(tmp_path / "mobox.db") as connection:
+                connection.execute(UNTOUCHED)
+            with pytest.raises(StorageError, match="not this one"):
+                await here.supervisor.reap()
+            await here.until_nothing_runs()
+            connection.execute("DROP TRIGGER untouched")
+            connection.close()
+
+    run(scenario())
+
+
 def test_only_one_of_many_reapers_ends_a_run(tmp_path: Path, sleeper: Agent) -> None:
     clock = Clock()
     settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
