@@ -142,6 +142,7 @@ def test_only_a_server_that_asks_for_keys_listens_elsewhere() -> None:
         ((), "any.example", 200),
         (("chat.example",), "chat.example", 200),
         (("chat.example",), "any.example", 421),
+        (("chat.example",), "10.1.2.3:8000", 200),  # as who probes pods says
     ],
 )
 @on_uvloop

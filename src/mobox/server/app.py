@@ -179,7 +179,7 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
         hosts=settings.hosts_of(is_hooked=principal is not None),
         origins=settings.origins,
         max_body=settings.max_body,
-        takes_addresses=principal is not None,
+        takes_addresses=_knows_owners(settings, principal),
     )
     return Counted(guarded, metrics=services.metrics)
 

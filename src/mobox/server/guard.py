@@ -1,8 +1,8 @@
 """What every request must pass, and what every answer carries.
 
 Rule 1: it answers only to its own names: a page whose name was made to point here, by "DNS
-        rebinding", gets nothing. An address cannot be made to point elsewhere; in an app of
-        somebody's it will do. Where keys are asked for, such a page has none, and any name will do
+        rebinding", gets nothing. An address cannot be made to point elsewhere; where owners are
+        known it will do. Where keys are asked for, such a page has none, and any name will do
         unless some are listed.
 Rule 2: nothing changes because a foreign page asked, and the API does no work for it, whose time
         would tell what is said here: `Origin` must be the server's own or listed, and a browser
