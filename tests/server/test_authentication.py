@@ -202,6 +202,15 @@ async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> Non
 
 
 @on_uvloop
+async def test_an_app_is_told_how_to_allow_by_its_settings(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
+        unknown = await client.get("/api/chats", headers={"host": "any.example"})
+        foreign = await client.get("/api/chats", headers={"origin": "http://any.example"})
+    assert "Settings(…, allowed_hosts=('any.example',))" in unknown.text
+    assert "Settings(…, allowed_origins=('http://any.example',))" in foreign.text
+
+
+@on_uvloop
 async def test_an_app_may_refuse_in_its_own_words(tmp_path: Path) -> None:
     def hook(connection: HTTPConnection) -> Found:
         raise HTTPException(402, "Pay first")
