@@ -368,5 +368,6 @@ async def test_a_ticket_cannot_be_made_to_last(tmp_path: Path) -> None:
         for forged in (ticket.partition(".")[0], f"{ticket}0"):
             refused = await client.get(EVENTS.format(run_id), params={"ticket": forged})
             assert refused.status_code == 401
+            assert refused.headers["www-authenticate"] == 'Bearer realm="app"', "no key would do"
         told = await client.get(EVENTS.format(run_id), params={"ticket": ticket})
         assert told.status_code == 200

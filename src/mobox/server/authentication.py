@@ -89,10 +89,14 @@ class Door:
         self.visits = visits
 
     @property
-    def _nobody(self) -> Exception:
+    def _asks_for_keys(self) -> bool:
+        return isinstance(self._hook, KeyHolders)
+
+    def nobody(self, problem: str | None = None) -> Exception:
         """As keys are asked for here, or as an app would say it."""
-        asks_for_keys = isinstance(self._hook, KeyHolders)
-        return Unauthenticated() if asks_for_keys else HTTPException(401, _UNKNOWN)
+        if self._asks_for_keys:
+            return Unauthenticated(problem) if problem else Unauthenticated()
+        return HTTPException(401, problem or _UNKNOWN)
 
     async def admit(self, connection: HTTPConnection) -> Principal:
         """Who asks, from now on said in the scope.
@@ -106,7 +110,7 @@ class Door:
         if principal is not None and (problem := _problem_of(principal)):
             raise InvalidPrincipal(getattr(self._hook, "__name__", repr(self._hook)), problem)
         if principal is None or not principal.owner or principal.is_over(now_ms()):
-            raise self._nobody
+            raise self.nobody()
         self.know(connection.scope, principal)
         return principal
 
