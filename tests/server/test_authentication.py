@@ -281,6 +281,7 @@ async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
         (Principal("ann", cast("Any", "read")), "scopes: expected some of read, write, operate"),
         (Principal("ann", expires_at=1_800_000_000), "expires_at: expected milliseconds"),
         (Principal("ann", expires_at=cast("int", "soon")), "expires_at: expected milliseconds"),
+        (Principal("ann", key_id="session-7"), "key_id: expected none, as it is for keys"),
     ],
 )
 @on_uvloop
