@@ -135,7 +135,12 @@ def test_the_names_of_the_app_can_be_listed(tmp_path: Path) -> None:
     async def scenario() -> None:
         app = FastAPI()
         box_in(app, tmp_path, allowed_hosts=("app.example",))
-        names = ("app.example", 200), ("localhost", 200), ("rebound.example", 421)
+        names = (
+            ("app.example", 200),
+            ("localhost", 200),
+            ("rebound.example", 421),
+            ("testserver", 421),
+        )
         for host, status in names:
             async with running(app, host) as client:
                 assert (await client.get("/mobox/api/chats")).status_code == status

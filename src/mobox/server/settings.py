@@ -112,8 +112,10 @@ class Settings(Struct, frozen=True, kw_only=True):
 
         What an app goes by may be what any page can say, or what a browser says by itself.
         """
+        if is_hooked and not self.allowed_hosts:
+            return (*self.hosts, TEST_CLIENT)
         if is_hooked:
-            return None if ANY_HOST in self.allowed_hosts else (*self.hosts, TEST_CLIENT)
+            return None if ANY_HOST in self.allowed_hosts else self.hosts
         return None if self.auth == "keys" and not self.allowed_hosts else self.hosts
 
     @property
