@@ -153,6 +153,14 @@ async def test_with_keys_any_name_will_do_unless_some_are_listed(
         assert (await client.get("/healthz", headers={"host": host})).status_code == status
 
 
+@pytest.mark.parametrize("auth", ["none", "keys"])
+@on_uvloop
+async def test_any_name_is_for_an_app_that_knows_who_asks(auth: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match=r"^allowed_hosts=\*: any name is for an app"):
+        async with keyed_app(tmp_path, auth=auth, allowed_hosts=("*",)):
+            pass
+
+
 @on_uvloop
 async def test_a_listed_page_may_send_a_key(tmp_path: Path) -> None:
     page = "https://front.example"

@@ -33,6 +33,10 @@ _NEEDS_KEYS: Final = (
     "without keys a server listens on this machine only: 127.0.0.1, ::1, localhost;"
     " with --auth keys on any"
 )
+_NEEDS_PRINCIPAL: Final = (
+    "any name is for an app that knows who asks, create_app(…, principal=…); a server that asks for"
+    " keys needs no names"
+)
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
 """What Starlette's `TestClient` calls every app; no page on the internet can be called so."""
@@ -116,6 +120,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             return (*self.hosts, TEST_CLIENT)
         if is_hooked:
             return None if ANY_HOST in self.allowed_hosts else self.hosts
+        if ANY_HOST in self.allowed_hosts:
+            raise InvalidSetting("allowed_hosts", ANY_HOST, _NEEDS_PRINCIPAL)
         return None if self.auth == "keys" and not self.allowed_hosts else self.hosts
 
     @property
