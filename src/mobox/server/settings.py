@@ -276,9 +276,9 @@ SETTINGS: Final = (
     Setting(
         "execute", "MOBOX_EXECUTE", _place, "where agents run: here, or workers (`mobox worker`)"
     ),
-    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds for which a run waits for one of them"),
+    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds for which a run waits for a worker"),
     Setting("health_port", "MOBOX_HEALTH_PORT", _port, "port for the health of a `mobox worker`"),
-    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for it, which asks for no key"),
+    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for a worker's health, with no key"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
 
