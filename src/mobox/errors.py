@@ -275,7 +275,7 @@ class NotPermitted(MoboxError):
 
     def __init__(self, scope: str) -> None:
         self.scope = scope
-        super().__init__(f"who asks may not do that: it needs the scope {scope!r}")
+        super().__init__(f"expected somebody who has the scope {scope!r}")
 
 
 class RunActive(MoboxError):

@@ -142,6 +142,7 @@ def test_only_a_server_that_asks_for_keys_listens_elsewhere() -> None:
         ((), "any.example", 200),
         (("chat.example",), "chat.example", 200),
         (("chat.example",), "any.example", 421),
+        (("chat.example",), "10.1.2.3:8000", 200),  # as who probes pods says
     ],
 )
 @on_uvloop
@@ -150,6 +151,14 @@ async def test_with_keys_any_name_will_do_unless_some_are_listed(
 ) -> None:
     async with keyed_app(tmp_path, allowed_hosts=allowed) as (_, client):
         assert (await client.get("/healthz", headers={"host": host})).status_code == status
+
+
+@pytest.mark.parametrize("auth", ["none", "keys"])
+@on_uvloop
+async def test_any_name_is_for_an_app_that_knows_who_asks(auth: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match=r"^allowed_hosts=\*: any name is for an app"):
+        async with keyed_app(tmp_path, auth=auth, allowed_hosts=("*",)):
+            pass
 
 
 @on_uvloop
@@ -198,6 +207,15 @@ async def test_an_app_may_say_itself_who_asks(hook: Hook, tmp_path: Path) -> Non
             )
         metrics = await client.get("/metrics", headers={"x-user": "ann"})
         assert code_of(metrics) == (403, "missing_scope"), "to be known is not to operate"
+
+
+@on_uvloop
+async def test_an_app_is_told_how_to_allow_by_its_settings(tmp_path: Path) -> None:
+    async with keyed_app(tmp_path, by_name, auth="none") as (_, client):
+        unknown = await client.get("/api/chats", headers={"host": "any.example"})
+        foreign = await client.get("/api/chats", headers={"origin": "http://any.example"})
+    assert "Settings(…, allowed_hosts=('any.example',))" in unknown.text
+    assert "Settings(…, allowed_origins=('http://any.example',))" in foreign.text
 
 
 @on_uvloop
@@ -271,6 +289,7 @@ async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
         (Principal("ann", cast("Any", "read")), "scopes: expected some of read, write, operate"),
         (Principal("ann", expires_at=1_800_000_000), "expires_at: expected milliseconds"),
         (Principal("ann", expires_at=cast("int", "soon")), "expires_at: expected milliseconds"),
+        (Principal("ann", key_id="session-7"), "key_id: expected none, as it is for keys"),
     ],
 )
 @on_uvloop
@@ -358,5 +377,6 @@ async def test_a_ticket_cannot_be_made_to_last(tmp_path: Path) -> None:
         for forged in (ticket.partition(".")[0], f"{ticket}0"):
             refused = await client.get(EVENTS.format(run_id), params={"ticket": forged})
             assert refused.status_code == 401
+            assert refused.headers["www-authenticate"] == 'Bearer realm="app"', "no key would do"
         told = await client.get(EVENTS.format(run_id), params={"ticket": ticket})
         assert told.status_code == 200

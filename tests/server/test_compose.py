@@ -83,6 +83,14 @@ def test_a_server_is_where_the_page_has_it_and_asks_for_keys(name: str, place: s
     assert (settings["auth"], settings["execute"]) == ("keys", "workers")
 
 
+def test_no_owner_has_all_the_places_of_the_worker() -> None:
+    told = {name: settings_of(name) for name in OURS}
+    each = {name: int(settings["max_runs_per_owner"]) for name, settings in told.items()}
+    assert each["worker"] < int(told["worker"]["max_runs"])
+    assert len(set(each.values())) == 1, "who begins runs and who executes them count alike"
+    assert {settings["auth"] for settings in told.values()} == {"keys"}
+
+
 def test_only_servers_can_be_reached_from_outside() -> None:
     assert [name for name, service in services().items() if "ports" in service] == ["web1", "web2"]
 

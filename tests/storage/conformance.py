@@ -163,7 +163,7 @@ BY_OWNER: dict[str, Use] = {
     "runs": lambda store, owner, chat, run: store.runs(owner, chat),
     "usage": lambda store, owner, chat, run: store.usage(owner, chat),
 }
-LISTS_OF_AN_OWNER = {"chats"}
+LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
 BY_RUN_ID = {
     "append", "asked", "beyond", "follow", "next_leg", "note", "queue", "raw_lines", "read",
     "release", "take_over",

@@ -251,6 +251,21 @@ class QueueConformance:
 
         self.play(tmp_path, scenario)
 
+    def test_a_chat_is_busy_whose_run_is_executed_or_queued(self, tmp_path: Path) -> None:
+        async def scenario(store: Storage) -> None:
+            await begin(store, "executed")
+            await begin_queued(store, "queued")
+            waits, over = await begin(store, "waits"), await begin(store, "over")
+            await store.append(waits.id, waits.epoch, QUESTION, None)
+            said = [Start(framework="emitted"), Done(reason="stop")]
+            await store.append(over.id, over.epoch, said, None)
+            await begin(store, "bobs", owner="bob")
+            assert await store.busy_chats("ann") == {"executed", "queued"}
+            assert await store.busy_chats("bob") == {"bobs"}
+            assert await store.busy_chats("nobody") == set()
+
+        self.play(tmp_path, scenario)
+
     async def open_again(self, folder: Path) -> Storage | None:
         """The same store in another process; `None` where there can be none."""
         return await self.open(folder, Settings(poll_seconds=0.02))

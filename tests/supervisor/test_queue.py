@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mobox.catalog import Agent
+from mobox.errors import TooManyRuns
 from mobox.events import Done, Start
 from mobox.storage import Settings
 from mobox.storage.log import Asking, Run
@@ -302,6 +304,30 @@ def test_an_owner_with_too_many_runs_keeps_nobody_else_waiting(
             assert [each.lease_owner is None for each in left] == [False, True, True]
             let_all_go(worker)
             assert reason_of(await web.until_it_ends(bobs)) == "stop"
+
+    run(scenario())
+
+
+def test_an_owner_leaves_no_more_to_others_than_one_may_have(sleeper: Agent, enter: Enter) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, sleeper, Limits(runs=0, runs_per_owner=2, look=0.02))
+            other = await enter(stack, sleeper, WEB)
+            executed = await other.begin(submit(chat_id="c1"))
+            worker = await enter(stack, sleeper, Limits(runs=1, look=0.02, sweep=3600))
+            await at_work(worker, 1)
+            asked = [web.begin(submit(chat_id=chat, key=chat)) for chat in ("c2", "c3")]
+            came = await asyncio.gather(*asked, return_exceptions=True)
+            assert sorted(type(each).__name__ for each in came) == ["Run", "TooManyRuns"]
+            (queued,) = (each for each in came if isinstance(each, Run))
+            with pytest.raises(TooManyRuns):
+                await web.begin(submit(chat_id="c4"))
+            again = await web.begin(submit(chat_id=queued.chat_id, key=queued.chat_id))
+            assert again.id == queued.id
+            await web.begin(submit(chat_id="b"), owner="bob")
+            let_all_go(worker)
+            assert reason_of(await web.until_it_ends(executed)) == "stop"
+            await web.begin(submit(chat_id="c4"))
 
     run(scenario())
 

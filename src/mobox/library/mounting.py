@@ -29,7 +29,10 @@ def mount(
     @asynccontextmanager
     async def lifespan(running: Any) -> AsyncIterator[Any]:
         async with box, theirs(running) as state:
-            yield state
+            try:
+                yield state
+            finally:  # while what the app has opened is there for its functions
+                await box.supervisor.close()
 
     app.router.lifespan_context = lifespan
     return box

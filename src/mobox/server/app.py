@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -39,6 +40,8 @@ from mobox.supervisor import Limits, Supervisor
 __all__ = ["create_app", "open_services", "open_supervisor", "routes_of"]
 
 log = logging.getLogger("mobox.server")
+
+_WHERE_TO_STORE: Final = "where to store: database_url; by a command --database-url, DATABASE_URL"
 
 
 @asynccontextmanager
@@ -159,7 +162,7 @@ async def _open_storage(settings: Settings) -> Storage:
     except DatabaseTooNew:
         raise
     except StorageError as error:
-        raise StorageError(f"{error} (--database-url, DATABASE_URL: where to store)") from None
+        raise StorageError(f"{error} ({_WHERE_TO_STORE})") from None
 
 
 def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
@@ -179,7 +182,8 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
         hosts=settings.hosts_of(is_hooked=principal is not None),
         origins=settings.origins,
         max_body=settings.max_body,
-        takes_addresses=principal is not None,
+        takes_addresses=_knows_owners(settings, principal),
+        is_hooked=principal is not None,
     )
     return Counted(guarded, metrics=services.metrics)
 

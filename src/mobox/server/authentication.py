@@ -63,6 +63,7 @@ class Principal(Struct, frozen=True):
     """Whose chats they are: the same name, the same chats."""
     scopes: tuple[str, ...] = USUAL_SCOPES
     key_id: str | None = None
+    """The key by which they are known; none where an app knows them."""
     expires_at: int | None = None
     """When they are nobody again, in milliseconds: what they read then is cut off."""
 
@@ -89,10 +90,14 @@ class Door:
         self.visits = visits
 
     @property
-    def _nobody(self) -> Exception:
+    def _asks_for_keys(self) -> bool:
+        return isinstance(self._hook, KeyHolders)
+
+    def nobody(self, problem: str | None = None) -> Exception:
         """As keys are asked for here, or as an app would say it."""
-        asks_for_keys = isinstance(self._hook, KeyHolders)
-        return Unauthenticated() if asks_for_keys else HTTPException(401, _UNKNOWN)
+        if self._asks_for_keys:
+            return Unauthenticated(problem) if problem else Unauthenticated()
+        return HTTPException(401, problem or _UNKNOWN)
 
     async def admit(self, connection: HTTPConnection) -> Principal:
         """Who asks, from now on said in the scope.
@@ -103,10 +108,11 @@ class Door:
         if inspect.isawaitable(found):
             found = await found
         principal = Principal(found) if isinstance(found, str) else found
-        if principal is not None and (problem := _problem_of(principal)):
+        problem = None if self._asks_for_keys or principal is None else _problem_of(principal)
+        if problem is not None:
             raise InvalidPrincipal(getattr(self._hook, "__name__", repr(self._hook)), problem)
         if principal is None or not principal.owner or principal.is_over(now_ms()):
-            raise self._nobody
+            raise self.nobody()
         self.know(connection.scope, principal)
         return principal
 
@@ -128,6 +134,8 @@ def _problem_of(found: object) -> str | None:
         return f"scopes: expected some of {', '.join(SCOPES)}, got {scopes!r}"
     if until is not None and (not isinstance(until, int) or until < _MILLISECONDS):
         return f"expires_at: expected milliseconds since 1970, got {until!r}"
+    if found.key_id is not None:  # it would be looked up, and not be found
+        return f"key_id: expected none, as it is for keys that Mobox has made, got {found.key_id!r}"
     return None
 
 

@@ -8,7 +8,6 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mobox.errors import Unauthenticated
 from mobox.server.authentication import Principal, door_of
 from mobox.server.eventstream import EventStream
 from mobox.server.openapi import Route
@@ -55,11 +54,12 @@ class Entrance:
             await response(request.scope, request.receive, send)
 
     async def _admitted(self, request: Request) -> Principal:
+        door = door_of(request)
         secret = request.query_params.get(TICKET) if self._takes_tickets else None
         if secret is None:
-            return await door_of(request).admit(request)
+            return await door.admit(request)
         principal = await holder_of(self._keys, secret, request.path_params["run_id"])
         if principal is None:
-            raise Unauthenticated("expected a ticket for this run that nobody has used yet")
-        door_of(request).know(request.scope, principal)
+            raise door.nobody("expected a ticket for this run that nobody has used yet")
+        door.know(request.scope, principal)
         return principal

@@ -1,8 +1,8 @@
 """What every request must pass, and what every answer carries.
 
 Rule 1: it answers only to its own names: a page whose name was made to point here, by "DNS
-        rebinding", gets nothing. An address cannot be made to point elsewhere; in an app of
-        somebody's it will do. Where keys are asked for, such a page has none, and any name will do
+        rebinding", gets nothing. An address cannot be made to point elsewhere; where owners are
+        known it will do. Where keys are asked for, such a page has none, and any name will do
         unless some are listed.
 Rule 2: nothing changes because a foreign page asked, and the API does no work for it, whose time
         would tell what is said here: `Origin` must be the server's own or listed, and a browser
@@ -53,7 +53,8 @@ _API_HEADERS: Final = {b"cache-control": b"no-store"}
 class Guard:
     """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them.
 
-    Without `hosts` it answers to any name. `takes_addresses` is whether it does to any address.
+    Without `hosts` it answers to any name. `takes_addresses` is whether it does to any address,
+    `is_hooked` whether an app around it made its settings.
     """
 
     def __init__(
@@ -64,12 +65,14 @@ class Guard:
         origins: Collection[str],
         max_body: int,
         takes_addresses: bool = False,
+        is_hooked: bool = False,
     ) -> None:
         self._app = app
         self._hosts = None if hosts is None else {listed_host(host) for host in hosts}
         self._origins = {listed_origin(origin) for origin in origins}
         self._max_body = max_body
         self._takes_addresses = takes_addresses
+        self.is_hooked = is_hooked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -117,7 +120,7 @@ def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
         return error_response(400, "invalid_host", "expected one Host header that names a host")
     if guard.answers_to(match[1]):
         return None
-    how = _option(scope, "allowed_hosts", match[1])
+    how = _option(guard, scope, "allowed_hosts", match[1])
     return error_response(
         421, "unknown_host", f"this server is not {match[1]}; if it should be: {how}"
     )
@@ -130,10 +133,12 @@ def _is_address(name: str) -> bool:
         return False
 
 
-def _option(scope: Scope, field: str, value: str) -> str:
+def _option(guard: Guard, scope: Scope, field: str, value: str) -> str:
     """How to allow it, where it is to be said."""
     if scope.get(WITHIN):
         return f"mobox.mount(…, {field}=('{value}',))"
+    if guard.is_hooked:
+        return f"Settings(…, {field}=('{value}',))"
     return f"--{field.replace('_', '-')} {value}"
 
 
@@ -148,7 +153,7 @@ def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
         told or headers.get("sec-fetch-site", "") in _AT_HOME
     ):
         return None
-    how = _option(scope, "allowed_origins", told[0] if len(told) == 1 else "…")
+    how = _option(guard, scope, "allowed_origins", told[0] if len(told) == 1 else "…")
     return error_response(
         403,
         "cross_origin",

@@ -33,6 +33,10 @@ _NEEDS_KEYS: Final = (
     "without keys a server listens on this machine only: 127.0.0.1, ::1, localhost;"
     " with --auth keys on any"
 )
+_NEEDS_PRINCIPAL: Final = (
+    "any name is for an app that knows who asks, create_app(…, principal=…); a server that asks for"
+    " keys needs no names"
+)
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
 """What Starlette's `TestClient` calls every app; no page on the internet can be called so."""
@@ -112,8 +116,12 @@ class Settings(Struct, frozen=True, kw_only=True):
 
         What an app goes by may be what any page can say, or what a browser says by itself.
         """
+        if is_hooked and not self.allowed_hosts:
+            return (*self.hosts, TEST_CLIENT)
         if is_hooked:
-            return None if ANY_HOST in self.allowed_hosts else (*self.hosts, TEST_CLIENT)
+            return None if ANY_HOST in self.allowed_hosts else self.hosts
+        if ANY_HOST in self.allowed_hosts:
+            raise InvalidSetting("allowed_hosts", ANY_HOST, _NEEDS_PRINCIPAL)
         return None if self.auth == "keys" and not self.allowed_hosts else self.hosts
 
     @property
@@ -268,9 +276,9 @@ SETTINGS: Final = (
     Setting(
         "execute", "MOBOX_EXECUTE", _place, "where agents run: here, or workers (`mobox worker`)"
     ),
-    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds for which a run waits for one of them"),
+    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds for which a run waits for a worker"),
     Setting("health_port", "MOBOX_HEALTH_PORT", _port, "port for the health of a `mobox worker`"),
-    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for it, which asks for no key"),
+    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for a worker's health, with no key"),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
 

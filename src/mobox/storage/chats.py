@@ -150,6 +150,9 @@ class Chats(Protocol):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         """All runs of a chat, oldest first, also the superseded ones."""
 
+    async def busy_chats(self, owner: str) -> set[str]:
+        """The owner's chats of which a run is executed, or waits for somebody to execute it."""
+
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
         """The run that was begun after that one, or the first, once there is one.
 

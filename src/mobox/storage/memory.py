@@ -163,6 +163,9 @@ class MemoryStorage(MemoryLog, MemoryKeys):
     async def chat(self, owner: str, chat_id: str) -> Chat:
         return self._thread(owner, chat_id).chat
 
+    async def busy_chats(self, owner: str) -> set[str]:
+        return {run.chat_id for run in self._running() if run.owner == owner}
+
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:

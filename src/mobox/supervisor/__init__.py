@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Coroutine
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
@@ -89,7 +89,7 @@ class Supervisor:
         self._reaper = Reaper(storage)
         self._legs: dict[RunId, Leg] = {}
         self._tasks: dict[Leg, asyncio.Task[None]] = {}
-        self._seats = Seats(self._limits)
+        self._seats = Seats(self._limits, storage)
         self._requests: set[asyncio.Task[Any]] = set()
         self._lookout = Lookout((self._look, self._limits.look), (self.reap, self._limits.sweep))
         storage.when_work(self.look_soon)
@@ -183,7 +183,8 @@ class Supervisor:
     async def _begin(self, owner: str, request: Request) -> BegunTurn:
         self._check_open()
         agent = await self._choice.agent_for(owner, request)
-        with self._seat(owner, request.idempotency_key or object()) as seat:
+        key = request.idempotency_key or object()
+        async with self._seats.offer(owner, request.chat_id, key) as seat:
             begun = await self._begin_turn(owner, request, agent)
             if begun.created:
                 try:
@@ -221,9 +222,6 @@ class Supervisor:
             raise ShuttingDown
 
     # Legs
-
-    def _seat(self, owner: str, name: object) -> AbstractContextManager[Seat | None]:
-        return self._seats.take(owner, name) if self.executes else nullcontext()
 
     async def _start_or_queue(self, run: Run, agent: Agent, seat: Seat | None) -> None:
         if seat is not None:
@@ -305,7 +303,8 @@ class Supervisor:
         agent = self.catalog.get(run.agent)
         events = asked.told(replies)
         self._check_open()
-        with self._seat(run.owner, ("answered", run.id)) as seat:  # no client's key is one
+        name = ("answered", run.id)  # no client's key is one
+        async with self._seats.offer(run.owner, run.chat_id, name) as seat:
             try:
                 resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
             except Fenced:  # somebody else's answer was first

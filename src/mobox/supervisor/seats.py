@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from mobox.errors import TooManyRuns
+from mobox.storage.chats import Chats
 from mobox.supervisor.leg import Leg
 
 __all__ = ["Limits", "Seat", "Seats"]
@@ -43,21 +44,46 @@ class Seat(NamedTuple):
 class Seats:
     """The places that are taken: by legs, and by those that are about to begin."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, chats: Chats) -> None:
         self._limits = limits
+        self._chats = chats
         self._legs: dict[Leg, Seat] = {}
         self._coming: Counter[Seat] = Counter()
 
+    @asynccontextmanager
+    async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[Seat | None]:
+        """A place for what is about to begin, none where others execute; raises `TooManyRuns`."""
+        if self._limits.runs:
+            with self._take(owner, name) as seat:
+                yield seat
+        else:
+            busy = await self._chats.busy_chats(owner)
+            with self._leave_to_others(Seat(owner, chat_id), busy):
+                yield None
+
     @contextmanager
-    def take(self, owner: str, name: object) -> Iterator[Seat]:
-        """A place for what is about to begin; raises `TooManyRuns`."""
+    def _leave_to_others(self, seat: Seat, busy: Collection[str]) -> Iterator[None]:
+        """Of a chat one run goes on: who asks for it again, or for the next, takes none away."""
+        others = {seat.name for seat in self._held(seat.owner)}.union(busy) - {seat.name}
+        if len(others) >= self._limits.runs_per_owner:
+            raise TooManyRuns(len(others))
+        with self._is_coming(seat):
+            yield
+
+    @contextmanager
+    def _take(self, owner: str, name: object) -> Iterator[Seat]:
         seat = Seat(owner, name)
         if seat not in self._taken():
             self._make_room(None, self._limits.runs)
             self._make_room(owner, self._limits.runs_per_owner)
+        with self._is_coming(seat):
+            yield seat
+
+    @contextmanager
+    def _is_coming(self, seat: Seat) -> Iterator[None]:
         self._coming[seat] += 1
         try:
-            yield seat
+            yield
         finally:
             self._coming -= Counter([seat])
 

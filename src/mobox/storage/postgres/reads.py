@@ -15,6 +15,7 @@ from mobox.storage.postgres.database import NOW, Connection
 from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
+    "busy_chats",
     "expired_runs",
     "find_chat",
     "has_queued_runs",
@@ -52,6 +53,12 @@ async def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list
     if not found:
         await find_chat(connection, owner, chat_id)
     return found
+
+
+async def busy_chats(connection: Connection, owner: str) -> set[str]:
+    """See `Chats.busy_chats`."""
+    running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
+    return {row[0] for row in await connection.fetch(f"{running} AND owner = $1", owner)}
 
 
 async def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:

@@ -209,6 +209,9 @@ class PostgresStorage(Publishing):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._ask(reads.runs_of_chat, owner, chat_id)
 
+    async def busy_chats(self, owner: str) -> set[str]:
+        return await self._ask(reads.busy_chats, owner)
+
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
         return await self._look_up(askings.named, owner, chat_id, name)
 

@@ -16,6 +16,7 @@ from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
+    "busy_chats",
     "expired_runs",
     "find_chat",
     "has_queued_runs",
@@ -54,6 +55,12 @@ def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
     """See `Chats.runs`."""
     n, _ = find_chat(connection, owner, chat_id)
     return _runs(connection, "WHERE run.chat = ? ORDER BY run.n", n)
+
+
+def busy_chats(connection: Connection, owner: str) -> set[str]:
+    """See `Chats.busy_chats`."""
+    running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
+    return {chat_id for (chat_id,) in connection.execute(f"{running} AND owner = ?", (owner,))}
 
 
 def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:

@@ -198,6 +198,9 @@ class SqliteStorage(Publishing):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._readers.read(reads.runs_of_chat, owner, chat_id)
 
+    async def busy_chats(self, owner: str) -> set[str]:
+        return await self._readers.read(reads.busy_chats, owner)
+
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
         return await self._readers.read(askings.named, owner, chat_id, name)
 
