@@ -106,6 +106,7 @@ def test_none_outlives_its_parent(tmp_path: Path) -> None:
     async def scenario() -> None:
         with live_server(tmp_path / "data", "--workers", "2") as server:
             pids = children(server.process.pid)
+            assert len(pids) == 2
             server.kill()
             await until(lambda: all(map(is_gone, pids)))
 
