@@ -221,9 +221,9 @@ def test_a_formatter_tells_the_same_by_the_long_way(
     short, long_way = AISDKFormatter("msg_1", profile), AISDKFormatter("msg_1", profile)
     told = [*format_all(short, log[:place]), *short.resume(), *format_all(short, log[place:])]
     assert told == [
-        *(document for entry in log[:place] for document in long_way._write(entry)),
+        *(document for entry in log[:place] for document in long_way._write(entry.event, entry.ts)),
         *long_way.resume(),
-        *(document for entry in log[place:] for document in long_way._write(entry)),
+        *(document for entry in log[place:] for document in long_way._write(entry.event, entry.ts)),
     ]
 
 

@@ -549,7 +549,7 @@ def test_folding_twice_gives_the_same(log: list[LogEntry]) -> None:
 def test_a_message_may_be_looked_at_while_it_grows(log: list[LogEntry], cut: int) -> None:
     transcript = Transcript()
     for number, entry in enumerate(log, 1):
-        transcript.add(entry)
+        transcript.add(entry.event, entry.ts)
         if number % (cut % 5 + 1) == 0:
             assert transcript.message("msg_1") == fold(log[:number], "msg_1")
     assert transcript.message("msg_1") == fold(log, "msg_1")

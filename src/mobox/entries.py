@@ -7,22 +7,24 @@ who tells them may take them as one: most of them are then never made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import ClassVar, TypeAlias, overload
+from itertools import accumulate, chain
+from typing import ClassVar, Self, TypeAlias, overload
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from mobox.events import LogEntry, StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
+from mobox.texts import Texts
 
 __all__ = [
     "NO_ENTRIES",
     "AnyDeltas",
     "Deltas",
     "Entries",
-    "Numbers",
+    "Ids",
     "Piece",
     "TextDeltas",
     "ThinkingDeltas",
+    "Times",
     "ToolUseDeltas",
     "gathered",
     "spread",
@@ -36,18 +38,28 @@ class Deltas(Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"
 
     delta_class: ClassVar[type[AnyDelta]]
 
-    deltas: list[str]
+    deltas: Raw
     id: str | None = None
     scope: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, texts: Texts, block_id: str | None, scope: tuple[str, ...]) -> Self:
+        """Deltas that say these."""
+        return cls(Raw(texts.listed()), block_id, scope)
+
+    @property
+    def texts(self) -> Texts:
+        """What they say."""
+        return Texts.read(bytes(self.deltas))
 
     def events(self) -> Iterator[AnyDelta]:
         """What it stands for."""
         make, id_, scope = self.delta_class, self.id, self.scope
-        return (make(id=id_, scope=scope, delta=delta) for delta in self.deltas)
+        return (make(id=id_, scope=scope, delta=delta) for delta in self.texts)
 
     def cut(self, start: int, stop: int) -> Deltas:
         """Some of them."""
-        return type(self)(self.deltas[start:stop], self.id, self.scope)
+        return self.of(self.texts[start:stop], self.id, self.scope)
 
 
 class TextDeltas(Deltas, frozen=True, tag="text_deltas"):
@@ -70,8 +82,8 @@ class ToolUseDeltas(Deltas, frozen=True, tag="tool_use_deltas"):
 
 AnyDeltas: TypeAlias = TextDeltas | ThinkingDeltas | ToolUseDeltas
 Piece: TypeAlias = StreamEvent | Deltas
-Numbers: TypeAlias = tuple[Sequence[int], Sequence[int | None]]
-"""The ids and the times of entries."""
+Ids: TypeAlias = Callable[[], Sequence[int]]
+Times: TypeAlias = Callable[[], Sequence[int | None]]
 
 _GATHERED: dict[type[AnyDelta], type[Deltas]] = {
     TextDelta: TextDeltas,
@@ -82,20 +94,37 @@ _GATHERED: dict[type[AnyDelta], type[Deltas]] = {
 
 def gathered(events: Iterable[StreamEvent]) -> list[Piece]:
     """The events, with deltas of a block that follow each other as one."""
-    pieces: list[Piece] = []
-    last: Deltas | None = None
+    return list(_gather(events))
+
+
+def _gather(events: Iterable[StreamEvent]) -> Iterator[Piece]:
+    block: _Block | None = None
+    said: list[str] = []
     for event in events:
-        if not isinstance(event, AnyDelta) or event.provider is not None:
-            last = None
-            pieces.append(event)
-            continue
-        kind = _GATHERED[type(event)]
-        if type(last) is kind and last.id == event.id and last.scope == event.scope:
-            last.deltas.append(event.delta)
+        before, block = block, _block_of(event)
+        if before is not None and before != block:
+            yield _deltas(before, said)
+            said = []
+        if block is None:
+            yield event
         else:
-            last = kind([event.delta], event.id, event.scope)
-            pieces.append(last)
-    return pieces
+            said.append(event.delta)  # type: ignore[attr-defined]
+    if block is not None:
+        yield _deltas(block, said)
+
+
+_Block: TypeAlias = tuple[type[Deltas], str | None, tuple[str, ...]]
+
+
+def _block_of(event: StreamEvent) -> _Block | None:
+    if isinstance(event, AnyDelta) and event.provider is None:
+        return _GATHERED[type(event)], event.id, event.scope
+    return None
+
+
+def _deltas(block: _Block, said: list[str]) -> Deltas:
+    kind, block_id, scope = block
+    return kind.of(Texts.of(said), block_id, scope)
 
 
 def spread(pieces: Iterable[Piece]) -> Iterator[StreamEvent]:
@@ -105,19 +134,29 @@ def spread(pieces: Iterable[Piece]) -> Iterator[StreamEvent]:
 
 
 def _length(piece: Piece) -> int:
-    return len(piece.deltas) if isinstance(piece, Deltas) else 1
+    return len(piece.texts) if isinstance(piece, Deltas) else 1
 
 
 class Entries(Sequence[LogEntry]):
-    """Some entries, up to number `last`; their `numbers` are asked for where one is made."""
+    """Some entries, up to number `last`; their ids and times are asked for where they are told."""
 
-    __slots__ = ("_length", "_make_numbers", "_numbers", "first", "pieces")
+    __slots__ = (
+        "_ids",
+        "_length",
+        "_make_ids",
+        "_make_times",
+        "_places",
+        "_times",
+        "first",
+        "pieces",
+    )
 
-    def __init__(self, last: int, pieces: list[Piece], numbers: Callable[[], Numbers]) -> None:
-        self._length = sum(map(_length, pieces))
+    def __init__(self, last: int, pieces: list[Piece], ids: Ids, times: Times) -> None:
+        *self._places, self._length = accumulate(map(_length, pieces), initial=0)
         self.first = last - self._length + 1
-        self._make_numbers = numbers
-        self._numbers: Numbers | None = None
+        self._make_ids, self._make_times = ids, times
+        self._ids: Sequence[int] | None = None
+        self._times: Sequence[int | None] | None = None
         self.pieces = pieces
 
     def __len__(self) -> int:
@@ -125,7 +164,7 @@ class Entries(Sequence[LogEntry]):
 
     def __iter__(self) -> Iterator[LogEntry]:
         seqs = range(self.first, self.first + self._length)
-        return map(LogEntry, seqs, *self.numbers, spread(self.pieces))
+        return map(LogEntry, seqs, self.ids, self.times, spread(self.pieces))
 
     @overload
     def __getitem__(self, place: int) -> LogEntry: ...
@@ -140,38 +179,32 @@ class Entries(Sequence[LogEntry]):
         return next(iter(self._cut(place, place + 1)))
 
     @property
-    def numbers(self) -> Numbers:
-        """The ids and the times."""
-        if self._numbers is None:
-            self._numbers = self._make_numbers()
-        return self._numbers
+    def ids(self) -> Sequence[int]:
+        if self._ids is None:
+            self._ids = self._make_ids()
+        return self._ids
 
-    def entry(self, place: int, event: StreamEvent) -> LogEntry:
-        """The entry at a place, for who knows what it tells."""
-        ids, times = self.numbers
-        return LogEntry(self.first + place, ids[place], times[place], event)
+    @property
+    def times(self) -> Sequence[int | None]:
+        if self._times is None:
+            self._times = self._make_times()
+        return self._times
 
     def placed(self) -> Iterator[tuple[int, Piece]]:
         """The pieces, each with the place of its first entry."""
-        place = 0
-        for piece in self.pieces:
-            yield place, piece
-            place += _length(piece)
+        return zip(self._places, self.pieces, strict=True)
 
     def _cut(self, start: int, stop: int) -> Entries:
-        def numbers() -> Numbers:
-            ids, times = self.numbers
-            return ids[start:stop], times[start:stop]
-
         pieces: list[Piece] = []
-        for place, piece in self.placed():
+        for place, piece in self.placed() if start < stop else ():
             if not start - _length(piece) < place < stop:
                 continue
             if isinstance(piece, Deltas):
                 pieces.append(piece.cut(max(0, start - place), stop - place))
             else:
                 pieces.append(piece)
-        return Entries(self.first + stop - 1, pieces, numbers)
+        ids, times = lambda: self.ids[start:stop], lambda: self.times[start:stop]
+        return Entries(self.first + stop - 1, pieces, ids, times)
 
 
-NO_ENTRIES = Entries(0, [], lambda: ((), ()))
+NO_ENTRIES = Entries(0, [], tuple, tuple)

@@ -79,7 +79,7 @@ def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
     """The message that a log, or the beginning of one, tells."""
     transcript = Transcript()
     for entry in entries:
-        transcript.add(entry)
+        transcript.add(entry.event, entry.ts)
     return transcript.message(message_id)
 
 
@@ -109,14 +109,13 @@ class Transcript:
         self._began: int | None = None
         self._has_begun = False
 
-    def add(self, entry: LogEntry) -> None:
-        """Take the next entry of the log."""
-        event = entry.event
+    def add(self, event: StreamEvent, ts: int | None) -> None:
+        """Take what the next entry of the log tells, and when it was told."""
         pieces = self._pieces.get(event.id)
         if pieces is not None and type(event) in _DELTAS:  # nine of ten events
             pieces.append(event.delta)  # type: ignore[attr-defined]
             return
-        self._ts = entry.ts
+        self._ts = ts
         self._turn_to(event)
         adder = self.ADDERS.get(event.type)
         if adder is not None:

@@ -154,9 +154,9 @@ def test_many_entries_at_once_are_told_as_one_by_one(
     short, long_way = AGUIFormatter("r", profile), AGUIFormatter("r", profile)
     told = [*format_all(short, log[:place]), *short.resume(), *format_all(short, log[place:])]
     assert told == [
-        *(document for entry in log[:place] for document in long_way._write(entry)),
+        *(document for entry in log[:place] for document in long_way._write(entry.event, entry.ts)),
         *long_way.resume(),
-        *(document for entry in log[place:] for document in long_way._write(entry)),
+        *(document for entry in log[place:] for document in long_way._write(entry.event, entry.ts)),
     ]
 
 

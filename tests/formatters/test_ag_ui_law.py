@@ -86,7 +86,7 @@ def assert_law(ag_ui: AGUIClients, log: list[LogEntry], profile: str) -> None:
     assert (reading.error, reading.warnings) == (None, [])
     client: AGUIMessages = []
     for k, (entry, after) in enumerate(zip(log, reading.after, strict=True), 1):
-        transcript.add(entry)
+        transcript.add(entry.event, entry.ts)
         client = client if after is None else after
         stored = snapshot(transcript.message("run_1"), profile)
         assert comparable(client) == comparable(stored), f"entry {k}: {entry}"

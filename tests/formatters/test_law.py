@@ -59,7 +59,7 @@ def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
     documents: list[bytes] = []
     client: UIPart = {"parts": []}
     for k, entry in enumerate(log, 1):
-        transcript.add(entry)
+        transcript.add(entry.event, entry.ts)
         more = formatter.format(entry)
         documents += more
         if more:

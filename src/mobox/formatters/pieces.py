@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mobox.texts import Texts
+
 __all__ = ["LINE_END", "split", "tell_pieces"]
 
 _encode_lines = msgspec.json.Encoder().encode_lines
@@ -20,6 +22,8 @@ def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
     Encoded in one go, as lines: no JSON text has a line end in it, so those tell where one ends.
     """
     end = b"}" + between + prefix
+    if isinstance(pieces, Texts):
+        return b"%b%b}" % (prefix, pieces.joined(end))
     told = _encode_lines(pieces).replace(LINE_END, end)
     return prefix + told[: 1 - len(end)]
 

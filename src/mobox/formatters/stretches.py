@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from mobox.entries import Deltas, Entries
@@ -12,13 +12,13 @@ from mobox.formatters.pieces import LINE_END
 __all__ = ["NO_STRETCH", "InStretches", "Stretch"]
 
 Documents = list[bytes]
-Tell = Callable[[list[str], bytes], bytes]
+Tell = Callable[[Sequence[str], bytes], bytes]
 """Makes of what deltas say the documents, with something between each two of them."""
 Stretch = tuple[str | None, type[StreamEvent] | None, Tell]
 """The id and the class of the deltas that go on with what was told last, and how they are told."""
 
 
-def _nothing(_more: list[str], _between: bytes) -> bytes:
+def _nothing(_more: Sequence[str], _between: bytes) -> bytes:
     return b""
 
 
@@ -26,14 +26,18 @@ NO_STRETCH: Stretch = (None, None, _nothing)
 
 
 class InStretches(Protocol):
-    """A formatter that tells an entry by `_write`, unless it is more of the same."""
+    """A formatter that tells an event by `_write`, unless it is more of the same."""
 
     _stretch: Stretch
 
-    def _write(self, entry: LogEntry) -> Documents: ...
+    def _write(self, told: StreamEvent, ts: int | None) -> Documents: ...
 
     def _stretch_after(self, told: StreamEvent) -> Stretch:
         """What the next event is, if it is more of the same, and how it is told."""
+
+    def _stretch_into(self, _kind: type[StreamEvent], _block_id: str | None) -> Stretch:
+        """How deltas of a block are told that come next, where the first needs no other way."""
+        return NO_STRETCH
 
     def format(self, entry: LogEntry) -> Documents:
         """The documents that tell `entry`."""
@@ -57,7 +61,7 @@ class InStretches(Protocol):
             if more:
                 documents.append(tell(more, between))
                 more = []
-            documents += self._write(entry)
+            documents += self._write(told, entry.ts)
             own, delta_class, tell = self._stretch = self._stretch_after(told)
         return [*documents, tell(more, between)] if more else documents
 
@@ -68,18 +72,26 @@ class InStretches(Protocol):
             if isinstance(piece, Deltas):
                 documents += self._tell_deltas(entries, place, piece, between)
             else:
-                documents += self._write(entries.entry(place, piece))
+                documents += self._write(piece, entries.times[place])
                 self._stretch = self._stretch_after(piece)
         return documents
 
     def _tell_deltas(
         self, entries: Entries, place: int, piece: Deltas, between: bytes
     ) -> Documents:
+        if not self._goes_on_with(piece):
+            self._stretch = self._stretch_into(piece.delta_class, piece.id)
+        if self._goes_on_with(piece):
+            return [self._stretch[2](piece.texts, between)]
         documents: Documents = []
-        for told, delta in enumerate(piece.events()):  # one by one until they are more of the same
-            own, delta_class, tell = self._stretch
-            if delta_class is piece.delta_class and own == piece.id:
-                return [*documents, tell(piece.deltas[told:], between)]
-            documents += self._write(entries.entry(place + told, delta))
+        for told, delta in enumerate(piece.events(), 1):  # one by one until there is a short way
+            documents += self._write(delta, entries.times[place + told - 1])
             self._stretch = self._stretch_after(delta)
+            if self._goes_on_with(piece):
+                rest = piece.texts[told:]
+                return [*documents, self._stretch[2](rest, between)] if rest else documents
         return documents
+
+    def _goes_on_with(self, piece: Deltas) -> bool:
+        own, delta_class, _ = self._stretch
+        return delta_class is piece.delta_class and own == piece.id

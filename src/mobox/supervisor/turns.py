@@ -53,7 +53,7 @@ async def _own_message(storage: Storage, run: Run) -> HistoryMessage:
     transcript = Transcript()
     async for page in pages(storage, run.id):
         for entry in page:
-            transcript.add(entry)
+            transcript.add(entry.event, entry.ts)
     message = transcript.message(run.id)
     parts = msgspec.to_builtins(told_again(message))
     return HistoryMessage(id=run.id, role="assistant", parts=tuple(parts))

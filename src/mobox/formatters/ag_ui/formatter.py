@@ -22,7 +22,6 @@ from mobox.events import (
     Done,
     Error,
     EventType,
-    LogEntry,
     Raw,
     Result,
     Retract,
@@ -115,17 +114,16 @@ class AGUIFormatter(InStretches):
         """For whoever reads a run and has asked nothing."""
         return cls(run.id, profile, thread_id=run.chat_id)
 
-    def _write(self, entry: LogEntry) -> Documents:
-        told = entry.event
+    def _write(self, told: StreamEvent, ts: int | None) -> Documents:
         block = self._blocks.find(told.id)
         if block is not None and block.told_by is type(told):
-            self._transcript.add(entry)
+            self._transcript.add(told, ts)
             return block.write(told.delta)  # type: ignore[attr-defined]
-        self._ts = entry.ts
+        self._ts = ts
         kind = told.type
         turn = self._turn_to(told) if kind in _TURNS else []
         streamed = self._streamed(told)
-        self._transcript.add(entry)
+        self._transcript.add(told, ts)
         if streamed is not None:
             return self._complete(told, streamed)
         return turn + self.WRITERS[kind](self, told)
@@ -359,8 +357,10 @@ class AGUIFormatter(InStretches):
     """What each event becomes; RAW is told to nobody, as it may hold anything."""
 
 
-def _tell_more(prefix: bytes, pieces: list[str], more: list[str], between: bytes) -> bytes:
+def _tell_more(prefix: bytes, pieces: list[str], more: Sequence[str], between: bytes) -> bytes:
     """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
+    before = len(pieces)
     pieces += more
-    said = more if all(more) else [piece for piece in more if piece]
-    return tell_pieces(prefix, said, between) if said else b""
+    said = pieces[before:]
+    told = more if all(said) else [piece for piece in said if piece]
+    return tell_pieces(prefix, told, between) if told else b""

@@ -26,7 +26,6 @@ from mobox.events import (
     File,
     InputRequest,
     InputResponse,
-    LogEntry,
     Raw,
     Result,
     Retract,
@@ -102,13 +101,12 @@ class AISDKFormatter(InStretches):
         self._retracted: list[str] = []
         self._stretch = NO_STRETCH
 
-    def _write(self, entry: LogEntry) -> Chunks:
-        event = entry.event
+    def _write(self, event: StreamEvent, ts: int | None) -> Chunks:
         part = self._parts.find(event.id)
         if part is not None and part.told_by is type(event):
             part.empty = False
             return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
-        self._ts = entry.ts
+        self._ts = ts
         kind = event.type
         turn = self._turn_to(event) if kind in _TURNS else []
         chunks = turn + self.WRITERS[kind](self, event)
@@ -116,12 +114,16 @@ class AISDKFormatter(InStretches):
         return chunks
 
     def _stretch_after(self, event: StreamEvent) -> Stretch:
-        part = self._parts.find(event.id)
-        if part is not None and part.told_by is type(event):  # it has begun to be told
-            return event.id, part.told_by, partial(tell_pieces, part.prefix)
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
-        return NO_STRETCH
+        return self._stretch_into(type(event), event.id)
+
+    def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+        part = self._parts.find(block_id)
+        if part is None or part.told_by is not kind:
+            return NO_STRETCH
+        part.empty = False
+        return block_id, kind, partial(tell_pieces, part.prefix)
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""

@@ -128,4 +128,4 @@ class Folding:
 
 def _add_all(transcript: Transcript, page: Entries) -> None:
     for entry in page:
-        transcript.add(entry)
+        transcript.add(entry.event, entry.ts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mobox.entries import Entries, Numbers
+from mobox.entries import Entries
 from mobox.errors import RunNotFound
 from mobox.message import Message
 from mobox.storage.chats import Chat
@@ -85,16 +85,15 @@ def storable(text: str) -> str:
 def entries_of(rows: Sequence[Row]) -> Entries:
     """The entries of rows that follow each other: last_seq, count, first_id, ts, events."""
     pieces = decode_pieces(b",".join([row[4] for row in rows]))
-    return Entries(rows[-1][0], pieces, partial(_numbers_of, rows))
+    return Entries(rows[-1][0], pieces, partial(_ids_of, rows), partial(_times_of, rows))
 
 
-def _numbers_of(rows: Sequence[Row]) -> Numbers:
-    ids: list[int] = []
-    times: list[int | None] = []
-    for _, count, first_id, ts, _ in rows:
-        ids += range(first_id, first_id + count)
-        times += [ts] * count
-    return ids, times
+def _ids_of(rows: Sequence[Row]) -> list[int]:
+    return [id_ for _, count, first, _, _ in rows for id_ in range(first, first + count)]
+
+
+def _times_of(rows: Sequence[Row]) -> list[int | None]:
+    return [ts for _, count, _, ts, _ in rows for _ in range(count)]
 
 
 # Messages

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from mobox.storage.encoding import regathered
-from mobox.storage.sqlite.rows import numbers_of
+from mobox.storage.sqlite.rows import ids_of, times_of
 
 __all__ = ["PACKED", "boundary", "pack"]
 
@@ -42,8 +42,8 @@ def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
     found = connection.execute(_FIND, span).fetchone()
     if found is None:
         return
-    last_seq, *numbers, events = found
-    ids, times = numbers_of(*numbers)
+    last_seq, counts, ids, times, events = found
+    ids, times = ids_of(counts, ids), times_of(counts, times)
     connection.execute(_DELETE, span)
     follow = ids[-1] - ids[0] == len(ids) - 1  # as they do where nobody else speaks
     numbers = None if follow else _list(ids)

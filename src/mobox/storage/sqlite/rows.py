@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import Any
@@ -22,10 +22,11 @@ __all__ = [
     "chat_of",
     "entries_of",
     "find_run",
+    "ids_of",
     "insert_many",
-    "numbers_of",
     "run_of",
     "save_run",
+    "times_of",
 ]
 
 Row = tuple[Any, ...]
@@ -97,18 +98,27 @@ _decode_json: Callable[[str], Any] = msgspec.json.decode
 
 def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> Entries:
     """The entries of rows that follow each other, told as lists: one decoding for all of them."""
-    return Entries(last_seq, decode_pieces(data), partial(numbers_of, counts, ids, times))
+    pieces = decode_pieces(data)
+    return Entries(last_seq, pieces, partial(ids_of, counts, ids), partial(times_of, counts, times))
 
 
-def numbers_of(counts: str, ids: str, times: str) -> tuple[list[int], list[int | None]]:
-    """The id and the time of each event: of rows that have the first, or, where packed, all."""
-    numbers, moments = _decode_json(ids), _decode_json(times)
+def ids_of(counts: str, ids: str) -> list[int]:
+    """The id of each event: of rows that have the first one's, or, where packed, all."""
+    return _of_each(counts, ids, lambda first, count: range(first, first + count))
+
+
+def times_of(counts: str, times: str) -> list[int | None]:
+    """The time of each event: of rows that have one for all, or, where packed, all."""
+    return _of_each(counts, times, lambda ts, count: [ts] * count)
+
+
+def _of_each(counts: str, rows: str, spread: Callable[[Any, int], Iterable[Any]]) -> list[Any]:
+    values: list[Any] = _decode_json(rows)
     in_each: list[int] = _decode_json(counts)
     for row in reversed([row for row, count in enumerate(in_each) if count > 1]):
-        number, moment, count = numbers[row], moments[row], in_each[row]
-        numbers[row : row + 1] = _listed(number) or range(number, number + count)
-        moments[row : row + 1] = _listed(moment) or [moment] * count
-    return numbers, moments
+        value = values[row]
+        values[row : row + 1] = _listed(value) or spread(value, in_each[row])
+    return values
 
 
 def _listed(numbers: object) -> list[Any]:

@@ -1,0 +1,71 @@
+"""Texts on their way from a store to a wire: both have them as JSON, so most are never read.
+
+No JSON text has a line end in it. A list that has a line for each of its texts can therefore be
+taken apart, and told, without looking at what is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import msgspec
+
+from mobox.errors import CorruptLog
+
+__all__ = ["Texts"]
+
+_LINE_END = b"\n"
+_BETWEEN = b",\n"
+
+_encode_lines = msgspec.json.Encoder().encode_lines
+_decode = msgspec.json.Decoder(list[str]).decode
+
+
+class Texts(Sequence[str]):
+    """Some texts as JSON."""
+
+    __slots__ = ("_joined",)
+
+    def __init__(self, joined: bytes) -> None:
+        """Of JSON texts that have a comma and a line end between each two."""
+        self._joined = joined
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Texts:
+        return cls(_encode_lines(texts)[:-1].replace(_LINE_END, _BETWEEN))
+
+    @classmethod
+    def read(cls, listed: bytes) -> Texts:
+        """Of a JSON list; one of earlier versions has no lines."""
+        return cls(listed[1:-1]) if _LINE_END in listed else cls.of(_read(listed))
+
+    def listed(self) -> bytes:
+        """A JSON list with a line for each."""
+        return b"[%b]" % self._joined
+
+    def joined(self, between: bytes) -> bytes:
+        """The JSON texts, with something else between each two."""
+        return self._joined.replace(_BETWEEN, between)
+
+    def __len__(self) -> int:
+        return self._joined.count(_LINE_END) + 1 if self._joined else 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_read(self.listed()))
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Texts: ...
+    def __getitem__(self, place: int | slice) -> str | Texts:
+        if isinstance(place, slice):
+            return Texts(_BETWEEN.join(self._joined.split(_BETWEEN)[place]))
+        return _read(self.listed())[place]
+
+
+def _read(listed: bytes) -> list[str]:
+    try:
+        return _decode(listed)
+    except msgspec.DecodeError as error:
+        raise CorruptLog(f"not a list of texts: {error}: {listed[:80]!r}") from error
