@@ -1,7 +1,8 @@
 """The servers that are compared, each in a process: `python -m bench.hosted APP DATA CORE`.
 
 All of them are uvicorn with uvloop and httptools and the settings of `mobox serve`. A server tells
-its port on stdout once it listens, and serves until it is terminated.
+its port on stdout once it listens, and serves until it is terminated. With a file as its last
+argument it writes there at the end where its event loop has spent its time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from bench import workload
+from bench.hotspots import sample
 from bench.ticking import CATALOG, launch
 from mobox.server.app import create_app, open_services
 from mobox.server.settings import Settings
@@ -76,7 +78,7 @@ async def bare(_data: Path) -> AsyncIterator[ASGIApp]:
 APPS: dict[str, OpenApp] = {"mobox": mobox, "pydantic-ai": pydantic_ai, "bare": bare}
 
 
-async def _serve(app: OpenApp, data: Path) -> None:
+async def _serve(app: OpenApp, data: Path, profile: Path | None) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
         async with app(data) as opened:
             config = uvicorn.Config(
@@ -87,23 +89,34 @@ async def _serve(app: OpenApp, data: Path) -> None:
                 server_header=False,
                 timeout_graceful_shutdown=1,
             )
-            await _Server(config).serve(sockets=[listener])
+            await _Server(config, profile).serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, profile: Path | None) -> None:
+        super().__init__(config)
+        self._profile = profile
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._profile is not None:
+            self._stop_sampling = sample()
         assert sockets is not None
         sys.stdout.write(f"{sockets[0].getsockname()[1]}\n")
         sys.stdout.flush()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._profile is not None:
+            self._profile.write_text(self._stop_sampling(), "utf-8")
+        await super().shutdown(sockets)
+
 
 def main() -> None:
     """Serve until a signal comes."""
-    name, data, core = sys.argv[1:]
+    name, data, core, *profile = sys.argv[1:]
     os.sched_setaffinity(0, {int(core)})
     with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
-        runner.run(_serve(APPS[name], Path(data)))
+        runner.run(_serve(APPS[name], Path(data), Path(profile[0]) if profile else None))
 
 
 if __name__ == "__main__":

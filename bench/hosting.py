@@ -17,8 +17,11 @@ _NS, _KB = 1e-9, 1024
 class Hosted:
     """One of `bench.hosted.APPS`, listening; a context manager that ends it."""
 
-    def __init__(self, app: str, data: Path) -> None:
+    def __init__(self, app: str, data: Path, profile: Path | None = None) -> None:
+        """Where its event loop spends its time is told to `profile` when it ends."""
         command = [sys.executable, "-m", "bench.hosted", app, str(data), str(server_core())]
+        if profile is not None:
+            command.append(str(profile))
         _allow_many_files()
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert self._process.stdout is not None

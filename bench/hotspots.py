@@ -9,26 +9,32 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-__all__ = ["hotspots"]
+__all__ = ["hotspots", "sample"]
 
 SECONDS = 2.0
 INTERVAL = 0.0001
 ROWS = 15
 ROOT = Path(__file__).parent.parent
+PACKAGES = "site-packages"
 
 
 def hotspots(work: Callable[[], object]) -> str:
     """The functions in which `work` spends its time; C code counts for whoever calls it."""
+    work()  # imports are not what is asked for
+    end = time.monotonic() + SECONDS
+    stop = sample()
+    while time.monotonic() < end:
+        work()
+    return stop()
+
+
+def sample() -> Callable[[], str]:
+    """Look from now on what this thread does, until the returned function is called."""
     from pyinstrument import Profiler  # not in the venv of the tests
 
-    work()  # imports are not what is asked for
     profiler = Profiler(interval=INTERVAL, async_mode="disabled")
-    end = time.monotonic() + SECONDS
-    with profiler:
-        while time.monotonic() < end:
-            work()
-    assert profiler.last_session is not None
-    return _table(profiler.last_session.root_frame())
+    profiler.start()
+    return lambda: _table(profiler.stop().root_frame())
 
 
 def _table(root: Any) -> str:
@@ -57,5 +63,10 @@ def _frames(frame: Any, above: frozenset[str]) -> Iterator[tuple[str, float, flo
 
 def _name(frame: Any) -> str:
     path = Path(frame.file_path or "?")
-    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path(path.name)
-    return f"`{frame.function}` {shown}:{frame.line_no}"
+    return f"`{frame.function}` {_shown(path)}:{frame.line_no}"
+
+
+def _shown(path: Path) -> Path:
+    if PACKAGES in path.parts:
+        return Path(*path.parts[path.parts.index(PACKAGES) + 1 :])
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path(path.name)

@@ -93,13 +93,29 @@ def versions() -> Mapping[str, str]:
 
 
 def explain(missed: Sequence[str]) -> str:
-    """A profile of what reads a log, if that is what was too slow."""
-    if not {"read/cpu", "replay"} & set(missed):
-        return ""
+    """A profile of what reads a log, and of the event loop of live runs, if they were too slow."""
+    profiles = []
+    if {"read/cpu", "replay"} & set(missed):
+        profiles.append(f"### Where the time goes, a run read again\n\n{_reading_profile()}")
+    if "live/p99" in missed:
+        title = "### Where the time of the event loop goes, 200 live runs"
+        profiles.append(f"{title}\n\n{_living_profile()}")
+    return "\n\n".join(profiles)
+
+
+def _reading_profile() -> str:
     with tempfile.TemporaryDirectory() as folder:
         [run] = fill(Path(folder), 1, workload.lines(), AS_AN_AGENT_THINKS)
-        profile = hotspots(lambda: _read_once(Path(folder), run))
-    return f"### Where the time goes, a run read again\n\n{profile}"
+        return hotspots(lambda: _read_once(Path(folder), run))
+
+
+def _living_profile() -> str:
+    use_client_core()
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / "profile.md"
+        with Hosted("mobox", Path(folder), profile) as server:
+            read_along(server, LIVE_RUNS, LIVE_SECONDS)
+        return profile.read_text("utf-8")
 
 
 def _read_once(data: Path, run: Run) -> None:
