@@ -17,7 +17,6 @@ from pathlib import Path
 
 import msgspec
 import uvicorn
-import uvloop
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -28,6 +27,7 @@ from bench import workload
 from bench.hotspots import sample
 from bench.ticking import CATALOG, launch
 from mobox.server.app import create_app, open_services
+from mobox.server.serving import run_loop
 from mobox.server.settings import Settings
 from mobox.supervisor import Limits, Supervisor
 
@@ -115,8 +115,7 @@ def main() -> None:
     """Serve until a signal comes."""
     name, data, core, *profile = sys.argv[1:]
     os.sched_setaffinity(0, {int(core)})
-    with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
-        runner.run(_serve(APPS[name], Path(data), Path(profile[0]) if profile else None))
+    run_loop(_serve(APPS[name], Path(data), Path(profile[0]) if profile else None))
 
 
 if __name__ == "__main__":
