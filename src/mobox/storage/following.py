@@ -161,7 +161,7 @@ class Following(ABC):
 
     @contextmanager
     def _reading(self, run_id: RunId) -> Iterator[Watch]:
-        watch = self._watches.setdefault(run_id, Watch())
+        watch = self._watch(run_id)
         watch.readers += 1
         try:
             yield watch
@@ -173,11 +173,17 @@ class Following(ABC):
         self, run_id: RunId, position: Position, entries: Sequence[LogEntry], size: int
     ) -> None:
         """Tell the readers what was committed."""
-        watch = self._watches.setdefault(run_id, Watch())
+        watch = self._watch(run_id)
         if entries:
             watch.tail.add(entries, size)
         watch.advance(position)
         self._tidy(run_id, watch)
+
+    def _watch(self, run_id: RunId) -> Watch:
+        watch = self._watches.get(run_id)
+        if watch is None:
+            watch = self._watches[run_id] = Watch()
+        return watch
 
     def _unpublish(self, run_id: RunId) -> None:
         """The log was deleted, or is no longer written here."""

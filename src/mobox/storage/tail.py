@@ -54,6 +54,9 @@ class Tail:
         """What follows `seq`; nothing if that is not here."""
         if not self._batches or seq + 1 < self._batches[0][0][0].seq:
             return []
+        newest = self._batches[-1][0]
+        if newest[0].seq == seq + 1:  # where nearly all readers are
+            return list(newest[:limit])
         found: deque[tuple[LogEntry, ...]] = deque()
         for entries, _ in reversed(self._batches):  # readers are mostly close to the end
             if entries[-1].seq <= seq:
