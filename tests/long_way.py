@@ -7,8 +7,10 @@ from itertools import pairwise
 
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
+from mobox.entries import Entries
+from mobox.storage.encoding import decode_pieces, encode_events
 
-__all__ = ["assert_same_by_turns", "assert_same_log", "recorded"]
+__all__ = ["as_stored", "assert_same_by_turns", "assert_same_log", "recorded"]
 
 
 def recorded(framework: str, *reads: bytes) -> list[LogEntry]:
@@ -36,3 +38,11 @@ def assert_same_by_turns(framework: str, lines: Sequence[bytes]) -> None:
         told = by_value.feed(raws)
         assert (mixed.feed(raws) if number % 3 == 2 else mixed.read(text)) == told
     assert mixed.close() == by_value.close()
+
+
+def as_stored(log: list[LogEntry], in_lines: bool = True) -> Entries:
+    """The log as a store gives it back; before there were lines, a list had none."""
+    ids, times = [entry.id for entry in log], [entry.ts for entry in log]
+    rows = b",".join(row for _, row in encode_events([entry.event for entry in log]))
+    pieces = decode_pieces(rows if in_lines else rows.replace(b",\n", b","))
+    return Entries(log[-1].seq, pieces, lambda: ids, lambda: times)

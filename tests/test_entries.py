@@ -6,18 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mobox.entries import NO_ENTRIES, Deltas, Entries, gathered, spread
+from long_way import as_stored
+from mobox.entries import NO_ENTRIES, Deltas, gathered, spread
 from mobox.events import LogEntry, Status, StreamEvent, TextDelta, ThinkingDelta
 from mobox.formatters import format_all, get_formatter, profiles_of, protocols
 from strategies import logs
 
 UNHURRIED = settings(deadline=None)
-
-
-def as_stored(log: list[LogEntry]) -> Entries:
-    """The log as a store gives it back."""
-    ids, times = [entry.id for entry in log], [entry.ts for entry in log]
-    return Entries(log[-1].seq, gathered(entry.event for entry in log), lambda: ids, lambda: times)
 
 
 def test_deltas_of_a_block_are_one_until_something_else_is_said() -> None:
@@ -32,7 +27,8 @@ def test_deltas_of_a_block_are_one_until_something_else_is_said() -> None:
     ]
     pieces = gathered(said)
     told = [list(piece.texts) if isinstance(piece, Deltas) else type(piece) for piece in pieces]
-    assert told == [["x", "y", "z"], ["t"], ["u"], ["v"], Status, TextDelta, ["x"]]
+    one_by_one = [ThinkingDelta, TextDelta, TextDelta, Status, TextDelta, TextDelta]
+    assert told == [["x", "y", "z"], *one_by_one]
     assert list(spread(pieces)) == said
 
 
@@ -61,11 +57,11 @@ def test_no_entry_has_no_first() -> None:
     [(protocol, profile) for protocol in protocols() for profile in profiles_of(protocol)],
 )
 @UNHURRIED
-@given(log=logs(), place=st.integers(0, 30))
+@given(log=logs(), place=st.integers(0, 30), in_lines=st.booleans())
 def test_a_protocol_tells_them_as_one_by_one(
-    protocol: str, profile: str, log: list[LogEntry], place: int
+    protocol: str, profile: str, log: list[LogEntry], place: int, in_lines: bool
 ) -> None:
-    entries = as_stored(log)
+    entries = as_stored(log, in_lines)
     at_once, one_by_one = (get_formatter(protocol, "msg_1", profile) for _ in range(2))
     told = format_all(at_once, entries[:place]) + format_all(at_once, entries[place:])
     assert told == [document for entry in log for document in one_by_one.format(entry)]

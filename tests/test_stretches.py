@@ -14,11 +14,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from long_way import assert_same_by_turns, assert_same_log, recorded
+from long_way import as_stored, assert_same_by_turns, assert_same_log, recorded
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
 from mobox.errors import ProtocolError
-from mobox.events import Done, Error, Paused, Start, Text, TextDelta
+from mobox.events import Done, Error, Paused, Start, Text, TextDelta, Thinking, ThinkingDelta
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import AISDKFormatter
 from mobox.json_text import SHORT
@@ -225,6 +225,16 @@ def test_a_formatter_tells_the_same_by_the_long_way(
         *long_way.resume(),
         *(document for entry in log[place:] for document in long_way._write(entry.event, entry.ts)),
     ]
+
+
+@pytest.mark.parametrize("said", [[""], ["", "", "b"], ["b"]])
+def test_a_part_of_a_later_version_is_empty_until_something_is_said(said: list[str]) -> None:
+    deltas = [ThinkingDelta(id="a", delta=delta) for delta in said]
+    log = numbered([Start(framework="test"), *deltas, Thinking(id="a", content="x")])
+    long_way = AISDKFormatter("msg_1")
+    told = [document for e in log for document in long_way._write(e.event, e.ts)]
+    assert format_all(AISDKFormatter("msg_1"), log) == told
+    assert format_all(AISDKFormatter("msg_1"), as_stored(log)) == told
 
 
 def test_a_part_that_a_pause_has_closed_is_not_gone_on_with() -> None:

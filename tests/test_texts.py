@@ -50,7 +50,15 @@ def test_something_else_can_stand_between_them(said: list[str]) -> None:
     )
 
 
-@pytest.mark.parametrize("listed", [b"[1]", b'["a",\n2]', b'{"a": "b"}'])
+@pytest.mark.parametrize("listed", [b'["a",\r\n"b"]', b'[\n "a",\n "b"\n]', b'["a" ,"b"]'])
+def test_a_list_in_any_other_form_is_read_as_well(listed: bytes) -> None:
+    assert list(Texts.read(listed)) == ["a", "b"]
+
+
+REFUSED = [b"[1]", b'["a",\n2]', b'[2,\n"a"]', b'{"a": "b"}', b'["\xff"]']
+
+
+@pytest.mark.parametrize("listed", REFUSED)
 def test_what_is_no_list_of_texts_is_refused(listed: bytes) -> None:
     with pytest.raises(CorruptLog):
-        list(Texts.read(listed))
+        Texts.read(listed)

@@ -7,7 +7,7 @@ who tells them may take them as one: most of them are then never made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, groupby
 from typing import ClassVar, Self, TypeAlias, overload
 
 from msgspec import Raw, Struct
@@ -20,11 +20,9 @@ __all__ = [
     "AnyDeltas",
     "Deltas",
     "Entries",
-    "Ids",
     "Piece",
     "TextDeltas",
     "ThinkingDeltas",
-    "Times",
     "ToolUseDeltas",
     "gathered",
     "spread",
@@ -82,8 +80,8 @@ class ToolUseDeltas(Deltas, frozen=True, tag="tool_use_deltas"):
 
 AnyDeltas: TypeAlias = TextDeltas | ThinkingDeltas | ToolUseDeltas
 Piece: TypeAlias = StreamEvent | Deltas
-Ids: TypeAlias = Callable[[], Sequence[int]]
-Times: TypeAlias = Callable[[], Sequence[int | None]]
+_MakeIds: TypeAlias = Callable[[], Sequence[int]]
+_MakeTimes: TypeAlias = Callable[[], Sequence[int | None]]
 
 _GATHERED: dict[type[AnyDelta], type[Deltas]] = {
     TextDelta: TextDeltas,
@@ -98,33 +96,19 @@ def gathered(events: Iterable[StreamEvent]) -> list[Piece]:
 
 
 def _gather(events: Iterable[StreamEvent]) -> Iterator[Piece]:
-    block: _Block | None = None
-    said: list[str] = []
-    for event in events:
-        before, block = block, _block_of(event)
-        if before is not None and before != block:
-            yield _deltas(before, said)
-            said = []
-        if block is None:
-            yield event
+    for block, group in groupby(events, _block_of):
+        together = list(group)
+        if block is None or len(together) == 1:  # one is smaller, and told faster, as it is
+            yield from together
         else:
-            said.append(event.delta)  # type: ignore[attr-defined]
-    if block is not None:
-        yield _deltas(block, said)
+            kind, block_id, scope = block
+            yield kind.of(Texts.of([delta.delta for delta in together]), block_id, scope)  # type: ignore[attr-defined]
 
 
-_Block: TypeAlias = tuple[type[Deltas], str | None, tuple[str, ...]]
-
-
-def _block_of(event: StreamEvent) -> _Block | None:
+def _block_of(event: StreamEvent) -> tuple[type[Deltas], str | None, tuple[str, ...]] | None:
     if isinstance(event, AnyDelta) and event.provider is None:
         return _GATHERED[type(event)], event.id, event.scope
     return None
-
-
-def _deltas(block: _Block, said: list[str]) -> Deltas:
-    kind, block_id, scope = block
-    return kind.of(Texts.of(said), block_id, scope)
 
 
 def spread(pieces: Iterable[Piece]) -> Iterator[StreamEvent]:
@@ -151,7 +135,7 @@ class Entries(Sequence[LogEntry]):
         "pieces",
     )
 
-    def __init__(self, last: int, pieces: list[Piece], ids: Ids, times: Times) -> None:
+    def __init__(self, last: int, pieces: list[Piece], ids: _MakeIds, times: _MakeTimes) -> None:
         *self._places, self._length = accumulate(map(_length, pieces), initial=0)
         self.first = last - self._length + 1
         self._make_ids, self._make_times = ids, times
@@ -196,10 +180,11 @@ class Entries(Sequence[LogEntry]):
 
     def _cut(self, start: int, stop: int) -> Entries:
         pieces: list[Piece] = []
-        for place, piece in self.placed() if start < stop else ():
-            if not start - _length(piece) < place < stop:
+        ends = (*self._places[1:], self._length)
+        for place, end, piece in zip(self._places, ends, self.pieces, strict=True):
+            if not max(start, place) < min(stop, end):
                 continue
-            if isinstance(piece, Deltas):
+            if isinstance(piece, Deltas) and not start <= place <= end <= stop:
                 pieces.append(piece.cut(max(0, start - place), stop - place))
             else:
                 pieces.append(piece)

@@ -17,6 +17,7 @@ __all__ = ["Texts"]
 
 _LINE_END = b"\n"
 _BETWEEN = b",\n"
+_BETWEEN_TEXTS = b'",\n"'
 
 _encode_lines = msgspec.json.Encoder().encode_lines
 _decode = msgspec.json.Decoder(list[str]).decode
@@ -37,8 +38,12 @@ class Texts(Sequence[str]):
 
     @classmethod
     def read(cls, listed: bytes) -> Texts:
-        """Of a JSON list; one of earlier versions has no lines."""
-        return cls(listed[1:-1]) if _LINE_END in listed else cls.of(_read(listed))
+        """Of a JSON list; one of earlier versions has no lines, and is read."""
+        lines = listed.count(_LINE_END)
+        is_in_lines = lines and lines == listed.count(_BETWEEN_TEXTS)
+        if is_in_lines and listed.startswith(b'["') and listed.endswith(b'"]'):
+            return cls(listed[1:-1])
+        return cls.of(_read(listed))
 
     def listed(self) -> bytes:
         """A JSON list with a line for each."""
@@ -67,5 +72,5 @@ class Texts(Sequence[str]):
 def _read(listed: bytes) -> list[str]:
     try:
         return _decode(listed)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptLog(f"not a list of texts: {error}: {listed[:80]!r}") from error

@@ -121,10 +121,10 @@ class Transcript:
         if adder is not None:
             adder(self, event)
 
-    def pieces_of(self, event: StreamEvent) -> list[str]:
-        """The text so far of the block or the input that `event` is about; one may add to it."""
-        pieces = self._inputs if event.type in _ABOUT_INPUT else self._pieces
-        return pieces.get(event.id, [])
+    def pieces_of(self, kind: type[StreamEvent], name: str | None) -> list[str]:
+        """The text so far of the block or the input that such an event is about; one may add."""
+        pieces = self._inputs if kind.type in _ABOUT_INPUT else self._pieces
+        return pieces.get(name, [])
 
     def message(self, message_id: str) -> Message:
         """All of it, as it stands."""

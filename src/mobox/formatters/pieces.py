@@ -23,7 +23,8 @@ def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
     """
     end = b"}" + between + prefix
     if isinstance(pieces, Texts):
-        return b"%b%b}" % (prefix, pieces.joined(end))
+        texts = pieces.joined(end)
+        return b"%b%b}" % (prefix, texts) if texts else b""
     told = _encode_lines(pieces).replace(LINE_END, end)
     return prefix + told[: 1 - len(end)]
 

@@ -9,7 +9,7 @@ from mobox.entries import Deltas, Entries
 from mobox.events import LogEntry, StreamEvent
 from mobox.formatters.pieces import LINE_END
 
-__all__ = ["NO_STRETCH", "InStretches", "Stretch"]
+__all__ = ["NO_STRETCH", "InStretches", "Stretch", "Tell"]
 
 Documents = list[bytes]
 Tell = Callable[[Sequence[str], bytes], bytes]

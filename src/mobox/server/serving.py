@@ -78,9 +78,10 @@ def _serve_together(settings: Settings, listener: socket.socket, mate: Mate) -> 
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Do this in the fastest loop that there is."""
+    """Do this in the fastest loop that there is, in a process that has nothing else to do."""
+    gc.collect()
     gc.freeze()  # what is loaded by now stays
-    gc.set_threshold(NEW_OBJECTS)
+    gc.set_threshold(NEW_OBJECTS, 10, 2)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(work)
 

@@ -48,7 +48,11 @@ def decode_pieces(rows: bytes) -> list[Piece]:
 
 
 def _foreign_pieces(lists: bytes) -> list[Piece]:
-    """Another version's events: what is unknown here becomes RAW, as everywhere."""
+    """Another version's events: what is unknown here becomes RAW, as everywhere.
+
+    What gathered deltas say is not looked at here: a version that keeps it in another form has
+    another name for it.
+    """
     try:
         pieces = list(chain.from_iterable(_decode_raw(lists)))
     except msgspec.DecodeError as error:

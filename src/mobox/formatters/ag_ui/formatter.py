@@ -61,7 +61,7 @@ from mobox.formatters.ag_ui.tools import Telling, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
 from mobox.formatters.pieces import tell_pieces
 from mobox.formatters.profiles import profile_named
-from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch
+from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch, Tell
 from mobox.transcript import Transcript
 
 __all__ = ["AGUIFormatter"]
@@ -129,14 +129,19 @@ class AGUIFormatter(InStretches):
         return turn + self.WRITERS[kind](self, told)
 
     def _stretch_after(self, told: StreamEvent) -> Stretch:
-        block = self._blocks.find(told.id)
-        if block is not None and block.told_by is type(told) and not block.empty:
-            pieces = self._transcript.pieces_of(told)
-            return told.id, block.told_by, partial(_tell_more, block.prefix, pieces)
         if isinstance(told, ToolUseDelta) and self._tools.streams(told.id):
-            prefix, pieces = self._tools.prefix_of(told.id), self._transcript.pieces_of(told)
-            return told.id, ToolUseDelta, partial(_tell_more, prefix, pieces)
-        return NO_STRETCH
+            prefix = self._tools.prefix_of(told.id)
+            return told.id, ToolUseDelta, self._tell_by(prefix, ToolUseDelta, told.id)
+        return self._stretch_into(type(told), told.id)
+
+    def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+        block = self._blocks.find(block_id)
+        if block is None or block.told_by is not kind or block.empty:
+            return NO_STRETCH
+        return block_id, kind, self._tell_by(block.prefix, kind, block_id)
+
+    def _tell_by(self, prefix: bytes, kind: type[StreamEvent], name: str | None) -> Tell:
+        return partial(_tell_more, prefix, self._transcript.pieces_of(kind, name))
 
     def pause(self) -> Documents:
         """The run waits for an answer, or is over: end the response."""
@@ -282,7 +287,7 @@ class AGUIFormatter(InStretches):
             return None
         if told.id in self._tools and not self._tools.streams(told.id):
             return None
-        return "".join(self._transcript.pieces_of(told))
+        return "".join(self._transcript.pieces_of(type(told), told.id))
 
     def _complete(self, told: Any, streamed: str) -> Documents:
         opening = self._tools.before(told)

@@ -116,7 +116,9 @@ class AISDKFormatter(InStretches):
     def _stretch_after(self, event: StreamEvent) -> Stretch:
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
-        return self._stretch_into(type(event), event.id)
+        part = self._parts.find(event.id)
+        is_told = part is not None and not part.empty  # one that is empty may need a first word
+        return self._stretch_into(type(event), event.id) if is_told else NO_STRETCH
 
     def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
         part = self._parts.find(block_id)
@@ -352,7 +354,7 @@ class AISDKFormatter(InStretches):
         EventType.CUSTOM: _custom,
         EventType.RAW: _start,
     }
-    """Total over EventType. Deltas of open blocks never get here: see `format`. A RAW is nothing,
+    """Total over EventType. Deltas of open blocks never get here: see `_write`. A RAW is nothing,
     unless it is the first: then it is the START of a later version."""
 
 
