@@ -15,6 +15,7 @@ from pytest_playwright.pytest_playwright import CreateContextCallback
 from bench.chromium import ARGUMENTS, find_chromium
 from server.live_server import LIMIT, LiveServer, live_server, reserved_port
 from server.scripted_agent import Gate, write_agent
+from web.browser import LEFT_OUT
 from web.watching import Watch, Watched
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,7 +35,7 @@ def browser_type_launch_args() -> dict[str, Any]:
     chromium = find_chromium()
     if chromium is None:
         pytest.skip("NOT TESTED IN A BROWSER: no chromium; `apt-get install chromium`")
-    return {"executable_path": chromium, "args": ARGUMENTS}
+    return {"executable_path": chromium, "args": [*ARGUMENTS, LEFT_OUT]}
 
 
 @pytest.fixture(scope="session")
