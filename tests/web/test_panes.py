@@ -15,10 +15,9 @@ from server.scripted_agent import Gate, Step, emit, prompt, text
 from web.panel import Panel
 from web.recorded import FRAMEWORKS, write_agents
 from web.talking import Tab
-from web.watching import Watched
+from web.watching import CUT_OFF, Watched
 
 ESC = "\x1b"
-CUT_OFF = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
 
 
 @pytest.fixture(scope="module")
