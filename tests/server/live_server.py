@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -191,14 +191,6 @@ class Reader:
                     or sum('"text-delta"' in frame for frame in self.frames) >= deltas
                 )
             )
-
-
-async def until(happened: Callable[[], object], seconds: float = LIMIT) -> None:
-    """Wait for a state outside of this process, which cannot wake us."""
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 def agent_processes(data: Path) -> list[int]:

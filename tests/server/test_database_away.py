@@ -11,7 +11,7 @@ import httpx
 from postgres_server import Databases, running_postgres
 from server.live_server import LiveServer, live_server, message
 from server.scripted_agent import Gate, a_day_of_work, prompt
-from valkey_server import wait_until
+from waiting import wait_until
 
 SOON = """
 from functools import partial

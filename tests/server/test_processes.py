@@ -18,9 +18,9 @@ from server.live_server import (
     http_client,
     live_server,
     stored,
-    until,
 )
 from server.several import LEASE, answer, check_the_end, read_elsewhere, stop
+from waiting import until
 
 
 class Two(NamedTuple):

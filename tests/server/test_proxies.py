@@ -16,7 +16,7 @@ from server.live_server import LIMIT, LiveServer, live_server, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import Served, SocketClients
 from server.told_runs import Told, told_in
-from valkey_server import wait_until
+from waiting import wait_until
 
 FLOOD = ["flood", 256, 64 * 1024]
 """More than the system keeps for two connections."""

@@ -17,7 +17,8 @@ from server.live_server import LIMIT, LiveServer, live_server, message
 from server.proxies import NAME, PROXIES, Proxy, running_proxy
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import SocketClients
-from valkey_server import Valkey, wait_until
+from valkey_server import Valkey
+from waiting import wait_until
 
 PATIENCE = 4
 """Seconds of silence after which a proxy gives up that is less patient than the one of the page."""

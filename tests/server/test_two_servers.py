@@ -14,7 +14,8 @@ from server.backstage import Backstage
 from server.live_server import LiveServer, live_server, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import SocketClients
-from valkey_server import Valkey, wait_until
+from valkey_server import Valkey
+from waiting import wait_until
 
 NOBODY_LOOKS = """
 from functools import partial

@@ -24,10 +24,10 @@ from server.live_server import (
     http_client,
     live_server,
     stored,
-    until,
 )
 from server.live_worker import live_worker
 from server.several import ELSEWHERE, LEASE, answer, check_the_end, read_elsewhere, stop
+from waiting import until
 
 
 def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:

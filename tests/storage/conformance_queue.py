@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done, InputRequest, InputResponse, Paused, Start
 from mobox.storage import Settings, Storage
@@ -20,15 +21,6 @@ ANSWER = [InputResponse(id="r1", decision="approved")]
 
 
 Scenario: TypeAlias = Callable[[Storage], Coroutine[Any, Any, None]]
-
-
-class Clock:
-    """A clock that goes on when it is told to."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 async def begin(store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo") -> Run:

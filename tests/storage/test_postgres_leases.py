@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
+from clocks import Clock
 from mobox.errors import DatabaseAway
 from mobox.storage import Settings
 from mobox.storage.patience import patiently
@@ -24,15 +25,6 @@ from postgres_server import Databases
 from storage.conformance import SECONDS, say, submit, words
 from storage.test_postgres_outage import CALM, HASTY, begin, execute
 from storage.test_postgres_patience import WAITING
-
-
-class Clock:
-    """A clock that stands still."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(

@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from clocks import Clock
 from mobox.errors import ChatNotFound, Fenced, InvalidRequest, LogDeleted, RunNotFound, StorageError
 from mobox.events import Done, Start, Status
 from mobox.message import Message
@@ -36,16 +37,6 @@ from storage.conformance import (
 )
 
 Scenario = Callable[[PostgresStorage, PostgresStorage], Coroutine[Any, Any, None]]
-
-
-class Clock:
-    """A clock that stands still."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 class Database:

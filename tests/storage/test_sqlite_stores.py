@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clocks import Clock
 from mobox.errors import BadCursor, DatabaseAway, Fenced, LogDeleted, RunNotFound, StorageError
 from mobox.events import Done, Raw, Status
 from mobox.message import Message
@@ -34,16 +35,6 @@ from storage.conformance import (
 )
 
 Scenario = Callable[[SqliteStorage, SqliteStorage], Coroutine[Any, Any, None]]
-
-
-class Clock:
-    """A clock that stands still."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 def two_stores(path: Path, scenario: Scenario, settings: Settings | None = None) -> None:
