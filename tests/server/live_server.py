@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -35,6 +36,13 @@ OURS = re.compile(r"MOBOX_.*|HOST|PORT|DATABASE_URL|REDIS_URL|FORWARDED_ALLOW_IP
 def clean_environment(**more: str) -> dict[str, str]:
     """The environment without what would be a setting."""
     return {k: v for k, v in os.environ.items() if not OURS.fullmatch(k)} | more
+
+
+def loading_first(folder: Path, code: str) -> str:
+    """The PYTHONPATH with which a server or a worker loads this before all else; no agent does."""
+    only = "import sys\n\nif {'serve', 'worker'} & {*sys.orig_argv}:\n"
+    (folder / "sitecustomize.py").write_text(only + textwrap.indent(code, "    "))
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def mobox(*arguments: str | Path, cwd: Path | None = None, **env: str) -> tuple[int, str, str]:

@@ -10,6 +10,7 @@ from playwright.sync_api import WebSocket, expect
 
 from server.live_server import LiveServer, live_server
 from server.scripted_agent import Gate, a_day_of_work, emit, prompt, text
+from server.several import LEASE, looking_often
 from web.held_up import FIRST, LAST, held
 from web.speaking import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
 from web.talking import Tab, assert_shows_what_is_stored, read_chat
@@ -186,8 +187,9 @@ def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, prot
 def test_a_server_that_is_killed_and_started_again(
     agents: Path, watched: Watched, gate: Gate, port: int, tmp_path: Path, protocol: str
 ) -> None:
-    flags = ("--agents", agents, "--port", str(port), "--lease", "1")
-    with live_server(tmp_path / "data", *flags) as server:
+    flags = ("--agents", agents, "--port", str(port), *LEASE)
+    often = looking_often(tmp_path)
+    with live_server(tmp_path / "data", *flags, PYTHONPATH=often) as server:
         context, watch = watched(server.url)
         watch.expect(cut_off(protocol))
         tab = Speaking(context, protocol).tab()
@@ -196,7 +198,7 @@ def test_a_server_that_is_killed_and_started_again(
         gate.wait()
         server.kill()
         expect(tab.page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
-    with live_server(tmp_path / "data", *flags) as server:
+    with live_server(tmp_path / "data", *flags, PYTHONPATH=often) as server:
         tab.finish()
         expect(tab.page.get_by_text("Reconnecting")).to_have_count(0)
         assert_shows_what_is_stored(tab, server)
