@@ -14,8 +14,7 @@ from clocks import Clock
 from mobox.errors import KeyNotFound
 from mobox.storage import Settings, Storage
 from mobox.storage.keys import ApiKey, Ticket
-
-SECONDS = 60  # only a test that hangs takes so long
+from storage.conformance import SECONDS, Conformance
 
 ANNS = ApiKey(
     id="key_ann",
@@ -51,9 +50,8 @@ def scenario(
     return run
 
 
-class KeysConformance:
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        raise NotImplementedError
+class KeysConformance(Conformance):
+    """Keys and tickets."""
 
     @scenario
     async def test_a_key_is_found_by_its_digest_as_it_was_added(
