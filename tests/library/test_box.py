@@ -23,7 +23,8 @@ from mobox.server.services import Services
 from mobox.server.settings import Settings
 from mobox.turn import Answer
 from server.live_server import AGENTS
-from supervisor.stage import run, until
+from supervisor.stage import run
+from waiting import until
 
 
 def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:

@@ -20,7 +20,8 @@ from mobox.errors import (
     NotOpen,
 )
 from server.live_server import message
-from supervisor.stage import run, until
+from supervisor.stage import run
+from waiting import until
 
 APPS = pytest.mark.parametrize("make", [FastAPI, Starlette])
 

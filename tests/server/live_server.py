@@ -10,9 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,13 @@ OURS = re.compile(r"MOBOX_.*|HOST|PORT|DATABASE_URL|REDIS_URL|FORWARDED_ALLOW_IP
 def clean_environment(**more: str) -> dict[str, str]:
     """The environment without what would be a setting."""
     return {k: v for k, v in os.environ.items() if not OURS.fullmatch(k)} | more
+
+
+def loading_first(folder: Path, code: str) -> str:
+    """The PYTHONPATH with which a server or a worker loads this before all else; no agent does."""
+    only = "import sys\n\nif {'serve', 'worker'} & {*sys.orig_argv}:\n"
+    (folder / "sitecustomize.py").write_text(only + textwrap.indent(code, "    "))
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def mobox(*arguments: str | Path, cwd: Path | None = None, **env: str) -> tuple[int, str, str]:
@@ -191,14 +199,6 @@ class Reader:
                     or sum('"text-delta"' in frame for frame in self.frames) >= deltas
                 )
             )
-
-
-async def until(happened: Callable[[], object], seconds: float = LIMIT) -> None:
-    """Wait for a state outside of this process, which cannot wake us."""
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 def agent_processes(data: Path) -> list[int]:

@@ -45,7 +45,7 @@ class Worker:
 
 @contextmanager
 def live_worker(
-    data: Path, *arguments: str | Path, patience: float = 3 * LIMIT
+    data: Path, *arguments: str | Path, patience: float = 3 * LIMIT, **env: str
 ) -> Iterator[Worker]:
     """A worker, which ends with the block at the latest; only a hang takes longer."""
     errors = data.with_name(f"{data.name}-worker-{os.urandom(4).hex()}")
@@ -55,7 +55,7 @@ def live_worker(
     with (
         errors.open("w") as stderr,
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=clean_environment()
+            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=clean_environment(**env)
         ) as process,
     ):
         timer = threading.Timer(patience, process.kill)

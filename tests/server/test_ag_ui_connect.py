@@ -17,7 +17,7 @@ from mobox.pipeline import Recorder
 from mobox.server.services import Services
 from server.app_client import app_client, begin, say
 from server.serving import on_uvloop
-from supervisor.stage import until
+from waiting import until
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 SPOKEN = ["claude/everything", "emitted/every_event", "openai/responses_full", "adk/transfer"]

@@ -18,7 +18,8 @@ from postgres_server import Databases
 from server.composed import NEEDED, OURS, ROOT, SECRETS, Process, composed, running, services
 from server.live_server import LIMIT, message, mobox
 from server.proxies import SERVERS
-from valkey_server import Valkey, wait_until
+from valkey_server import Valkey
+from waiting import wait_until
 
 UVICORNS = {"FORWARDED_ALLOW_IPS"}
 ENDING = 15

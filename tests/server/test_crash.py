@@ -23,8 +23,8 @@ from server.live_server import (
     http_client,
     live_server,
     stored,
-    until,
 )
+from waiting import until
 
 RUNS = 20
 SWEEP = 5

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import httpx
 
 from postgres_server import Databases, running_postgres
-from server.live_server import LiveServer, live_server, message
+from server.live_server import LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt
-from valkey_server import wait_until
+from waiting import wait_until
 
 SOON = """
 from functools import partial
@@ -26,8 +25,7 @@ app.StoreSettings = partial(app.StoreSettings, busy_seconds=1)
 def test_who_reads_while_the_database_is_stopped_and_then_killed_waits_and_reads_on(
     agents: Path, tmp_path: Path, http: httpx.Client, gate: Gate
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(SOON)
-    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = loading_first(tmp_path, SOON)
     day = a_day_of_work(1)
     said = message("chat", prompt(gate.step, *day[:20], gate.step, *day[20:]))
     said["messages"][0]["id"] = "m1"

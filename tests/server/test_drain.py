@@ -30,8 +30,8 @@ from server.live_server import (
     live_server,
     message,
     stored,
-    until,
 )
+from waiting import until
 
 PROMISE = 10
 """Seconds from the signal to the end of the process, whatever agents and readers do."""

@@ -25,11 +25,11 @@ from server.live_server import (
     message,
     mobox,
     stored,
-    until,
 )
 from server.scripted_agent import a_day_of_work, prompt
 from server.several import LEASE, check_the_end, read_elsewhere, stop
 from server.socket_clients import SocketClients
+from waiting import until
 
 
 def children(process: int) -> list[int]:

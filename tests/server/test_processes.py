@@ -18,9 +18,9 @@ from server.live_server import (
     http_client,
     live_server,
     stored,
-    until,
 )
-from server.several import LEASE, answer, check_the_end, read_elsewhere, stop
+from server.several import LEASE, answer, check_the_end, looking_often, read_elsewhere, stop
+from waiting import until
 
 
 class Two(NamedTuple):
@@ -33,9 +33,13 @@ class Two(NamedTuple):
 @pytest.fixture(scope="module")
 def two(lasting_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
     """Two servers that some tests share."""
-    data = tmp_path_factory.mktemp("two") / "data"
+    folder = tmp_path_factory.mktemp("two")
+    data, often = folder / "data", looking_often(folder)
     given = (*LEASE, "--database-url", lasting_url)
-    with live_server(data, *given) as one, live_server(data, *given) as other:
+    with (
+        live_server(data, *given, PYTHONPATH=often) as one,
+        live_server(data, *given, PYTHONPATH=often) as other,
+    ):
         yield Two(data, lasting_url, one, other)
 
 
@@ -81,13 +85,13 @@ def test_a_run_is_stopped_and_read_at_another_server_than_it_was_begun_at(two: T
 def test_a_run_is_ended_by_another_server_when_its_own_is_killed(
     tmp_path: Path, shared_url: str
 ) -> None:
-    data = tmp_path / "data"
+    data, often = tmp_path / "data", looking_often(tmp_path)
     given = (*LEASE, "--database-url", shared_url)
     reader = Reader("count")
 
     async def scenario() -> None:
-        with live_server(data, *given) as other:
-            with live_server(data, *given) as one:
+        with live_server(data, *given, PYTHONPATH=often) as other:
+            with live_server(data, *given, PYTHONPATH=often) as one:
                 async with http_client(one) as here, asyncio.TaskGroup() as readers:
                     readers.create_task(reader.say(here, "count"))
                     await reader.has_seen(5)
@@ -109,12 +113,15 @@ def test_a_run_is_ended_by_another_server_when_its_own_is_killed(
 def test_a_server_that_was_asleep_writes_nothing_and_ends_its_agent(
     tmp_path: Path, shared_url: str, manner: str
 ) -> None:
-    data = tmp_path / "data"
+    data, often = tmp_path / "data", looking_often(tmp_path)
     given = (*LEASE, "--database-url", shared_url)
     reader = Reader(manner)
 
     async def scenario() -> None:
-        with live_server(data, *given) as one, live_server(data, *given) as other:
+        with (
+            live_server(data, *given, PYTHONPATH=often) as one,
+            live_server(data, *given, PYTHONPATH=often) as other,
+        ):
             async with http_client(one) as here, asyncio.TaskGroup() as readers:
                 readers.create_task(reader.say(here, manner))
                 await until(lambda: agent_processes(data))

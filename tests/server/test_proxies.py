@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +11,11 @@ import pytest
 
 from server.backstage import Backstage
 from server.fault_proxies import Blackhole, BufferingProxy, ImpatientProxy, SlowProxy
-from server.live_server import LIMIT, LiveServer, live_server, message
+from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import Served, SocketClients
 from server.told_runs import Told, told_in
-from valkey_server import wait_until
+from waiting import wait_until
 
 FLOOD = ["flood", 256, 64 * 1024]
 """More than the system keeps for two connections."""
@@ -162,9 +161,8 @@ def test_who_is_cut_off_in_every_silence_reads_everything_once(
 @pytest.fixture(scope="module")
 def hasty(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     folder = tmp_path_factory.mktemp("hasty")
-    (folder / "sitecustomize.py").write_text(GONE_SOON)
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    with live_server(folder / "data", "--agents", agents, PYTHONPATH=path) as server:
+    hasty = loading_first(folder, GONE_SOON)
+    with live_server(folder / "data", "--agents", agents, PYTHONPATH=hasty) as server:
         yield server
 
 

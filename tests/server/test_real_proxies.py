@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,11 +12,12 @@ import httpx
 import pytest
 
 from server.backstage import Backstage
-from server.live_server import LIMIT, LiveServer, live_server, message
+from server.live_server import LIMIT, LiveServer, live_server, loading_first, message
 from server.proxies import NAME, PROXIES, Proxy, running_proxy
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import SocketClients
-from valkey_server import Valkey, wait_until
+from valkey_server import Valkey
+from waiting import wait_until
 
 PATIENCE = 4
 """Seconds of silence after which a proxy gives up that is less patient than the one of the page."""
@@ -37,8 +37,7 @@ def servers(
     agents: Path, tmp_path_factory: pytest.TempPathFactory, valkey: Valkey
 ) -> Iterator[list[LiveServer]]:
     folder = tmp_path_factory.mktemp("behind")
-    (folder / "sitecustomize.py").write_text(SOONER)
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = loading_first(folder, SOONER)
     data = folder / "data"
     given = ("--agents", agents, "--allowed-hosts", NAME, "--redis-url", valkey.url)
     with (

@@ -11,10 +11,11 @@ import httpx
 import pytest
 
 from server.backstage import Backstage
-from server.live_server import LiveServer, live_server, until
+from server.live_server import LiveServer, live_server
 from server.raw_sockets import RawWebSocket
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
+from waiting import until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 

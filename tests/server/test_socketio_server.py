@@ -13,9 +13,10 @@ import pytest
 from server.ag_ui_clients import COPILOTKIT, AGUIFrontend, AGUIPages
 from server.backstage import Backstage
 from server.chat_clients import ChatClients, Frontend
-from server.live_server import LiveServer, live_server, until
+from server.live_server import LiveServer, live_server
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import Json, RawPoll, SocketClients
+from waiting import until
 
 each_transport = pytest.mark.parametrize("transport", ["websocket", "polling"])
 

@@ -7,10 +7,11 @@ import asyncio
 import httpx
 import pytest
 
-from server.live_server import LiveServer, until
+from server.live_server import LiveServer
 from server.raw_sockets import CuttingProxy, RawWebSocket
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
+from waiting import until
 
 JOIN = '42["session:join",{"sessionId":"c"}]'
 MANY = 100_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,10 +10,11 @@ import httpx
 import pytest
 
 from server.backstage import Backstage
-from server.live_server import LiveServer, live_server, message
+from server.live_server import LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt, text
 from server.socket_clients import SocketClients
-from valkey_server import Valkey, wait_until
+from valkey_server import Valkey
+from waiting import wait_until
 
 NOBODY_LOOKS = """
 from functools import partial
@@ -47,12 +47,11 @@ def servers(
     agents: Path, tmp_path_factory: pytest.TempPathFactory, valkey: Valkey, http: httpx.Client
 ) -> Iterator[Two]:
     folder = tmp_path_factory.mktemp("two")
-    (folder / "sitecustomize.py").write_text(NOBODY_LOOKS)
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    patient = loading_first(folder, NOBODY_LOOKS)
     given = ("--agents", agents, "--redis-url", valkey.url)
     with (
-        live_server(folder / "data", *given, PYTHONPATH=path) as one,
-        live_server(folder / "data", *given, PYTHONPATH=path) as two,
+        live_server(folder / "data", *given, PYTHONPATH=patient) as one,
+        live_server(folder / "data", *given, PYTHONPATH=patient) as two,
     ):
         wait_until(lambda: {health(http, server)["status"] for server in (one, two)} == {"ok"})
         yield Two(one, two)

@@ -24,22 +24,30 @@ from server.live_server import (
     http_client,
     live_server,
     stored,
-    until,
 )
 from server.live_worker import live_worker
-from server.several import ELSEWHERE, LEASE, answer, check_the_end, read_elsewhere, stop
+from server.several import (
+    ELSEWHERE,
+    LEASE,
+    answer,
+    check_the_end,
+    looking_often,
+    read_elsewhere,
+    stop,
+)
+from waiting import until
 
 
 def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None:
-    data = tmp_path / "data"
+    data, often = tmp_path / "data", looking_often(tmp_path)
     shared = ("--database-url", shared_url)
     counts, again, asks = Reader("count"), Reader("count"), Reader("question")
 
     async def scenario() -> None:
         with (
-            live_server(data, *ELSEWHERE, *shared) as one,
-            live_server(data, *ELSEWHERE, *shared) as other,
-            live_worker(data, *LEASE, *shared, "--health-port", "0") as worker,
+            live_server(data, *ELSEWHERE, *shared, PYTHONPATH=often) as one,
+            live_server(data, *ELSEWHERE, *shared, PYTHONPATH=often) as other,
+            live_worker(data, *LEASE, *shared, "--health-port", "0", PYTHONPATH=often) as worker,
         ):
             async with (
                 http_client(one) as here,
@@ -70,11 +78,11 @@ def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None
 
 
 def test_a_run_waits_for_a_worker_as_long_as_is_set(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+    data, often = tmp_path / "data", looking_often(tmp_path)
     reader = Reader("count")
 
     async def scenario() -> None:
-        with live_server(data, *ELSEWHERE, "--queue", "0.1") as server:
+        with live_server(data, *ELSEWHERE, "--queue", "0.1", PYTHONPATH=often) as server:
             async with http_client(server) as client, asyncio.timeout(LIMIT / 2):
                 await reader.say(client, "count")
             assert reader.has_ended
@@ -119,18 +127,18 @@ def test_a_worker_says_it_when_its_health_is_not_told_any_more(
 
 
 def test_a_worker_that_dies_or_ends_leaves_no_run_without_an_end(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+    data, often = tmp_path / "data", looking_often(tmp_path)
     readers = [Reader(f"count-{n}") for n in range(2)]
 
     async def scenario() -> None:
-        with live_server(data, *ELSEWHERE) as server:
+        with live_server(data, *ELSEWHERE, PYTHONPATH=often) as server:
             async with http_client(server) as client, asyncio.TaskGroup() as tasks:
-                with live_worker(data, *LEASE) as first:
+                with live_worker(data, *LEASE, PYTHONPATH=often) as first:
                     tasks.create_task(readers[0].say(client, "count"))
                     await readers[0].has_seen(1)
                     first.signal(signal.SIGKILL)
                     first.wait()
-                with live_worker(data, *LEASE) as second:
+                with live_worker(data, *LEASE, PYTHONPATH=often) as second:
                     tasks.create_task(readers[1].say(client, "count"))
                     await readers[1].has_seen(1)
                     second.signal(signal.SIGTERM)

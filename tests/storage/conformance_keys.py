@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from clocks import Clock
 from mobox.errors import KeyNotFound
 from mobox.storage import Settings, Storage
 from mobox.storage.keys import ApiKey, Ticket
-
-SECONDS = 60  # only a test that hangs takes so long
+from storage.conformance import SECONDS, Conformance
 
 ANNS = ApiKey(
     id="key_ann",
@@ -29,16 +29,6 @@ BOBS = ApiKey(id="key_bob", owner="bob's ✓", name="", digest="b" * 64, scopes=
 TICKET = Ticket(digest="t" * 64, key_id="key_ann", owner="ann", run_id="msg_1", expires_at=2000)
 
 
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000
-
-    def __call__(self) -> int:
-        return self.now
-
-
 def scenario(
     test: Callable[[Any, Storage, Clock], Coroutine[Any, Any, None]],
 ) -> Callable[[KeysConformance, Path], None]:
@@ -46,7 +36,7 @@ def scenario(
 
     def run(self: KeysConformance, tmp_path: Path) -> None:
         async def opened() -> None:
-            clock = Clock()
+            clock = Clock(1000)
             store = await self.open(tmp_path, Settings(lease_seconds=3600, clock=clock))
             try:
                 async with asyncio.timeout(SECONDS):
@@ -60,9 +50,8 @@ def scenario(
     return run
 
 
-class KeysConformance:
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        raise NotImplementedError
+class KeysConformance(Conformance):
+    """Keys and tickets."""
 
     @scenario
     async def test_a_key_is_found_by_its_digest_as_it_was_added(

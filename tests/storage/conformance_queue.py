@@ -9,26 +9,19 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done, InputRequest, InputResponse, Paused, Start
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
 from mobox.turn import Action, PromptText, Request, UserMessage
+from storage.conformance import SECONDS, Conformance
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
 ANSWER = [InputResponse(id="r1", decision="approved")]
 
 
 Scenario: TypeAlias = Callable[[Storage], Coroutine[Any, Any, None]]
-
-
-class Clock:
-    """A clock that goes on when it is told to."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 async def begin(store: Storage, chat: str, *, owner: str = "ann", agent: str = "demo") -> Run:
@@ -45,17 +38,14 @@ async def begin_queued(
     return await store.run(owner, run.id)
 
 
-class QueueConformance:
+class QueueConformance(Conformance):
     """Scenarios that a store plays with itself; `open` opens it, in the folder or in none."""
-
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        raise NotImplementedError
 
     def play(self, folder: Path, scenario: Scenario, settings: Settings | None = None) -> None:
         async def played() -> None:
             store = await self.open(folder, settings or Settings(poll_seconds=0.02))
             try:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(SECONDS):
                     await scenario(store)
             finally:
                 await store.close()

@@ -12,8 +12,8 @@ from typing import Any
 
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run
-from server.live_server import until
 from storage.conformance import DONE, begin, say, submit, words
+from waiting import until
 
 
 async def write(store: Storage, runs: list[Run], count: str) -> None:

@@ -9,6 +9,7 @@ from mobox.storage.postgres import PostgresStorage
 from postgres_server import Databases
 from storage.conformance import Conformance, StorageConformance
 from storage.conformance_keys import KeysConformance
+from storage.conformance_leases import LeasesConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 from valkey_server import Valkey
@@ -44,4 +45,8 @@ class TestPostgresKeys(OnPostgres, KeysConformance):
 
 
 class TestPostgresQueue(OnPostgres, QueueConformance):
+    pass
+
+
+class TestPostgresLeases(OnPostgres, LeasesConformance):
     pass

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from clocks import Clock
 from mobox.events import Done, LogEntry, TextDelta
 from mobox.storage import Settings
 from mobox.storage.log import Run, pages
@@ -23,18 +24,9 @@ TESTS = Path(__file__).parent.parent
 RUNS = 8
 
 
-class Clock:
-    """A clock that stands still."""
-
-    now = 2**50
-
-    def __call__(self) -> int:
-        return self.now
-
-
 async def opened_later(url: str) -> PostgresStorage:
     """A store that has been there for an hour, when all leases of others have run out."""
-    clock = Clock()
+    clock = Clock(2**50)
     store = await PostgresStorage.open(url, Settings(clock=clock))
     clock.now += 3_600_000
     return store

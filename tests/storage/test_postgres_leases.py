@@ -12,8 +12,10 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
+from clocks import Clock
 from mobox.errors import DatabaseAway
 from mobox.storage import Settings
+from mobox.storage.log import Run
 from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.clock import DatabaseClock
@@ -26,29 +28,24 @@ from storage.test_postgres_outage import CALM, HASTY, begin, execute
 from storage.test_postgres_patience import WAITING
 
 
-class Clock:
-    """A clock that stands still."""
+async def two_runs(store: PostgresStorage) -> tuple[Run, Run]:
+    """One whose store may still be there, and one that was let go, as everybody can know."""
+    silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
+    await store.release(let_go.id, let_go.epoch)
+    return silent, let_go
 
-    now = 1_000_000
 
-    def __call__(self) -> int:
-        return self.now
+async def given_up(store: PostgresStorage) -> list[str]:
+    return [run.id for run in await store.expired()]
 
 
 def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
     postgres: Databases, tmp_path: Path
 ) -> None:
-    async def expired(url: str, lease_seconds: float) -> list[str]:
-        store = await PostgresStorage.open(url, Settings(lease_seconds=lease_seconds))
-        found: list[str] = [run.id for run in await store.expired()]
-        await store.close()
-        return found
-
     async def scenario() -> None:
         url = await postgres.database(str(tmp_path))
         store = await PostgresStorage.open(url, CALM)
-        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
-        await store.release(let_go.id, let_go.epoch)
+        silent, let_go = await two_runs(store)
         outlived = f"UPDATE mobox.run SET lease_until = 1 WHERE id = '{silent.id}'"
         await execute(postgres, tmp_path, outlived)
         connection = await connector(url, SECONDS)()
@@ -56,9 +53,11 @@ def test_leases_last_until_the_database_has_been_there_for_as_long_as_one_does(
         found = await expired_runs(connection, None, decade, is_steady=True)
         assert [run.id for run in found] == [let_go.id], "the server was started meanwhile"
         await connection.close()
+        other = await PostgresStorage.open(url, Settings(lease_seconds=0.2))
         async with asyncio.timeout(SECONDS):
-            while await expired(url, 0.001) != [silent.id, let_go.id]:
+            while await given_up(other) != [silent.id, let_go.id]:
                 pass  # an answer that comes late says nothing
+        await other.close()
         await store.close()
 
     asyncio.run(scenario())
@@ -75,15 +74,14 @@ def test_who_could_not_reach_the_database_does_not_know_who_else_could(
         await proxy.open()
         near = await PostgresStorage.open(url, replace(CALM, clock=clock))
         far = await PostgresStorage.open(proxy.url, replace(HASTY, clock=clock, busy_seconds=3))
-        silent, let_go = await begin(near), await begin(near, submit(chat_id="other"))
-        await near.release(let_go.id, let_go.epoch)
+        silent, let_go = await two_runs(near)
         clock.now += 3_600_000
-        assert [run.id for run in await far.expired()] == [silent.id, let_go.id]
+        assert await given_up(far) == [silent.id, let_go.id]
         await proxy.close()
         with pytest.raises(DatabaseAway):
             await far.chats("ann")
         await proxy.open()
-        assert [run.id for run in await patiently(far.expired)] == [let_go.id]
+        assert await patiently(given_up, far) == [let_go.id]
         await far.close()
         await near.close()
         await proxy.close()
@@ -120,7 +118,7 @@ def test_who_cannot_write_does_not_know_who_else_could_until_it_has_for_as_long_
         await connection.execute("SELECT pg_advisory_lock(1)")
 
         async def is_given_up() -> bool:
-            return silent.id in {run.id for run in await far.expired()}
+            return silent.id in await given_up(far)
 
         clock.now += 3_600_000
         assert await is_given_up()
@@ -156,14 +154,13 @@ def test_who_has_just_begun_does_not_know_who_could_reach_the_database(
     async def scenario() -> None:
         url = await postgres.database(str(tmp_path))
         store = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
-        await store.release(let_go.id, let_go.epoch)
+        silent, let_go = await two_runs(store)
         await say(store, silent, *words("a"))  # so no lease is renewed later
         clock.now += 7_200_000
         fresh = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        assert [run.id for run in await fresh.expired()] == [let_go.id]
+        assert await given_up(fresh) == [let_go.id]
         clock.now += 3_600_000
-        assert [run.id for run in await fresh.expired()] == [silent.id, let_go.id]
+        assert await given_up(fresh) == [silent.id, let_go.id]
         await fresh.close()
         await store.close()
 
@@ -185,7 +182,7 @@ def test_who_has_asked_for_too_much_knows_all_the_same(postgres: Databases, tmp_
             with pytest.raises(DatabaseAway):
                 await store.chats("ann")
         await connection.close()
-        assert [run.id for run in await patiently(store.expired)] == [silent.id]
+        assert await patiently(given_up, store) == [silent.id]
         await store.close()
 
     asyncio.run(scenario())
@@ -221,16 +218,15 @@ def test_who_has_slept_does_not_know_who_else_has(
     async def scenario() -> None:
         url = await postgres.database(str(tmp_path))
         store = await PostgresStorage.open(url, replace(CALM, clock=clock))
-        silent, let_go = await begin(store), await begin(store, submit(chat_id="other"))
-        await store.release(let_go.id, let_go.epoch)
+        silent, let_go = await two_runs(store)
         await say(store, silent, *words("a"))  # so no lease is renewed later
         clock.now += 3_600_000
-        assert [run.id for run in await store.expired()] == [silent.id, let_go.id]
+        assert await given_up(store) == [silent.id, let_go.id]
         monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
         for _ in range(2):
-            assert [run.id for run in await store.expired()] == [let_go.id]
+            assert await given_up(store) == [let_go.id]
         clock.now += 3_600_000
-        assert [run.id for run in await store.expired()] == [silent.id, let_go.id]
+        assert await given_up(store) == [silent.id, let_go.id]
         await store.close()
 
     asyncio.run(scenario())

@@ -10,8 +10,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from mobox.errors import ChatNotFound, Fenced, InvalidRequest, LogDeleted, RunNotFound, StorageError
-from mobox.events import Done, Start, Status
+from mobox.errors import ChatNotFound, InvalidRequest, LogDeleted, RunNotFound, StorageError
+from mobox.events import Start, Status
 from mobox.message import Message
 from mobox.storage import Settings
 from mobox.storage.log import PAGE, Run
@@ -36,16 +36,6 @@ from storage.conformance import (
 )
 
 Scenario = Callable[[PostgresStorage, PostgresStorage], Coroutine[Any, Any, None]]
-
-
-class Clock:
-    """A clock that stands still."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 class Database:
@@ -187,43 +177,6 @@ def test_one_chat_is_begun_by_one_of_two_stores(database: Database) -> None:
 
 
 # Leases
-
-
-def test_the_lease_of_a_store_that_is_gone_runs_out(database: Database) -> None:
-    clock = Clock()
-
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
-        run = await begin(one)
-        await say(one, run, *BEGINNING)
-        assert await two.expired() == []
-        clock.now += 3_600_000
-        (lost,) = await two.expired()
-        mine = await two.take_over(lost.id, lost.epoch)
-        assert (mine.epoch, mine.lease_owner == run.lease_owner) == (2, False)
-        assert await one.expired() == []
-        with pytest.raises(Fenced):
-            await say(one, run, *words("from beyond"))
-        await say(two, mine, Done(reason="lost"))
-        assert seqs(await one.read(run.id)) == [1, 2, 3]
-
-    database.two_stores(scenario, Settings(clock=clock, lease_seconds=3600))
-
-
-def test_a_store_renews_the_leases_it_has_and_no_others(database: Database) -> None:
-    clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
-
-    async def scenario(one: PostgresStorage, two: PostgresStorage) -> None:
-        kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
-        await one.release(let_go.id, let_go.epoch)
-        clock.now += 1_000_000
-        while any(run.id == kept.id for run in await two.expired()):
-            pass  # until the writer's next round
-        assert [run.id for run in await two.expired()] == [let_go.id]
-        renewed = await two.run("ann", kept.id)
-        assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
-
-    database.two_stores(scenario, settings)
 
 
 def test_a_lease_is_told_in_the_time_of_the_database(database: Database) -> None:

@@ -18,7 +18,6 @@ from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.redis import RedisWakeUps
 from mobox.storage.telling import MOST_BYTES
 from mobox.storage.wake_ups import News
-from server.live_server import until
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -32,7 +31,8 @@ from storage.conformance import (
     turn,
     words,
 )
-from valkey_server import Valkey, wait_until
+from valkey_server import Valkey
+from waiting import until, wait_until
 
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 WATCHFUL = Settings(poll_seconds=0.02, lease_seconds=3600)

@@ -13,9 +13,9 @@ import pytest
 
 from mobox.storage import Settings, open_storage
 from mobox.storage.log import RunId
-from server.live_server import until
 from storage.conformance import SECONDS, collect, seqs
 from valkey_server import Valkey
+from waiting import until
 
 TESTS = Path(__file__).parents[1]
 RUNS = 5

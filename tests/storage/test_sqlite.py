@@ -3,22 +3,31 @@
 from pathlib import Path
 
 from mobox.storage import Settings, SqliteStorage, Storage
-from storage.conformance import StorageConformance
+from storage.conformance import Conformance, StorageConformance
 from storage.conformance_keys import KeysConformance
+from storage.conformance_leases import LeasesConformance
 from storage.conformance_pruning import PruningConformance
 from storage.conformance_queue import QueueConformance
 
 
-class TestSqliteStorage(StorageConformance, PruningConformance):
+class OnSqlite(Conformance):
+    """Opens a file for each test."""
+
     async def open(self, folder: Path, settings: Settings) -> Storage:
         return await SqliteStorage.open(folder / "mobox.db", settings)
 
 
-class TestSqliteKeys(KeysConformance):
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        return await SqliteStorage.open(folder / "mobox.db", settings)
+class TestSqliteStorage(OnSqlite, StorageConformance, PruningConformance):
+    pass
 
 
-class TestSqliteQueue(QueueConformance):
-    async def open(self, folder: Path, settings: Settings) -> Storage:
-        return await SqliteStorage.open(folder / "mobox.db", settings)
+class TestSqliteKeys(OnSqlite, KeysConformance):
+    pass
+
+
+class TestSqliteQueue(OnSqlite, QueueConformance):
+    pass
+
+
+class TestSqliteLeases(OnSqlite, LeasesConformance):
+    pass

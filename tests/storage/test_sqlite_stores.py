@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mobox.errors import BadCursor, DatabaseAway, Fenced, LogDeleted, RunNotFound, StorageError
-from mobox.events import Done, Raw, Status
+from mobox.events import Raw, Status
 from mobox.message import Message
 from mobox.storage import Settings, SqliteStorage
 from mobox.storage.log import PAGE, RawLine, Run
@@ -34,16 +34,6 @@ from storage.conformance import (
 )
 
 Scenario = Callable[[SqliteStorage, SqliteStorage], Coroutine[Any, Any, None]]
-
-
-class Clock:
-    """A clock that stands still."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 def two_stores(path: Path, scenario: Scenario, settings: Settings | None = None) -> None:
@@ -168,43 +158,6 @@ def test_a_log_that_another_store_deletes_ends_its_followers(path: Path) -> None
 
 
 # Leases
-
-
-def test_the_lease_of_a_store_that_is_gone_runs_out(path: Path) -> None:
-    clock = Clock()
-
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
-        run = await begin(one)
-        await say(one, run, *BEGINNING)
-        assert await two.expired() == []
-        clock.now += 3_600_000
-        (lost,) = await two.expired()
-        mine = await two.take_over(lost.id, lost.epoch)
-        assert (mine.epoch, mine.lease_owner == run.lease_owner) == (2, False)
-        assert await one.expired() == []
-        with pytest.raises(Fenced):
-            await say(one, run, *words("from beyond"))
-        await say(two, mine, Done(reason="lost"))
-        assert seqs(await one.read(run.id)) == [1, 2, 3]
-
-    two_stores(path, scenario, Settings(clock=clock, lease_seconds=3600))
-
-
-def test_a_store_renews_the_leases_it_has_and_no_others(path: Path) -> None:
-    clock = Clock()
-    settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
-
-    async def scenario(one: SqliteStorage, two: SqliteStorage) -> None:
-        kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
-        await one.release(let_go.id, let_go.epoch)
-        clock.now += 1_000_000
-        while any(run.id == kept.id for run in await two.expired()):
-            pass  # until the writer's next round
-        assert [run.id for run in await two.expired()] == [let_go.id]
-        renewed = await two.run("ann", kept.id)
-        assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
-
-    two_stores(path, scenario, settings)
 
 
 def test_only_the_store_that_has_the_lease_is_asked_to_stop(path: Path) -> None:

@@ -7,8 +7,7 @@ import os
 import sys
 import textwrap
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor import Limits, Supervisor
 from mobox.turn import Action, Answer, PromptText, Request, Turn, UserMessage
+from waiting import until
 
 T = TypeVar("T")
 
@@ -46,14 +46,6 @@ def run(work: Coroutine[Any, Any, T]) -> T:
             return await work
 
     return asyncio.run(limited())
-
-
-async def until(happened: Callable[[], object]) -> None:
-    """Wait for a state outside of this process, or one that wakes nobody."""
-    deadline = time.monotonic() + LIMIT
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 # Agents

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 import pytest
 
+from clocks import Clock
 from mobox.capture.asking import Turn
 from mobox.catalog import Agent
 from mobox.errors import CorruptLog, Fenced, LogDeleted, NotWaiting, StorageError
@@ -41,10 +42,10 @@ from supervisor.stage import (
     staged,
     submit,
     text_of,
-    until,
     write_agent,
 )
 from valkey_server import Valkey
+from waiting import until
 
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 
@@ -53,15 +54,6 @@ NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 def clean(tmp_path: Path) -> Iterator[None]:
     with nothing_left(tmp_path):
         yield
-
-
-class Clock:
-    """A clock that stands still."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 @pytest.fixture

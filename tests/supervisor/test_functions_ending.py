@@ -18,17 +18,8 @@ from mobox.errors import AgentError
 from mobox.function_agents import agent
 from mobox.storage.log import Run
 from supervisor.functions import Events, lived
-from supervisor.stage import (
-    QUIET,
-    Stage,
-    both_stores,
-    error_of,
-    reason_of,
-    run,
-    staged,
-    text_of,
-    until,
-)
+from supervisor.stage import QUIET, Stage, both_stores, error_of, reason_of, run, staged, text_of
+from waiting import until
 
 AT_ONCE = Patience(message=0.01, term=0.01, kill=0.01)
 

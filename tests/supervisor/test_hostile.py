@@ -24,9 +24,9 @@ from supervisor.stage import (
     staged,
     submit,
     text_of,
-    until,
     write_agent,
 )
+from waiting import until
 
 MEGABYTE = 1_000_000
 

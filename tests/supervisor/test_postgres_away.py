@@ -15,7 +15,8 @@ from mobox.storage.patience import patiently
 from mobox.supervisor import Limits
 from postgres_gate import gated
 from postgres_server import Databases, running_postgres
-from supervisor.stage import run, staged, submit, text_of, until, write_agent
+from supervisor.stage import run, staged, submit, text_of, write_agent
+from waiting import until
 
 COUNTING = """
 n = 0

@@ -27,9 +27,9 @@ from supervisor.stage import (
     staged,
     submit,
     text_of,
-    until,
     write_agent,
 )
+from waiting import until
 
 WEB = Limits(runs=0, look=0.02, sweep=0.02)
 WORKER = Limits(look=0.02, sweep=0.02)

@@ -15,6 +15,8 @@ from pytest_playwright.pytest_playwright import CreateContextCallback
 from bench.chromium import ARGUMENTS, find_chromium
 from server.live_server import LIMIT, LiveServer, live_server, reserved_port
 from server.scripted_agent import Gate, write_agent
+from web.browser import LEFT_OUT
+from web.speaking import Speak, Speaking
 from web.watching import Watch, Watched
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,7 +36,7 @@ def browser_type_launch_args() -> dict[str, Any]:
     chromium = find_chromium()
     if chromium is None:
         pytest.skip("NOT TESTED IN A BROWSER: no chromium; `apt-get install chromium`")
-    return {"executable_path": chromium, "args": ARGUMENTS}
+    return {"executable_path": chromium, "args": [*ARGUMENTS, LEFT_OUT]}
 
 
 @pytest.fixture(scope="session")
@@ -121,3 +123,17 @@ def watched(new_context: CreateContextCallback) -> Iterator[Watched]:
     yield make
     complaints = [complaint for _, watch in made for complaint in watch.complaints]
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture
+def speak(server: LiveServer, watched: Watched) -> Iterator[Speak]:
+    """Makes contexts that speak a protocol; that they did is seen to in the end."""
+    made: list[Speaking] = []
+
+    def make(protocol: str) -> Speaking:
+        made.append(Speaking(watched(server.url)[0], protocol))
+        return made[-1]
+
+    yield make
+    for speaking in made:
+        speaking.assert_spoken()

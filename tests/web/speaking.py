@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, Request, Route, WebSocket, WebSocketRoute
 
 from server.live_server import LIMIT
 from web.talking import Tab
 
-__all__ = ["PROTOCOLS", "HeldBack", "Speaking", "speak_from_now_on"]
+__all__ = ["PROTOCOLS", "HeldBack", "Speak", "Speaking", "by_each", "speak_from_now_on"]
 
 PROTOCOLS: Final = ("ai-sdk", "ag-ui", "socket-io")
+by_each = pytest.mark.parametrize("protocol", PROTOCOLS)
 ADDRESSES: Final = {
     "ai-sdk": re.compile(r"/api/chat(/.*)?"),
     "ag-ui": re.compile(r"/api/agui/.*"),
@@ -57,6 +60,10 @@ class Speaking:
 
     def _websocket(self, opened: WebSocket) -> None:
         self._asked.append(urlsplit(opened.url).path)
+
+
+Speak: TypeAlias = Callable[[str], Speaking]
+"""Makes a context that speaks a protocol."""
 
 
 class HeldBack:

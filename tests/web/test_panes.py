@@ -12,13 +12,13 @@ from playwright.sync_api import Locator, expect
 
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Gate, Step, emit, prompt, text
+from server.several import LEASE, looking_often
 from web.panel import Panel
 from web.recorded import FRAMEWORKS, write_agents
 from web.talking import Tab
-from web.watching import Watched
+from web.watching import CUT_OFF, Watched
 
 ESC = "\x1b"
-CUT_OFF = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
 
 
 @pytest.fixture(scope="module")
@@ -310,9 +310,10 @@ def test_all_output_can_be_copied(server: LiveServer, watched: Watched) -> None:
 def test_a_run_goes_on_where_the_connection_was_lost(
     agents: Path, watched: Watched, gate: Gate, port: int, tmp_path: Path
 ) -> None:
-    flags = ("--agents", agents, "--port", str(port), "--lease", "1")
+    flags = ("--agents", agents, "--port", str(port), *LEASE)
+    often = looking_often(tmp_path)
     printed = ("$ make", "one", "two")
-    with live_server(tmp_path / "data", *flags) as server:
+    with live_server(tmp_path / "data", *flags, PYTHONPATH=often) as server:
         context, watch = watched(server.url)
         watch.expect(CUT_OFF)
         tab = Tab(context)
@@ -323,7 +324,7 @@ def test_a_run_goes_on_where_the_connection_was_lost(
         server.kill()
         expect(panel.box.get_by_text("Reconnecting")).to_be_visible()
         panel.shows(*printed)
-    with live_server(tmp_path / "data", *flags):
+    with live_server(tmp_path / "data", *flags, PYTHONPATH=often):
         expect(panel.screen.filter(has_text="Finished: ")).to_be_visible()
         expect(panel.box.get_by_text("Reconnecting")).to_have_count(0)
         at = panel.rows().index("$ make")

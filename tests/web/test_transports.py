@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import WebSocket, expect
 
 from server.live_server import LiveServer, live_server
-from server.scripted_agent import Gate, Step, a_day_of_work, emit, pieces, prompt, text
-from web.speaking import PROTOCOLS, HeldBack, Speaking, speak_from_now_on
+from server.scripted_agent import Gate, a_day_of_work, emit, prompt, text
+from server.several import LEASE, looking_often
+from web.held_up import FIRST, LAST, held
+from web.speaking import PROTOCOLS, HeldBack, Speak, Speaking, by_each, speak_from_now_on
 from web.talking import Tab, assert_shows_what_is_stored, read_chat
 from web.told import shown
-from web.watching import Watched
-
-FIRST = pieces("text", "first", ["This", "comes", "before", "the", "agent", "is", "held", "up"])
-LAST = pieces("text", "last", ["and", "this", "comes", "after", "it", "was", "let", "go"])
-CUT_OFF = (
-    r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
-    r"|WebSocket connection to .* failed"
-)
-"""What a browser itself says of a server that is not there."""
-
-Speak = Callable[[str], Speaking]
-
-by_each = pytest.mark.parametrize("protocol", PROTOCOLS)
-by_others = pytest.mark.parametrize("protocol", PROTOCOLS[1:])
-"""What test_conversation.py has of the first one."""
-
-
-@pytest.fixture
-def speak(server: LiveServer, watched: Watched) -> Iterator[Speak]:
-    """Makes contexts that speak a protocol; that they did is seen to in the end."""
-    made: list[Speaking] = []
-
-    def make(protocol: str) -> Speaking:
-        made.append(Speaking(watched(server.url)[0], protocol))
-        return made[-1]
-
-    yield make
-    for speaking in made:
-        speaking.assert_spoken()
-
-
-def held(gate: Gate) -> str:
-    """An agent that says something, waits at the gate, and says some more."""
-    return prompt(*FIRST, gate.step, *LAST)
+from web.watching import CUT_OFF, SOCKET_CUT_OFF, Watched
 
 
 @by_each
@@ -58,7 +26,7 @@ def test_a_run(server: LiveServer, speak: Speak, protocol: str) -> None:
     assert_shows_what_is_stored(tab, server)
 
 
-@by_others
+@by_each
 def test_another_run(server: LiveServer, speak: Speak, protocol: str) -> None:
     tab = speak(protocol).tab()
     for number, words in enumerate(("The first answer is this.", "The second is that."), 1):
@@ -144,46 +112,11 @@ def test_an_error_and_another_try(
     assert_shows_what_is_stored(tab, server)
 
 
-@by_others
+@by_each
 def test_an_error_that_an_agent_tells(server: LiveServer, speak: Speak, protocol: str) -> None:
     tab = speak(protocol).tab()
     tab.say(prompt(*FIRST, emit("error", message="No more milk.")))
     expect(tab.page.get_by_role("alert")).to_contain_text("No more milk.")
-    tab.finish()
-    assert_shows_what_is_stored(tab, server)
-
-
-@by_others
-@pytest.mark.parametrize(("decision", "said"), [("Approve", "was done"), ("Deny", "was not done")])
-@pytest.mark.parametrize("when", ["at once", "after a refresh"])
-def test_an_approval(
-    server: LiveServer, speak: Speak, protocol: str, decision: str, said: str, when: str
-) -> None:
-    tab = speak(protocol).tab()
-    call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
-    done = emit("tool_result", tool_use_id="call", content="gone")
-    approve = ["approve", "call", [done, text("It was done.")], [text("It was not done.")]]
-    tab.say(prompt(*FIRST, call, approve))
-    answer = tab.page.get_by_role("button", name=decision, exact=True)
-    expect(answer).to_be_visible()
-    if when == "after a refresh":
-        tab.page.reload()
-        expect(answer).to_be_visible()
-    answer.click()
-    if decision == "Deny":  # and why not: that is asked before it is sent
-        answer.click()
-    tab.sees(f"It {said}.")
-    tab.finish()
-    assert_shows_what_is_stored(tab, server)
-
-
-@by_others
-def test_a_question(server: LiveServer, speak: Speak, protocol: str) -> None:
-    tab = speak(protocol).tab()
-    tab.say(prompt(*FIRST, ["ask", "colour", "Which colour?"]))
-    expect(tab.page.get_by_text("Which colour?", exact=True)).to_be_visible()
-    tab.page.get_by_role("button", name="blue").click()
-    tab.sees("answered: blue")
     tab.finish()
     assert_shows_what_is_stored(tab, server)
 
@@ -228,10 +161,15 @@ def heads(tab: Tab) -> list[str]:
     return found
 
 
-@by_others
+def cut_off(protocol: str) -> str:
+    """What a browser itself says when it cannot go on in a protocol."""
+    return f"{CUT_OFF}|{SOCKET_CUT_OFF}" if protocol == "socket-io" else CUT_OFF
+
+
+@by_each
 def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, protocol: str) -> None:
     context, watch = watched(server.url)
-    watch.expect(CUT_OFF)
+    watch.expect(cut_off(protocol))
     tab = Speaking(context, protocol).tab()
     tab.say(held(gate))
     tab.sees("before the agent is held up")
@@ -245,21 +183,22 @@ def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, prot
     assert_shows_what_is_stored(tab, server)
 
 
-@by_others
+@by_each
 def test_a_server_that_is_killed_and_started_again(
     agents: Path, watched: Watched, gate: Gate, port: int, tmp_path: Path, protocol: str
 ) -> None:
-    flags = ("--agents", agents, "--port", str(port), "--lease", "1")
-    with live_server(tmp_path / "data", *flags) as server:
+    flags = ("--agents", agents, "--port", str(port), *LEASE)
+    often = looking_often(tmp_path)
+    with live_server(tmp_path / "data", *flags, PYTHONPATH=often) as server:
         context, watch = watched(server.url)
-        watch.expect(CUT_OFF)
+        watch.expect(cut_off(protocol))
         tab = Speaking(context, protocol).tab()
         tab.say(held(gate))
         tab.sees("before the agent is held up")
         gate.wait()
         server.kill()
         expect(tab.page.get_by_role("status").filter(has_text="Reconnecting")).to_be_visible()
-    with live_server(tmp_path / "data", *flags) as server:
+    with live_server(tmp_path / "data", *flags, PYTHONPATH=often) as server:
         tab.finish()
         expect(tab.page.get_by_text("Reconnecting")).to_have_count(0)
         assert_shows_what_is_stored(tab, server)
@@ -283,52 +222,6 @@ def test_a_protocol_is_chosen_in_the_settings(server: LiveServer, watched: Watch
     assert_shows_what_is_stored(tab, server)
     tab.page.get_by_role("button", name="Settings").click()
     expect(choice).to_be_checked()
-
-
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [("ai-sdk", "ag-ui"), ("ag-ui", "socket-io"), ("socket-io", "ag-ui"), ("ag-ui", "ai-sdk")],
-)
-def test_what_is_asked_in_one_protocol_is_answered_in_another(
-    server: LiveServer, watched: Watched, first: str, then: str
-) -> None:
-    tab = Speaking(watched(server.url)[0], first).tab()
-    call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
-    done = emit("tool_result", tool_use_id="call", content="gone")
-    tab.say(prompt(*FIRST, call, ["approve", "call", [done, text("It was done.")], []]))
-    answer = tab.page.get_by_role("button", name="Approve", exact=True)
-    expect(answer).to_be_visible()
-    speak_from_now_on(tab, then)
-    answer.click()
-    tab.sees("It was done.")
-    tab.finish()
-    assert_shows_what_is_stored(tab, server)
-
-
-def asked(call: str, *then: Step) -> list[Step]:
-    """A call that a person is asked about; if it may be done it is, and the agent goes on."""
-    done = emit("tool_result", tool_use_id=call, content=f"{call} is gone")
-    return [
-        emit("tool_use", id=call, name="delete", input={}),
-        ["approve", call, [done, *then], []],
-    ]
-
-
-def test_two_questions_are_answered_in_two_protocols(server: LiveServer, watched: Watched) -> None:
-    tab = Speaking(watched(server.url)[0], "ag-ui").tab()
-    both = asked("two", text("Both were done."))
-    tab.say(prompt(*asked("one", text("One was done."), *both)))
-    answer = tab.page.get_by_role("button", name="Approve", exact=True)
-    expect(answer).to_be_visible()
-    speak_from_now_on(tab, "ai-sdk")
-    answer.click()
-    tab.sees("One was done.")
-    expect(answer).to_be_visible()
-    speak_from_now_on(tab, "ag-ui")
-    answer.click()
-    tab.sees("Both were done.")
-    tab.finish()
-    assert_shows_what_is_stored(tab, server)
 
 
 def test_what_is_said_in_another_protocol_is_not_told_by_a_socket(

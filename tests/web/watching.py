@@ -9,7 +9,12 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Request, WebError
 
-__all__ = ["Watch", "Watched"]
+__all__ = ["CUT_OFF", "SOCKET_CUT_OFF", "Watch", "Watched"]
+
+CUT_OFF = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
+"""What a browser itself says of a server that is not there."""
+SOCKET_CUT_OFF = r"WebSocket connection to .* failed"
+"""The same, of a socket."""
 
 REPORT = """
 addEventListener("securitypolicyviolation", (event) => {

@@ -1,0 +1,70 @@
+"""What every store does with the leases of another one, on the same database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clocks import Clock
+from mobox.errors import Fenced
+from mobox.events import Done
+from mobox.storage import Settings, Storage
+from storage.conformance import BEGINNING, SECONDS, Conformance, begin, say, seqs, submit, words
+
+Scenario = Callable[[Storage, Storage], Coroutine[Any, Any, None]]
+
+
+class LeasesConformance(Conformance):
+    """Two stores, as two processes have them."""
+
+    def play(self, folder: Path, scenario: Scenario, settings: Settings) -> None:
+        async def opened() -> None:
+            one = await self.open(folder, settings)
+            two = await self.open(folder, settings)
+            try:
+                async with asyncio.timeout(SECONDS):
+                    await scenario(one, two)
+            finally:
+                await one.close()
+                await two.close()
+
+        asyncio.run(opened())
+
+    def test_the_lease_of_a_store_that_is_gone_runs_out(self, tmp_path: Path) -> None:
+        clock = Clock()
+
+        async def scenario(one: Storage, two: Storage) -> None:
+            run = await begin(one)
+            await say(one, run, *BEGINNING)
+            assert await two.expired() == []
+            clock.now += 3_600_000
+            (lost,) = await two.expired()
+            mine = await two.take_over(lost.id, lost.epoch)
+            assert (mine.epoch, mine.lease_owner == run.lease_owner) == (2, False)
+            assert await one.expired() == []
+            with pytest.raises(Fenced):
+                await say(one, run, *words("from beyond"))
+            await say(two, mine, Done(reason="lost"))
+            assert seqs(await one.read(run.id)) == [1, 2, 3]
+
+        self.play(tmp_path, scenario, Settings(clock=clock, lease_seconds=3600))
+
+    def test_a_store_renews_the_leases_it_has_and_no_others(self, tmp_path: Path) -> None:
+        clock = Clock()
+        settings = Settings(clock=clock, lease_seconds=0.03)  # renewed every hundredth second
+
+        async def scenario(one: Storage, two: Storage) -> None:
+            kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
+            await one.release(let_go.id, let_go.epoch)
+            clock.now += 1_000_000
+            while any(run.id == kept.id for run in await two.expired()):
+                pass  # until the writer's next round
+            assert [run.id for run in await two.expired()] == [let_go.id]
+            renewed = await two.run("ann", kept.id)
+            assert (renewed.lease_owner, renewed.epoch) == (kept.lease_owner, 1)
+
+        self.play(tmp_path, scenario, settings)

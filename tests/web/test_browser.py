@@ -1,0 +1,16 @@
+"""The browser is as Playwright wants it, without what is left out beside that."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page
+
+
+def test_what_playwright_leaves_out_is_left_out(page: Page) -> None:
+    page.goto("chrome://version")
+    told = page.locator("#command_line").inner_text()
+    lists = re.findall(r"--disable-features=(\S+)", told)
+    theirs, ours = (set(names.split(",")) for names in lists)
+    assert theirs
+    assert theirs - ours == set()
