@@ -25,6 +25,7 @@ class Reading:
     message: dict[str, Any] | None  # the UIMessage it shows at the end
     error: str | None  # why it refused the stream
     error_text: str | None  # what an error chunk told it
+    after: Sequence[dict[str, Any] | None] = ()  # the UIMessage by group, where it changed
 
 
 class NodeProcess:
@@ -96,9 +97,14 @@ class AiSdkClients(NodeProcess):
         """Read a formatter's documents, each framed as one SSE event."""
         return self._ask(client=client, chunks=[chunk.decode() for chunk in chunks])
 
+    def read_groups(self, client: str, groups: Sequence[Sequence[bytes]]) -> Reading:
+        """Read a formatter's documents, and tell what is shown after each group of them."""
+        return self._ask(client=client, groups=[[each.decode() for each in g] for g in groups])
+
     def _ask(self, **request: object) -> Reading:
         answer = self.ask(**request)
-        return Reading(answer["message"], answer["error"], answer["errorText"])
+        told = (answer["message"], answer["error"], answer["errorText"])
+        return Reading(*told, after=answer.get("after", ()))
 
 
 def find_node() -> str | None:

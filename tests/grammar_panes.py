@@ -37,7 +37,7 @@ class Panes:
 
     def read(self, document: bytes) -> None:
         self.place = f"document {document[:200]!r}"
-        self.rule(not {10, 13} & set(document), "a document has no line ends")
+        self.rule(b"\n" not in document and b"\r" not in document, "a document has no line ends")
         message = json.loads(document)
         self.check_shape(message)
         self.rule(not self.ended, "nothing comes after the end")
@@ -60,7 +60,8 @@ class Panes:
         self.rule(must.keys() <= told.keys(), f"{must.keys() - told.keys()} missing")
         self.rule(told.keys() <= types.keys(), f"{told.keys() - types.keys()}?")
         for name, value in told.items():
-            self.rule(type(value) is types[name], f"{name} is {value!r}")
+            if type(value) is not types[name]:  # else its text is not needed, and may be long
+                self.rule(False, f"{name} is {value!r}")
 
     def check_metadata(self, told: Message) -> None:
         component, event_type = told["component"], told.get("event_type")

@@ -7,13 +7,19 @@
 
 The fields come from the types of the classes, so a new event or field needs nothing here, unless
 its values have to collide with something: then it has a row in FIELDS.
+
+An event, or a scene of a run, is a single draw of bytes, which `Choices` takes one by one: a draw
+for each field would take several times as long as what is tested. Fewer and smaller bytes choose
+what is simpler, so examples still shrink.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+import struct
+from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -59,70 +65,164 @@ from mobox.events import (
 from mobox.lifecycle import Lifecycle
 
 Events = list[StreamEvent]
+T = TypeVar("T")
 
 # Few, so that they meet; among them those that the lifecycle gives and those it makes of "a".
 IDS = ["a", "b", "a_1", "text_1", "text_2", "thinking_1", "call_1", "step_1", ""]
 SCOPES: list[tuple[str, ...]] = [(), ("a",), ("a", "b")]
+ALPHABET = 'ab é🙂\n"\\{}'
 
-texts = st.text(alphabet='ab é🙂\n"\\{}', max_size=5)
-ids = st.sampled_from(IDS)
-scopes = st.sampled_from(SCOPES)
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | texts,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
-    max_leaves=4,
-)
+LARGEST, LONGEST = 2**53, 1e9
+DRAWN = 96
+"""How many bytes are drawn for an event or a scene: as many as nearly all of them take."""
 
-FIELDS: dict[str, SearchStrategy[Any]] = {
-    "id": st.none() | ids,
-    "scope": scopes,
-    "provider": st.none() | st.dictionaries(texts, json_values, max_size=1),
-    "tool_call_id": st.none() | ids,
-    "request_ids": st.lists(ids, max_size=2).map(tuple),
-    "blocks": st.lists(ids, max_size=3).map(tuple),
+
+class Choices:
+    """What was drawn, byte by byte; when all are taken, zeros, which choose what is simplest."""
+
+    def __init__(self, drawn: bytes) -> None:
+        self._left = iter(drawn)
+
+    def below(self, count: int) -> int:
+        return next(self._left, 0) % count
+
+    def one_of(self, options: Sequence[T]) -> T:
+        return options[next(self._left, 0) % len(options)]
+
+    def some(self, most: int, make: Callable[[Choices], T]) -> list[T]:
+        return [make(self) for _ in range(self.below(most + 1))]
+
+    def maybe(self, event: StreamEvent) -> Events:
+        """What some frameworks leave out."""
+        return self.one_of([[event], []])
+
+    def bytes(self, count: int) -> bytes:
+        return bytes(next(self._left, 0) for _ in range(count))
+
+
+Maker = Callable[[Choices], Any]
+
+
+def text(of: Choices) -> str:
+    return "".join(of.some(5, lambda of: of.one_of(ALPHABET)))
+
+
+def name(of: Choices) -> str:
+    return of.one_of(IDS)
+
+
+def scope(of: Choices) -> tuple[str, ...]:
+    return of.one_of(SCOPES)
+
+
+def flag(of: Choices) -> bool:
+    return of.one_of([False, True])
+
+
+def nothing(_of: Choices) -> None:
+    return None
+
+
+def count(of: Choices) -> int:
+    """Of no byte to seven, so that there are small ones, large ones, and the largest there is."""
+    return min(LARGEST, int.from_bytes(of.bytes(of.below(8))))
+
+
+def duration(of: Choices) -> float:
+    return of.one_of([0.0, 0.1, 5e-324, LONGEST, count(of) % LONGEST, count(of) / (LARGEST + 1)])
+
+
+def whole_number(of: Choices) -> int:
+    """Mostly small, and some that no float holds."""
+    return int.from_bytes(of.bytes(of.one_of([1, 1, 2, 2, 2, 4, 8, 16])), signed=True)
+
+
+def real_number(of: Choices) -> float:
+    """Any that JSON has; of random bits, which make very large and very small ones, and of short
+    ones."""
+    number: float = struct.unpack("<d", of.bytes(8))[0]
+    if not math.isfinite(number):
+        return 1.7976931348623157e308
+    return of.one_of([number, -0.0, 0.5, 1.1, 5e-324, float(2**53), round(math.tanh(number), 3)])
+
+
+def json_value(of: Choices, depth: int = 3) -> Any:
+    """At most three lists or objects deep, with two values in each."""
+    kind = of.below(len(SCALARS) + 2 if depth else len(SCALARS))
+    if kind < len(SCALARS):
+        return SCALARS[kind](of)
+    inner = of.some(2, lambda of: json_value(of, depth - 1))
+    return inner if kind == len(SCALARS) else {text(of): value for value in inner}
+
+
+SCALARS: list[Maker] = [nothing, flag, whole_number, real_number, text]
+
+
+def either(*makers: Maker) -> Maker:
+    return lambda of: of.one_of(makers)(of)
+
+
+def tuple_of(most: int, make: Maker) -> Maker:
+    return lambda of: tuple(of.some(most, make))
+
+
+FIELDS: dict[str, Maker] = {
+    "id": either(nothing, name),
+    "scope": scope,
+    "provider": either(nothing, lambda of: {text(of): json_value(of) for _ in range(of.below(2))}),
+    "tool_call_id": either(nothing, name),
+    "request_ids": tuple_of(2, name),
+    "blocks": tuple_of(3, name),
 }
 """Fields whose type says too little."""
 
-TYPES: dict[Any, SearchStrategy[Any]] = {
-    str: texts,
-    bool: st.booleans(),
-    int: st.integers(min_value=0, max_value=2**53),
-    float: st.floats(min_value=0, max_value=1e9),
-    type(None): st.none(),
-    Any: json_values,
+TYPES: dict[Any, Maker] = {
+    str: text,
+    bool: flag,
+    int: count,
+    float: duration,
+    type(None): nothing,
+    Any: json_value,
 }
 
 
-def of_type(hint: Any) -> SearchStrategy[Any]:
+def of_type(hint: Any) -> Maker:
     """Values of a type that events are made of."""
     if hint in TYPES:
         return TYPES[hint]
     if get_origin(hint) is Literal:
-        return st.sampled_from(get_args(hint))
+        return lambda of: of.one_of(get_args(hint))
     if get_origin(hint) in (Union, UnionType):
-        return st.one_of([of_type(part) for part in get_args(hint)])
+        return either(*map(of_type, get_args(hint)))
     if get_origin(hint) is tuple:
-        return st.lists(of_type(get_args(hint)[0]), max_size=3).map(tuple)
-    return st.builds(hint, **fields_of(hint))
+        return tuple_of(3, of_type(get_args(hint)[0]))
+    return maker_of(hint)
 
 
-def fields_of(struct: type[Any]) -> dict[str, SearchStrategy[Any]]:
-    """A strategy for each field of a Struct."""
+def maker_of(struct: type[Any]) -> Maker:
+    """A Struct, with any values in its fields."""
     hints = get_type_hints(struct)
-    return {
+    fields = {
         name: FIELDS[name] if name in FIELDS else of_type(hints[name])
         for name in struct.__struct_fields__
     }
+    return lambda of: struct(**{name: make(of) for name, make in fields.items()})
 
+
+def drawn(make: Callable[[Choices], T]) -> SearchStrategy[T]:
+    """Whatever is made of the bytes of one draw."""
+    return st.binary(min_size=DRAWN, max_size=DRAWN).map(lambda data: make(Choices(data)))
+
+
+MAKERS: dict[str, Maker] = {name: maker_of(each) for name, each in CLASSES.items()}
 
 EVENTS: dict[str, SearchStrategy[StreamEvent]] = {
-    name: st.builds(event_class, **fields_of(event_class)) for name, event_class in CLASSES.items()
+    name: drawn(make) for name, make in MAKERS.items()
 }
 """Any event of each type."""
+
+json_values: SearchStrategy[Any] = drawn(json_value)
+scopes = st.sampled_from(SCOPES)
 
 BUSY = [
     EventType.TEXT,
@@ -140,7 +240,8 @@ BUSY = [
 
 def any_event() -> SearchStrategy[StreamEvent]:
     """One event of any type."""
-    return st.sampled_from([*EventType, *BUSY]).flatmap(lambda name: EVENTS[name])
+    kinds = [MAKERS[name] for name in (*EventType, *BUSY)]
+    return drawn(either(*kinds))
 
 
 def events(max_size: int = 30) -> SearchStrategy[Events]:
@@ -186,85 +287,84 @@ def logs() -> SearchStrategy[list[LogEntry]]:
 @st.composite
 def runs(draw: DrawFn, max_size: int = 8) -> Events:
     """What an agent might say: scenes one after the other, then an end or none."""
-    first = draw(st.sampled_from([[], [Start(framework="test", model="m")]]))
-    numbers = range(draw(st.integers(0, max_size)))
-    scenes = [draw(draw(st.sampled_from(SCENES))(number)) for number in numbers]
-    last = draw(st.sampled_from(ENDS))
-    return [*first, *(event for scene in scenes for event in scene), *last]
+    first, last = draw(st.sampled_from(BEGINNINGS)), draw(st.sampled_from(ENDS))
+    size = draw(st.integers(0, max_size))
+    scenes = draw(st.lists(st.binary(min_size=DRAWN, max_size=DRAWN), min_size=size, max_size=size))
+    told = [_scene(Choices(each), number) for number, each in enumerate(scenes)]
+    return [*first, *(event for scene in told for event in scene), *last]
 
 
-@st.composite
-def answer(draw: DrawFn, number: int) -> Events:
+def _scene(of: Choices, number: int) -> Events:
+    return of.one_of(SCENES)(of, number)
+
+
+def answer(of: Choices, number: int) -> Events:
     """A text, in one piece or many, with or without a name and an end."""
-    name, scope = draw(names_for(f"msg{number}")), draw(scopes)
-    deltas: Events = [TextDelta(id=name, scope=scope, delta=d) for d in draw(pieces)]
-    cited = draw(st.booleans())
+    name, where = _name(of, f"msg{number}"), scope(of)
+    deltas: Events = [TextDelta(id=name, scope=where, delta=delta) for delta in of.some(4, text)]
     return [
-        Text(id=name, scope=scope, content=draw(texts)),
+        Text(id=name, scope=where, content=text(of)),
         *deltas,
-        *([Source(id=name, scope=scope, url="https://example.org")] if cited else []),
-        *draw(maybe(TextEnd(id=name, scope=scope))),
+        *of.maybe(Source(id=name, scope=where, url="https://example.org")),
+        *of.maybe(TextEnd(id=name, scope=where)),
     ]
 
 
-@st.composite
-def thought(draw: DrawFn, number: int) -> Events:
+def thought(of: Choices, number: int) -> Events:
     """A thought, likewise; the end brings a signature."""
-    name, scope = draw(names_for(f"idea{number}")), draw(scopes)
-    deltas: Events = [ThinkingDelta(id=name, scope=scope, delta=d) for d in draw(pieces)]
-    signed = ThinkingEnd(id=name, scope=scope, provider={"test": {"signature": "s"}})
-    return [Thinking(id=name, scope=scope, content=draw(texts)), *deltas, *draw(maybe(signed))]
+    name, where = _name(of, f"idea{number}"), scope(of)
+    deltas: Events = [ThinkingDelta(id=name, scope=where, delta=d) for d in of.some(4, text)]
+    signed = ThinkingEnd(id=name, scope=where, provider={"test": {"signature": "s"}})
+    return [Thinking(id=name, scope=where, content=text(of)), *deltas, *of.maybe(signed)]
 
 
-@st.composite
-def call(draw: DrawFn, number: int) -> Events:
+def call(of: Choices, number: int) -> Events:
     """A tool call, maybe cut short, maybe with a question to a person."""
-    name, scope = f"call{number}", draw(scopes)
+    name, where = f"call{number}", scope(of)
     whole: Events = [
-        ToolUseStart(id=name, scope=scope, name="search", server=draw(st.booleans())),
-        ToolUseDelta(id=name, scope=scope, delta='{"q":'),
-        ToolUseDelta(id=name, scope=scope, delta='"mobox"}'),
-        ToolUseEnd(id=name, scope=scope, input={"q": "mobox"}),
-        *draw(maybe(InputRequest(id=f"ask{number}", scope=scope, tool_call_id=name))),
-        *draw(maybe(ToolResult(id=name, scope=scope, output="…", partial=True))),
-        ToolResult(id=name, scope=scope, output=draw(json_values)),
+        ToolUseStart(id=name, scope=where, name="search", server=flag(of)),
+        ToolUseDelta(id=name, scope=where, delta='{"q":'),
+        ToolUseDelta(id=name, scope=where, delta='"mobox"}'),
+        ToolUseEnd(id=name, scope=where, input={"q": "mobox"}),
+        *of.maybe(InputRequest(id=f"ask{number}", scope=where, tool_call_id=name)),
+        *of.maybe(ToolResult(id=name, scope=where, output="…", partial=True)),
+        ToolResult(id=name, scope=where, output=json_value(of)),
     ]
-    return whole[: draw(st.integers(1, len(whole)))] if draw(st.booleans()) else whole
+    return whole[: 1 + of.below(len(whole))] if flag(of) else whole
 
 
-@st.composite
-def parallel_calls(draw: DrawFn, number: int) -> Events:
+def parallel_calls(of: Choices, number: int) -> Events:
     """Two calls whose events interleave, each in its order."""
-    one, other = draw(call(2 * number + 100)), draw(call(2 * number + 101))
-    turns = draw(st.permutations([one] * len(one) + [other] * len(other)))
-    return [events.pop() for events in turns][::-1]  # from the back, so that each keeps its order
+    one, other = call(of, 2 * number + 100), call(of, 2 * number + 101)
+    told: Events = []
+    while one and other:
+        told.append(of.one_of([one, other]).pop(0))
+    return [*told, *one, *other]
 
 
-@st.composite
-def subagent(draw: DrawFn, number: int) -> Events:
+def subagent(of: Choices, number: int) -> Events:
     """A call that spawns an agent, which answers inside it."""
     name = f"task{number}"
-    inside = [replace(event, scope=(name,)) for event in draw(answer(number))]
+    inside = [replace(event, scope=(name,)) for event in answer(of, number)]
     return [
         ToolUseStart(id=name, name="task", kind="agent", display="agent", input={}),
         ToolUseEnd(id=name, input={}),
         SubagentStart(id=name, agent="researcher", task="look"),
         *inside,
-        *draw(maybe(SubagentEnd(id=name, agent="researcher", summary="seen"))),
-        *draw(maybe(ToolResult(id=name, output="seen"))),
+        *of.maybe(SubagentEnd(id=name, agent="researcher", summary="seen")),
+        *of.maybe(ToolResult(id=name, output="seen")),
     ]
 
 
-@st.composite
-def retry(draw: DrawFn, number: int) -> Events:
+def retry(of: Choices, number: int) -> Events:
     """A stream that broke and is sent again."""
-    broken = [*draw(answer(number)), *draw(call(number))]
+    broken = [*answer(of, number), *call(of, number)]
     named = tuple(dict.fromkeys(event.id for event in broken if event.id is not None))
     failed = Error(message="overloaded", retryable=True)
-    return [*broken, *draw(maybe(failed)), Retract(blocks=named, reason="retry"), *broken]
+    return [*broken, *of.maybe(failed), Retract(blocks=named, reason="retry"), *broken]
 
 
-def lines(number: int) -> SearchStrategy[Events]:
+def lines(of: Choices, number: int) -> Events:
     """Status lines and the plan."""
     plan = (TodoItem(content="look", status="in_progress"), TodoItem(content="write"))
     said: Events = [
@@ -274,17 +374,17 @@ def lines(number: int) -> SearchStrategy[Events]:
         TodoDone(items=plan, item="look", index=0),
         TodoCreate(items=plan[1:], scope=(f"sub{number}",)),
     ]
-    return st.lists(st.sampled_from(said), min_size=1, max_size=4)
+    return [of.one_of(said), *of.some(3, lambda of: of.one_of(said))]
 
 
-def turn(number: int) -> SearchStrategy[Events]:
+def turn(of: Choices, number: int) -> Events:
     """The border of a turn, with its tokens."""
     name = f"turn{number}"
     start, usage = StepStart(id=name, number=number), Usage(id=name, input=10, output=number)
-    return st.sampled_from([[start], [start, usage, StepEnd(id=name)]])
+    return of.one_of([[start], [start, usage, StepEnd(id=name)]])
 
 
-def notes(number: int) -> SearchStrategy[Events]:
+def notes(of: Choices, number: int) -> Events:
     """What stands beside the speech."""
     said: Events = [
         File(media_type="image/png", base64="aGk="),
@@ -292,24 +392,19 @@ def notes(number: int) -> SearchStrategy[Events]:
         Error(message="a tool failed"),
         Result(num_turns=number),
     ]
-    return st.sampled_from(said).map(lambda event: [event])
+    return [of.one_of(said)]
 
 
-def names_for(name: str) -> SearchStrategy[str | None]:
+def _name(of: Choices, name: str) -> str | None:
     """Some frameworks name their blocks, some do not."""
-    return st.sampled_from([name, None])
+    return of.one_of([name, None])
 
 
-def maybe(event: StreamEvent) -> SearchStrategy[Events]:
-    """What some frameworks leave out."""
-    return st.sampled_from([[event], []])
-
-
-pieces = st.lists(texts, max_size=4)
-
-SCENES: list[Callable[[int], SearchStrategy[Events]]] = [
+SCENES: list[Callable[[Choices, int], Events]] = [
     answer, thought, call, parallel_calls, subagent, retry, lines, turn, notes,
 ]  # fmt: skip
+
+BEGINNINGS: list[Events] = [[], [Start(framework="test", model="m")]]
 
 ENDS: list[Events] = [
     [Done(reason="stop")],

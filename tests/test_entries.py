@@ -52,16 +52,22 @@ def test_no_entry_has_no_first() -> None:
         NO_ENTRIES[0]
 
 
-@pytest.mark.parametrize(
-    ("protocol", "profile"),
-    [(protocol, profile) for protocol in protocols() for profile in profiles_of(protocol)],
-)
+TELLERS = [(protocol, profile) for protocol in protocols() for profile in profiles_of(protocol)]
+"""Every protocol with each of its profiles."""
+
+
 @UNHURRIED
 @given(log=logs(), place=st.integers(0, 30), in_lines=st.booleans())
-def test_a_protocol_tells_them_as_one_by_one(
-    protocol: str, profile: str, log: list[LogEntry], place: int, in_lines: bool
+def test_every_protocol_tells_them_as_one_by_one(
+    log: list[LogEntry], place: int, in_lines: bool
 ) -> None:
     entries = as_stored(log, in_lines)
-    at_once, one_by_one = (get_formatter(protocol, "msg_1", profile) for _ in range(2))
-    told = format_all(at_once, entries[:place]) + format_all(at_once, entries[place:])
-    assert told == [document for entry in log for document in one_by_one.format(entry)]
+    for protocol, profile in TELLERS:
+        at_once, one_by_one = (get_formatter(protocol, "msg_1", profile) for _ in range(2))
+        told = format_all(at_once, entries[:place]) + format_all(at_once, entries[place:])
+        each = [document for entry in log for document in one_by_one.format(entry)]
+        assert told == each, f"{protocol} {profile}"
+
+
+def test_there_are_protocols_to_tell_them() -> None:
+    assert len(TELLERS) > 10

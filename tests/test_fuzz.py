@@ -18,7 +18,7 @@ import msgspec
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from grammar import PROFILES, check_ai_sdk
 from grammar_ag_ui import check_ag_ui
@@ -63,6 +63,8 @@ KINDS = ("type", "subtype", "event", "event_type", "_class", "_lc", "role")
 GONE = object()
 
 numbers = st.integers(min_value=0)
+oddities = st.sampled_from(ODDITIES)
+noises = st.sampled_from([b"", *NOISE])
 
 
 class Spoiled(NamedTuple):
@@ -114,11 +116,33 @@ def recordings_by_kind(framework: str) -> dict[str, list[Path]]:
     return kinds
 
 
-@st.composite
-def a_line(draw: DrawFn, recording: Path) -> Line:
-    kinds = lines_by_kind(recording)
-    line: Line = draw(st.sampled_from(kinds[draw(st.sampled_from(sorted(kinds)))]))
-    return line
+# Each is made once: to make a strategy takes longer than to draw from it.
+
+
+@cache
+def a_line(recording: Path) -> SearchStrategy[Line]:
+    kinds = sorted(lines_by_kind(recording))
+    return st.sampled_from(kinds).flatmap(lambda kind: a_line_of(recording, kind))
+
+
+@cache
+def a_line_of(recording: Path, kind: str) -> SearchStrategy[Line]:
+    return st.sampled_from(lines_by_kind(recording)[kind])
+
+
+@cache
+def some_lines(recording: Path) -> SearchStrategy[list[Line]]:
+    return st.lists(a_line(recording), max_size=3)
+
+
+@cache
+def a_kind(framework: str) -> SearchStrategy[str]:
+    return st.sampled_from(sorted(recordings_by_kind(framework)))
+
+
+@cache
+def a_recording(framework: str, kind: str) -> SearchStrategy[Path]:
+    return st.sampled_from(recordings_by_kind(framework)[kind])
 
 
 @st.composite
@@ -127,7 +151,7 @@ def a_place(draw: DrawFn, value: Any) -> tuple[Any, ...]:
     path: list[Any] = []
     while isinstance(value, dict | list) and value and (not path or draw(st.booleans())):
         keys = sorted(value) if isinstance(value, dict) else range(len(value))
-        path.append(draw(st.sampled_from(keys)))
+        path.append(keys[draw(st.integers(0, len(keys) - 1))])
         value = value[path[-1]]
     return tuple(path)
 
@@ -160,7 +184,7 @@ def a_value(draw: DrawFn, recording: Path) -> Any:
             value = draw(a_line(recording)).value
             return at(value, draw(a_place(value)))
         case _:
-            return draw(st.sampled_from(ODDITIES))
+            return draw(oddities)
 
 
 # What happens to lines, at one place or two
@@ -186,7 +210,7 @@ def truncate(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
 
 def cut(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
     """Bytes are missing from a line, or others are there."""
-    line, size, noise = lines[here], draw(st.integers(0, 40)), draw(st.sampled_from([b"", *NOISE]))
+    line, size, noise = lines[here], draw(st.integers(0, 40)), draw(noises)
     start = draw(numbers) % (len(line) + 1)
     lines[here] = line[:start] + noise + line[start + size :]
 
@@ -194,22 +218,22 @@ def cut(draw: DrawFn, lines: list[bytes], here: int, _there: int) -> None:
 MISHAPS: list[Callable[[DrawFn, list[bytes], int, int], None]] = [
     *(drop, repeat, swap, truncate, cut),
 ]
+mishaps = st.lists(st.sampled_from(MISHAPS), max_size=3)
 
 
 @st.composite
 def spoiled(draw: DrawFn, framework: str) -> Spoiled:
     """A recording that has other values in some of its lines, or other lines."""
-    kinds = recordings_by_kind(framework)
-    kind = draw(st.sampled_from(sorted(kinds)))
-    recording = draw(st.sampled_from(kinds[kind]))
+    kind = draw(a_kind(framework))
+    recording = draw(a_recording(framework, kind))
     lines, how = recording.read_bytes().split(b"\n"), []
-    first = draw(st.sampled_from(lines_by_kind(recording)[kind]))
-    for line in [first, *draw(st.lists(a_line(recording), max_size=3))][draw(st.integers(0, 1)) :]:
+    first = draw(a_line_of(recording, kind))
+    for line in [first, *draw(some_lines(recording))][draw(st.integers(0, 1)) :]:
         path, new = draw(a_place(line.value)), draw(a_value(recording))
         value = changed(line.value, path, new)
         lines[line.number] = line.prefix + json.dumps(value).encode()
         how.append(f"line {line.number + 1} at {'.'.join(map(str, path))}")
-    for mishap in draw(st.lists(st.sampled_from(MISHAPS), max_size=3)):
+    for mishap in draw(mishaps):
         if lines:
             here, there = draw(numbers) % len(lines), draw(numbers) % len(lines)
             mishap(draw, lines, here, there)

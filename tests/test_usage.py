@@ -107,9 +107,8 @@ def test_the_sum_is_that_of_the_last_word_on_each_call(said: list[Usage]) -> Non
         return
     last = {usage.id: usage for usage in said}
     totals = totals_of(*said)
-    assert (totals.input if totals else None) == (
-        sum(usage.input for usage in last.values()) if last else None
-    )
+    can_be_counted = min(2**53, sum(usage.input for usage in last.values()))
+    assert (totals.input if totals else None) == (can_be_counted if last else None)
 
 
 def close(totals: Totals | None) -> Any:

@@ -56,16 +56,13 @@ def without_last_step(parts: list[UIPart]) -> list[UIPart]:
 def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
     """For every k, also where the formatter writes nothing and the client stays as it was."""
     formatter, transcript = get_formatter("ai-sdk", "msg_1", profile), Transcript()
-    documents: list[bytes] = []
+    groups = [formatter.format(entry) for entry in log]
+    reading = ai_sdk.read_groups(CLIENTS[profile], groups)
+    assert reading.error is None
     client: UIPart = {"parts": []}
-    for k, entry in enumerate(log, 1):
+    for k, (entry, after) in enumerate(zip(log, reading.after, strict=True), 1):
         transcript.add(entry.event, entry.ts)
-        more = formatter.format(entry)
-        documents += more
-        if more:
-            reading = ai_sdk.read_chunks(CLIENTS[profile], documents)
-            assert reading.error is None, f"{k}: {reading.error}"
-            client = reading.message or client
+        client = after or client
         stored = ui_message(transcript.message("msg_1"), profile)
         expected = comparable(without_last_step(stored["parts"]), profile)
         actual = comparable(without_last_step(client["parts"]), profile)
