@@ -117,8 +117,8 @@ def spread(pieces: Iterable[Piece]) -> Iterator[StreamEvent]:
     return chain.from_iterable(each)
 
 
-def _length(piece: Piece) -> int:
-    return len(piece.texts) if isinstance(piece, Deltas) else 1
+_ONE = Texts.of([""])
+"""Stands for what an event says that is no delta, and counts as one."""
 
 
 class Entries(Sequence[LogEntry]):
@@ -130,13 +130,15 @@ class Entries(Sequence[LogEntry]):
         "_make_ids",
         "_make_times",
         "_places",
+        "_texts",
         "_times",
         "first",
         "pieces",
     )
 
     def __init__(self, last: int, pieces: list[Piece], ids: _MakeIds, times: _MakeTimes) -> None:
-        *self._places, self._length = accumulate(map(_length, pieces), initial=0)
+        self._texts = [piece.texts if isinstance(piece, Deltas) else _ONE for piece in pieces]
+        *self._places, self._length = accumulate(map(len, self._texts), initial=0)
         self.first = last - self._length + 1
         self._make_ids, self._make_times = ids, times
         self._ids: Sequence[int] | None = None
@@ -174,9 +176,9 @@ class Entries(Sequence[LogEntry]):
             self._times = self._make_times()
         return self._times
 
-    def placed(self) -> Iterator[tuple[int, Piece]]:
-        """The pieces, each with the place of its first entry."""
-        return zip(self._places, self.pieces, strict=True)
+    def placed(self) -> Iterator[tuple[int, Piece, Texts]]:
+        """The pieces, each with the place of its first entry; of deltas, with what they say."""
+        return zip(self._places, self.pieces, self._texts, strict=True)
 
     def _cut(self, start: int, stop: int) -> Entries:
         pieces: list[Piece] = []

@@ -26,15 +26,16 @@ _decode = msgspec.json.Decoder(list[str]).decode
 class Texts(Sequence[str]):
     """Some texts as JSON."""
 
-    __slots__ = ("_joined",)
+    __slots__ = ("_joined", "_length")
 
-    def __init__(self, joined: bytes) -> None:
+    def __init__(self, joined: bytes, length: int) -> None:
         """Of JSON texts that have a comma and a line end between each two."""
         self._joined = joined
+        self._length = length
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
-        return cls(_encode_lines(texts)[:-1].replace(_LINE_END, _BETWEEN))
+        return cls(_encode_lines(texts)[:-1].replace(_LINE_END, _BETWEEN), len(texts))
 
     @classmethod
     def read(cls, listed: bytes) -> Texts:
@@ -42,7 +43,7 @@ class Texts(Sequence[str]):
         lines = listed.count(_LINE_END)
         is_in_lines = lines and lines == listed.count(_BETWEEN_TEXTS)
         if is_in_lines and listed.startswith(b'["') and listed.endswith(b'"]'):
-            return cls(listed[1:-1])
+            return cls(listed[1:-1], lines + 1)
         return cls.of(_read(listed))
 
     def listed(self) -> bytes:
@@ -54,7 +55,7 @@ class Texts(Sequence[str]):
         return self._joined.replace(_BETWEEN, between)
 
     def __len__(self) -> int:
-        return self._joined.count(_LINE_END) + 1 if self._joined else 0
+        return self._length
 
     def __iter__(self) -> Iterator[str]:
         return iter(_read(self.listed()))
@@ -65,7 +66,8 @@ class Texts(Sequence[str]):
     def __getitem__(self, place: slice) -> Texts: ...
     def __getitem__(self, place: int | slice) -> str | Texts:
         if isinstance(place, slice):
-            return Texts(_BETWEEN.join(self._joined.split(_BETWEEN)[place]))
+            texts = self._joined.split(_BETWEEN)[: self._length][place]
+            return Texts(_BETWEEN.join(texts), len(texts))
         return _read(self.listed())[place]
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from mobox.entries import Deltas, Entries
 from mobox.events import LogEntry, StreamEvent
 from mobox.formatters.pieces import LINE_END
+from mobox.texts import Texts
 
 __all__ = ["NO_STRETCH", "InStretches", "Stretch", "Tell"]
 
@@ -68,27 +69,27 @@ class InStretches(Protocol):
     def _tell_pieces(self, entries: Entries, between: bytes) -> Documents:
         """The same, of deltas that were gathered already."""
         documents: Documents = []
-        for place, piece in entries.placed():
+        for place, piece, texts in entries.placed():
             if isinstance(piece, Deltas):
-                documents += self._tell_deltas(entries, place, piece, between)
+                documents += self._tell_deltas(entries, place, piece, texts, between)
             else:
                 documents += self._write(piece, entries.times[place])
                 self._stretch = self._stretch_after(piece)
         return documents
 
     def _tell_deltas(
-        self, entries: Entries, place: int, piece: Deltas, between: bytes
+        self, entries: Entries, place: int, piece: Deltas, texts: Texts, between: bytes
     ) -> Documents:
         if not self._goes_on_with(piece):
             self._stretch = self._stretch_into(piece.delta_class, piece.id)
         if self._goes_on_with(piece):
-            return [self._stretch[2](piece.texts, between)]
+            return [self._stretch[2](texts, between)]
         documents: Documents = []
         for told, delta in enumerate(piece.events(), 1):  # one by one until there is a short way
             documents += self._write(delta, entries.times[place + told - 1])
             self._stretch = self._stretch_after(delta)
             if self._goes_on_with(piece):
-                rest = piece.texts[told:]
+                rest = texts[told:]
                 return [*documents, self._stretch[2](rest, between)] if rest else documents
         return documents
 
