@@ -102,7 +102,8 @@ def _gather(events: Iterable[StreamEvent]) -> Iterator[Piece]:
             yield from together
         else:
             kind, block_id, scope = block
-            yield kind.of(Texts.of([delta.delta for delta in together]), block_id, scope)  # type: ignore[attr-defined]
+            said = [delta.delta for delta in together if isinstance(delta, AnyDelta)]
+            yield kind.of(Texts.of(said), block_id, scope)
 
 
 def _block_of(event: StreamEvent) -> tuple[type[Deltas], str | None, tuple[str, ...]] | None:
