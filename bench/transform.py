@@ -102,7 +102,13 @@ FIGURES = (
 
 def convert(reads: Iterable[bytes], framework: str = "claude") -> Iterator[tuple[bytes, bytes]]:
     """What the log and the client get for each read: `mobox convert`, with a log beside it."""
-    return ((log, wire) for log, wire in convert_for(("ai-sdk",), reads, framework))
+    recorder = Recorder(framework)
+    tell = joining(get_formatter("ai-sdk", "msg_1"))
+    for data in reads:
+        entries = recorder.read(data)
+        yield events.encode_many(entries), sse.frame(tell(entries, sse.BETWEEN))
+    entries = recorder.close()
+    yield events.encode_many(entries), sse.frame(tell(entries, sse.BETWEEN))
 
 
 def convert_for(

@@ -10,7 +10,8 @@ from mobox.texts import Texts
 
 __all__ = ["LINE_END", "split", "tell_pieces"]
 
-_encode_lines = msgspec.json.Encoder().encode_lines
+_encoder = msgspec.json.Encoder()
+_encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 
 LINE_END = b"\n"
@@ -22,9 +23,11 @@ def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
     Encoded in one go, as lines: no JSON text has a line end in it, so those tell where one ends.
     """
     end = b"}" + between + prefix
-    if isinstance(pieces, Texts):
+    if type(pieces) is Texts:
         texts = pieces.joined(end)
         return b"%b%b}" % (prefix, texts) if texts else b""
+    if len(pieces) == 1:
+        return b"%b%b}" % (prefix, _encode(pieces[0]))
     told = _encode_lines(pieces).replace(LINE_END, end)
     return prefix + told[: 1 - len(end)]
 
