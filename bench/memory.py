@@ -63,15 +63,16 @@ def stalled(server: Hosted, paths: Sequence[str], seconds: float) -> float:
         return (server.memory() - before) / len(paths)
 
 
-def growth(server: Hosted, runs: int) -> float:
+def growth(server: Hosted, before: int, runs: int) -> float:
     """Bytes by which the server grows while it executes runs, each in a chat of its own.
 
-    As many go before: what the first ones need is the server's.
+    Some go before, until what grows to a size of its own has it: SQLite keeps up to 2 MB of pages
+    for each connection, which small runs take long to fill.
     """
-    _execute(server, range(runs))
-    before = server.memory()
-    _execute(server, range(runs, 2 * runs))
-    return server.memory() - before
+    _execute(server, range(before))
+    had = server.memory()
+    _execute(server, range(before, before + runs))
+    return server.memory() - had
 
 
 def _execute(server: Hosted, numbers: range) -> None:

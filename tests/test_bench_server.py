@@ -148,7 +148,7 @@ def test_a_run_is_begun_by_asking(server: Hosted) -> None:
 
 
 def test_what_runs_leave_is_measured_with_runs_that_ended(server: Hosted) -> None:
-    growth(server, 21)
+    growth(server, 21, 21)
     listed = httpx.get(f"http://127.0.0.1:{server.port}/api/chats?limit=100", trust_env=False)
     chats = {chat["id"]: chat for chat in listed.json()["chats"]}
     assert {f"brief-{number}" for number in range(42)} <= chats.keys()
