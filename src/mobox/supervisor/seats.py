@@ -74,8 +74,8 @@ class Seats:
     def _take(self, owner: str, name: object) -> Iterator[Seat]:
         seat = Seat(owner, name)
         if seat not in self._taken():
-            self._make_room(None, self._limits.runs)
-            self._make_room(owner, self._limits.runs_per_owner)
+            for whose, limit in self._limits_of(owner):
+                self._make_room(whose, limit)
         with self._is_coming(seat):
             yield seat
 
@@ -89,9 +89,9 @@ class Seats:
 
     def squeeze_in(self, owner: str, name: object) -> Seat:
         """A place for what is ours already, also where there was none left for it."""
-        with suppress(TooManyRuns):
-            self._make_room(None, self._limits.runs)
-            self._make_room(owner, self._limits.runs_per_owner)
+        for whose, limit in self._limits_of(owner):
+            with suppress(TooManyRuns):
+                self._make_room(whose, limit)
         return Seat(owner, name)
 
     def has_room(self) -> bool:
@@ -114,6 +114,10 @@ class Seats:
 
     def _taken(self) -> set[Seat]:
         return {seat for leg, seat in self._legs.items() if not leg.leaving} | self._coming.keys()
+
+    def _limits_of(self, owner: str) -> list[tuple[str | None, int]]:
+        """Their own comes first: what they give up is room for all, and others lose nothing."""
+        return [(owner, self._limits.runs_per_owner), (None, self._limits.runs)]
 
     def _make_room(self, owner: str | None, limit: int) -> None:
         """Where there is none, the process goes that has been there longest of those that wait."""
