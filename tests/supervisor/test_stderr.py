@@ -75,15 +75,15 @@ def test_a_secret_that_was_cut_off_is_not_told_by_its_end() -> None:
 
 def test_each_leg_has_its_file(tmp_path: Path) -> None:
     folder = StderrFolder(tmp_path / "logs")
-    assert folder.read("run_1") == {}
+    assert folder.read(leg(10)) == {}
     folder.keep(leg(1), "one")
     folder.keep(leg(10), "ten")
     folder.keep(leg(2), "two")
     folder.keep(leg(1, "run_12"), "another's")
-    assert list(folder.read("run_1").items()) == [(1, "one"), (2, "two"), (10, "ten")]
+    assert list(folder.read(leg(10)).items()) == [(1, "one"), (2, "two"), (10, "ten")]
     folder.delete(["run_1", "run_3"])
-    assert folder.read("run_1") == {}
-    assert folder.read("run_12") == {1: "another's"}
+    assert folder.read(leg(10)) == {}
+    assert folder.read(leg(1, "run_12")) == {1: "another's"}
     StderrFolder(tmp_path / "none").delete(["run_1"])
 
 
@@ -99,7 +99,7 @@ def test_only_the_end_is_kept(tmp_path: Path) -> None:
     folder.keep(leg(), "first" + "\u00e9" * STDERR_TAIL + "last")
     kept = (tmp_path / "logs/run_1.1.stderr").read_bytes()
     assert len(kept) == STDERR_TAIL
-    assert folder.read("run_1")[1].endswith("\u00e9last")
+    assert folder.read(leg())[1].endswith("\u00e9last")
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -111,6 +111,8 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "logs/run_1.1.stderr").symlink_to(elsewhere / "file")
     with pytest.raises(OSError, match="symbolic links"):
         folder.keep(leg(1), "to be kept")
+    with pytest.raises(OSError, match="symbolic links"):
+        folder.read(leg(1))
     (tmp_path / "linked").symlink_to(elsewhere)
     with pytest.raises(OSError, match=r"irectory|symbolic"):
         StderrFolder(tmp_path / "linked").keep(leg(1), "to be kept")
@@ -144,10 +146,10 @@ def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
             error = error_of(await stage.until_it_ends(failed))
             assert error.stderr_tail == "the key is [MOBOX_TEST_KEY]\n"
             for begun in (fine, failed):
-                assert folder.read(begun.id) == {1: "the key is [MOBOX_TEST_KEY]\n"}
+                assert folder.read(begun) == {1: "the key is [MOBOX_TEST_KEY]\n"}
             await stage.supervisor.delete("ann", "chat")
-            assert folder.read(fine.id) == {}
-            assert folder.read(failed.id) != {}
+            assert folder.read(fine) == {}
+            assert folder.read(failed) != {}
 
     run(scenario())
 
@@ -188,7 +190,7 @@ def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path)
                 answer = Answer(decision="answered", request_id=name)
                 await stage.supervisor.answer("ann", begun.id, (answer,))
             await stage.until_it_ends(begun)
-            kept = StderrFolder(tmp_path / "logs").read(begun.id)
+            kept = await stage.supervisor.stderr_of("ann", begun.id)
             assert kept == {1: "leg after 0\n", 3: "leg after 2\n"}
 
     run(scenario())

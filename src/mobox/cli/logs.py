@@ -47,7 +47,7 @@ async def _show(settings: Settings, owner: str, run_id: str) -> None:
             after = lines[-1].n
     finally:
         await storage.close()
-    for leg, text in StderrFolder(settings.data / "logs").read(run_id).items():
+    for leg, text in StderrFolder(settings.data / "logs").read(found).items():
         _write(sys.stderr, f"--- stderr of leg {leg} ---\n{text.rstrip()}\n".encode())
 
 

@@ -126,7 +126,7 @@ class Supervisor:
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
         """What the legs of a run wrote to stderr, by their numbers, as far as they have ended."""
         run = await self._storage.run(owner, run_id)
-        return await asyncio.to_thread(self._stderr.read, run.id)
+        return await asyncio.to_thread(self._stderr.read, run)
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
         """Begin the run that answers a request; the same request again gives the same run."""
