@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from mobox.capture.execution import STDERR_TAIL
 from mobox.catalog import Agent
+from mobox.errors import LogDeleted
+from mobox.events import Done, Start
+from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run, RunId
+from mobox.supervisor.pruning import prune
 from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.turn import Answer
 from supervisor.stage import (
@@ -121,6 +128,58 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     StderrFolder(tmp_path / "linked").delete(["run_1"])
     folder.delete(["run_1"])
     assert (elsewhere / "file").exists()
+
+
+# Pruning
+
+
+@asynccontextmanager
+async def old_chats(data: Path, count: int) -> AsyncIterator[Storage]:
+    """A store with so many of them, of whose agents each wrote something."""
+    storage = await open_storage("memory:", Settings(clock=lambda: 1))
+    for n in range(count):
+        begun = await storage.begin_turn("ann", submit(chat_id=f"c{n}"), "a", "emitted")
+        done = [Start(framework="emitted"), Done(reason="stop")]
+        await storage.append(begun.run.id, begun.run.epoch, done, 1)
+        StderrFolder(data / "logs").keep(begun.run, f"c{n}")
+    try:
+        yield storage
+    finally:
+        await storage.close()
+
+
+def kept_in(data: Path) -> set[str]:
+    """The chats whose agents' words are kept."""
+    return {file.read_text() for file in (data / "logs").iterdir()}
+
+
+async def chats_in(storage: Storage) -> set[str]:
+    return {chat.id for chat in (await storage.chats("ann", limit=1000)).chats}
+
+
+def test_stderr_goes_with_chats_that_are_pruned_however_many(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with old_chats(tmp_path, 300) as storage:
+            pruned = await prune(storage, tmp_path, timedelta(days=1))
+            assert (pruned.chats, pruned.runs) == (300, 300)
+            assert kept_in(tmp_path) == set()
+
+    run(scenario())
+
+
+def test_no_stderr_is_left_where_pruning_was_interrupted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with old_chats(tmp_path, 20) as storage:
+            pruning = asyncio.create_task(prune(storage, tmp_path, timedelta(days=1)))
+            first = await storage.run_after("ann", "c0", None)
+            with pytest.raises(LogDeleted):
+                await storage.run_after("ann", "c0", first.id)
+            pruning.cancel()
+            await asyncio.wait([pruning])
+            assert pruning.cancelled()
+            assert kept_in(tmp_path) == await chats_in(storage) != set()
+
+    run(scenario())
 
 
 # In runs
