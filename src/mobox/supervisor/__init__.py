@@ -268,8 +268,7 @@ class Supervisor:
         leg = self._legs.get(run.id)
         if leg is None or leg.run.epoch == run.epoch:
             return leg
-        leg.stop()
-        leg.kill()
+        leg.end_at_once()
         return None
 
     def _legs_of(self, owner: str, chat_id: str) -> list[Leg]:
@@ -339,8 +338,7 @@ class Supervisor:
 
     async def _end_now(self, legs: Collection[Leg], answers: tuple[Answer, ...] = ()) -> None:
         for leg in legs:
-            leg.stop(answers=answers)
-            leg.kill()
+            leg.end_at_once(answers)
         if legs:
             await asyncio.wait([self._tasks[leg] for leg in legs])
 
@@ -379,8 +377,7 @@ class Supervisor:
     def _take_up(self, run: Run, agent: Agent) -> None:
         for leg in self._legs_of(run.owner, run.chat_id):
             if leg.run.id == run.id:  # it waited here, and was answered elsewhere
-                leg.stop()
-                leg.kill()
+                leg.end_at_once()
         self._start(run, agent, self._seats.squeeze_in(run.owner, ("claimed", run.id)))
         if run.stop_requested_at is not None:
             self._legs[run.id].stop()
@@ -394,5 +391,4 @@ class Supervisor:
         """End the processes whose runs are somebody else's, or over: they might never notice."""
         here = [leg for leg in legs if not leg.leaving]
         for leg in await lost_elsewhere(self._storage, here):
-            leg.stop()
-            leg.kill()
+            leg.end_at_once()
