@@ -32,6 +32,7 @@ from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Asking, Run, RunId
 from mobox.storage.patience import patiently
+from mobox.storage.settings import now_ms
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.choice import Choice
 from mobox.supervisor.elsewhere import ends_elsewhere, lost_elsewhere
@@ -39,7 +40,6 @@ from mobox.supervisor.launching import Launch, launched_in
 from mobox.supervisor.leg import BROKEN, Leg, Means
 from mobox.supervisor.lookout import Lookout
 from mobox.supervisor.reaper import Reaper, Verdict
-from mobox.supervisor.scribe import Clock
 from mobox.supervisor.seats import Limits, Seat, Seats
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
@@ -305,7 +305,7 @@ class Supervisor:
         name = ("answered", run.id)  # no client's key is one
         async with self._seats.offer(run.owner, run.chat_id, name) as seat:
             try:
-                resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
+                resumed = await self._storage.next_leg(run.id, run.epoch, events, now_ms())
             except Fenced:  # somebody else's answer was first
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)
