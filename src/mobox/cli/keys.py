@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mobox.cli.places import add_places, read_places
+from mobox.cli.places import add_places, opened, read_places
 from mobox.errors import InvalidSetting, NotInstalled
 from mobox.printable import printable
 from mobox.server.settings import Settings
@@ -65,13 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _work(settings: Settings, arguments: argparse.Namespace) -> None:
-    from mobox.storage import open_storage
-
-    storage = await open_storage(settings.database)
-    try:
+    async with opened(settings) as storage:
         await arguments.work(storage, arguments)
-    finally:
-        await storage.close()
 
 
 async def _add(storage: Storage, arguments: argparse.Namespace) -> None:
