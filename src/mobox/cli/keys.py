@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mobox.cli.places import add_places, opened, read_places
-from mobox.errors import InvalidSetting, NotInstalled
+from mobox.cli.serve import server_packages
+from mobox.errors import InvalidSetting
 from mobox.printable import printable
 from mobox.server.settings import Settings
 
@@ -55,12 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not (settings.database_url or (settings.data / "mobox.db").exists()):
         raise InvalidSetting("data", str(settings.data), "there is no database in it")
-    try:
+    with server_packages("mobox keys"):
         asyncio.run(_work(settings, arguments))
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mobox":
-            raise
-        raise NotInstalled("mobox keys", error.name, "server") from None
     return 0
 
 
