@@ -18,6 +18,7 @@ from mobox.events import (
     Text,
     ToolResult,
 )
+from mobox.storage.log import Run
 from mobox.supervisor import Limits
 from mobox.turn import Answer
 from supervisor.stage import (
@@ -547,6 +548,52 @@ def test_who_waits_for_a_person_makes_room_for_others(
             for begun in (first, second):
                 assert (await stage.store.run("ann", begun.id)).status == "waiting"
                 assert text_of(await stage.answered(begun)) == "May I? approved"
+
+    run(scenario())
+
+
+TWO_EACH = Limits(runs=3, runs_per_owner=2, look=3600, sweep=3600)
+
+
+async def waiting(stage: Stage, chat_id: str, owner: str = "ann") -> Run:
+    begun = await stage.begin(submit(chat_id=chat_id), owner)
+    await stage.until_it_waits(begun)
+    return begun
+
+
+async def legs_once_answered(stage: Stage, begun: Run) -> int:
+    """How many processes it took: one, if the first was there all the time."""
+    await stage.supervisor.answer(begun.owner, begun.id, approved())
+    await stage.until_it_ends(begun)
+    return (await stage.store.run(begun.owner, begun.id)).leg
+
+
+def test_who_has_enough_runs_takes_no_place_from_others(
+    tmp_path: Path, url: str, asker: Agent
+) -> None:
+    worker = write_agent(tmp_path / "worker", 'wait_for("nothing")')
+
+    async def scenario() -> None:
+        async with staged(tmp_path, asker, worker, url=url, limits=TWO_EACH) as stage:
+            bobs = await waiting(stage, "b", "bob")
+            for chat_id in ("a1", "a2"):
+                await stage.begin(submit(chat_id=chat_id, agent="worker"))
+            with pytest.raises(TooManyRuns):
+                await stage.begin(submit(chat_id="a3"))
+            assert await legs_once_answered(stage, bobs) == 1
+
+    run(scenario())
+
+
+def test_who_has_a_run_that_waits_takes_no_place_from_others(
+    tmp_path: Path, url: str, asker: Agent
+) -> None:
+    async def scenario() -> None:
+        async with staged(tmp_path, asker, url=url, limits=TWO_EACH) as stage:
+            bobs = await waiting(stage, "b", "bob")
+            anns = [await waiting(stage, f"a{n}") for n in range(3)]
+            later_first = [*reversed(anns), bobs]
+            assert [await legs_once_answered(stage, each) for each in later_first] == [1, 1, 2, 1]
 
     run(scenario())
 

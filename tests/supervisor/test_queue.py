@@ -308,6 +308,23 @@ def test_an_owner_with_too_many_runs_keeps_nobody_else_waiting(
     run(scenario())
 
 
+def test_who_claims_for_an_owner_lets_nobody_elses_process_go(asker: Agent, enter: Enter) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            web = await enter(stack, asker, WEB)
+            limits = Limits(runs=3, runs_per_owner=2, look=0.02, sweep=3600)
+            worker = await enter(stack, asker, limits)
+            bobs = await web.begin(submit(chat_id="b"), owner="bob")
+            await web.until_it_waits(bobs)
+            for chat in ("a1", "a2", "a3"):
+                await web.until_it_waits(await web.begin(submit(chat_id=chat)))
+            await worker.supervisor.answer("bob", bobs.id, approved())
+            await web.until_it_ends(bobs)
+            assert (await web.store.run("bob", bobs.id)).leg == 1
+
+    run(scenario())
+
+
 def test_an_owner_leaves_no_more_to_others_than_one_may_have(sleeper: Agent, enter: Enter) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from mobox.capture.execution import STDERR_TAIL
 from mobox.catalog import Agent
+from mobox.errors import LogDeleted
+from mobox.events import Done, Start
+from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run, RunId
+from mobox.supervisor.pruning import prune
 from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.turn import Answer
 from supervisor.stage import (
@@ -75,15 +82,15 @@ def test_a_secret_that_was_cut_off_is_not_told_by_its_end() -> None:
 
 def test_each_leg_has_its_file(tmp_path: Path) -> None:
     folder = StderrFolder(tmp_path / "logs")
-    assert folder.read("run_1") == {}
+    assert folder.read(leg(10)) == {}
     folder.keep(leg(1), "one")
     folder.keep(leg(10), "ten")
     folder.keep(leg(2), "two")
     folder.keep(leg(1, "run_12"), "another's")
-    assert list(folder.read("run_1").items()) == [(1, "one"), (2, "two"), (10, "ten")]
+    assert list(folder.read(leg(10)).items()) == [(1, "one"), (2, "two"), (10, "ten")]
     folder.delete(["run_1", "run_3"])
-    assert folder.read("run_1") == {}
-    assert folder.read("run_12") == {1: "another's"}
+    assert folder.read(leg(10)) == {}
+    assert folder.read(leg(1, "run_12")) == {1: "another's"}
     StderrFolder(tmp_path / "none").delete(["run_1"])
 
 
@@ -99,7 +106,7 @@ def test_only_the_end_is_kept(tmp_path: Path) -> None:
     folder.keep(leg(), "first" + "\u00e9" * STDERR_TAIL + "last")
     kept = (tmp_path / "logs/run_1.1.stderr").read_bytes()
     assert len(kept) == STDERR_TAIL
-    assert folder.read("run_1")[1].endswith("\u00e9last")
+    assert folder.read(leg())[1].endswith("\u00e9last")
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -111,6 +118,8 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "logs/run_1.1.stderr").symlink_to(elsewhere / "file")
     with pytest.raises(OSError, match="symbolic links"):
         folder.keep(leg(1), "to be kept")
+    with pytest.raises(OSError, match="symbolic links"):
+        folder.read(leg(1))
     (tmp_path / "linked").symlink_to(elsewhere)
     with pytest.raises(OSError, match=r"irectory|symbolic"):
         StderrFolder(tmp_path / "linked").keep(leg(1), "to be kept")
@@ -119,6 +128,58 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     StderrFolder(tmp_path / "linked").delete(["run_1"])
     folder.delete(["run_1"])
     assert (elsewhere / "file").exists()
+
+
+# Pruning
+
+
+@asynccontextmanager
+async def old_chats(data: Path, count: int) -> AsyncIterator[Storage]:
+    """A store with so many of them, of whose agents each wrote something."""
+    storage = await open_storage("memory:", Settings(clock=lambda: 1))
+    for n in range(count):
+        begun = await storage.begin_turn("ann", submit(chat_id=f"c{n}"), "a", "emitted")
+        done = [Start(framework="emitted"), Done(reason="stop")]
+        await storage.append(begun.run.id, begun.run.epoch, done, 1)
+        StderrFolder(data / "logs").keep(begun.run, f"c{n}")
+    try:
+        yield storage
+    finally:
+        await storage.close()
+
+
+def kept_in(data: Path) -> set[str]:
+    """The chats whose agents' words are kept."""
+    return {file.read_text() for file in (data / "logs").iterdir()}
+
+
+async def chats_in(storage: Storage) -> set[str]:
+    return {chat.id for chat in (await storage.chats("ann", limit=1000)).chats}
+
+
+def test_stderr_goes_with_chats_that_are_pruned_however_many(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with old_chats(tmp_path, 300) as storage:
+            pruned = await prune(storage, tmp_path, timedelta(days=1))
+            assert (pruned.chats, pruned.runs) == (300, 300)
+            assert kept_in(tmp_path) == set()
+
+    run(scenario())
+
+
+def test_no_stderr_is_left_where_pruning_was_interrupted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with old_chats(tmp_path, 20) as storage:
+            pruning = asyncio.create_task(prune(storage, tmp_path, timedelta(days=1)))
+            first = await storage.run_after("ann", "c0", None)
+            with pytest.raises(LogDeleted):
+                await storage.run_after("ann", "c0", first.id)
+            pruning.cancel()
+            await asyncio.wait([pruning])
+            assert pruning.cancelled()
+            assert kept_in(tmp_path) == await chats_in(storage) != set()
+
+    run(scenario())
 
 
 # In runs
@@ -144,10 +205,10 @@ def test_stderr_is_kept_without_secrets_and_goes_with_the_chat(
             error = error_of(await stage.until_it_ends(failed))
             assert error.stderr_tail == "the key is [MOBOX_TEST_KEY]\n"
             for begun in (fine, failed):
-                assert folder.read(begun.id) == {1: "the key is [MOBOX_TEST_KEY]\n"}
+                assert folder.read(begun) == {1: "the key is [MOBOX_TEST_KEY]\n"}
             await stage.supervisor.delete("ann", "chat")
-            assert folder.read(fine.id) == {}
-            assert folder.read(failed.id) != {}
+            assert folder.read(fine) == {}
+            assert folder.read(failed) != {}
 
     run(scenario())
 
@@ -188,7 +249,7 @@ def test_each_leg_of_a_run_keeps_its_own_and_silent_ones_nothing(tmp_path: Path)
                 answer = Answer(decision="answered", request_id=name)
                 await stage.supervisor.answer("ann", begun.id, (answer,))
             await stage.until_it_ends(begun)
-            kept = StderrFolder(tmp_path / "logs").read(begun.id)
+            kept = await stage.supervisor.stderr_of("ann", begun.id)
             assert kept == {1: "leg after 0\n", 3: "leg after 2\n"}
 
     run(scenario())

@@ -79,7 +79,7 @@ class ProcessExecution:
     ) -> ProcessExecution:
         """Start `job` and tell it `turn`; raises `OSError` where there is nothing to start."""
         execution = cls(sandbox.start(job), patience)
-        execution._say("turn", msgspec.to_builtins(turn))
+        execution._say("turn", turn)
         return execution
 
     @property
@@ -123,13 +123,13 @@ class ProcessExecution:
 
     def tell(self, frontend: Frontend) -> None:
         """Tell it what the page brought along with an answer."""
-        self._say("frontend", msgspec.to_builtins(frontend))
+        self._say("frontend", frontend)
 
     def send(self, control: JSON) -> None:
         """Say anything, as a line on its stdin; what it does not read is forgotten at its end."""
         self._stdin.write(msgspec.json.encode(control) + b"\n")
 
-    def _say(self, kind: str, data: JSON) -> None:
+    def _say(self, kind: str, data: Struct | JSON) -> None:
         self.send({"type": kind, "data": data})
 
     async def stop(self) -> Outcome:

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mobox.cli.places import add_places, read_places
-from mobox.errors import InvalidSetting, NotInstalled
+from mobox.cli.places import add_places, opened, read_places
+from mobox.cli.serve import server_packages
+from mobox.errors import InvalidSetting
 from mobox.printable import printable
 from mobox.server.settings import Settings
 
@@ -55,23 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not (settings.database_url or (settings.data / "mobox.db").exists()):
         raise InvalidSetting("data", str(settings.data), "there is no database in it")
-    try:
+    with server_packages("mobox keys"):
         asyncio.run(_work(settings, arguments))
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mobox":
-            raise
-        raise NotInstalled("mobox keys", error.name, "server") from None
     return 0
 
 
 async def _work(settings: Settings, arguments: argparse.Namespace) -> None:
-    from mobox.storage import open_storage
-
-    storage = await open_storage(settings.database)
-    try:
+    async with opened(settings) as storage:
         await arguments.work(storage, arguments)
-    finally:
-        await storage.close()
 
 
 async def _add(storage: Storage, arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from mobox.cli.places import add_places, read_places
+from mobox.cli.places import add_places, opened, read_places
 from mobox.printable import printable
 from mobox.server.settings import OWNER, Settings
 
@@ -35,19 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(settings: Settings, owner: str, run_id: str) -> None:
-    from mobox.storage import open_storage
     from mobox.supervisor.stderr import StderrFolder
 
-    storage = await open_storage(settings.database)
-    try:
+    async with opened(settings) as storage:
         found = await storage.run(owner, run_id)
         after = 0
         while lines := await storage.raw_lines(found.id, after):
             _write(sys.stdout, b"".join(line.line + b"\n" for line in lines))
             after = lines[-1].n
-    finally:
-        await storage.close()
-    for leg, text in StderrFolder(settings.data / "logs").read(run_id).items():
+    for leg, text in StderrFolder(settings.data / "logs").read(found).items():
         _write(sys.stderr, f"--- stderr of leg {leg} ---\n{text.rstrip()}\n".encode())
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from mobox.server.settings import SETTINGS, Settings, read_settings
 
-__all__ = ["add_places", "read_places"]
+if TYPE_CHECKING:
+    from mobox.storage import Storage
+
+__all__ = ["add_places", "opened", "read_places"]
 
 PLACES = ("data", "database_url")
 
@@ -25,3 +31,15 @@ def read_places(arguments: argparse.Namespace) -> Settings:
     told = {setting.env for setting in SETTINGS if setting.field in PLACES}
     environment = {name: value for name, value in os.environ.items() if name in told}
     return read_settings(environment, {name: getattr(arguments, name) for name in PLACES})
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Storage]:
+    """The store that is there, until the command is done with it."""
+    from mobox.storage import open_storage
+
+    storage = await open_storage(settings.database)
+    try:
+        yield storage
+    finally:
+        await storage.close()

@@ -7,7 +7,7 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from mobox.cli.places import add_places, read_places
+from mobox.cli.places import add_places, opened, read_places
 from mobox.server.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,15 +63,11 @@ def _many(count: int, what: str) -> str:
 
 
 async def _prune(settings: Settings, arguments: argparse.Namespace) -> Pruned:
-    from mobox.storage import open_storage
     from mobox.supervisor import pruning
 
-    storage = await open_storage(settings.database)
-    try:
+    async with opened(settings) as storage:
         if arguments.dry_run:
             return await pruning.count(storage, arguments.older_than)
         if arguments.raw_only:
             return await pruning.prune_raw(storage, arguments.older_than)
         return await pruning.prune(storage, settings.data, arguments.older_than)
-    finally:
-        await storage.close()

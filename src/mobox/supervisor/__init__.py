@@ -32,14 +32,15 @@ from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Asking, Run, RunId
 from mobox.storage.patience import patiently
+from mobox.storage.settings import now_ms
 from mobox.supervisor.asked import asked_by
 from mobox.supervisor.choice import Choice
 from mobox.supervisor.elsewhere import ends_elsewhere, lost_elsewhere
 from mobox.supervisor.launching import Launch, launched_in
 from mobox.supervisor.leg import BROKEN, Leg, Means
+from mobox.supervisor.legs import Legs
 from mobox.supervisor.lookout import Lookout
 from mobox.supervisor.reaper import Reaper, Verdict
-from mobox.supervisor.scribe import Clock
 from mobox.supervisor.seats import Limits, Seat, Seats
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
@@ -87,9 +88,8 @@ class Supervisor:
         self._choice = Choice(storage, catalog, default_agent)
         self._launch = launch or launched_in(get_sandbox("process"))
         self._reaper = Reaper(storage)
-        self._legs: dict[RunId, Leg] = {}
-        self._tasks: dict[Leg, asyncio.Task[None]] = {}
         self._seats = Seats(self._limits, storage)
+        self._legs = Legs(self._seats, self._reaper)
         self._requests: set[asyncio.Task[Any]] = set()
         self._lookout = Lookout((self._look, self._limits.look), (self.reap, self._limits.sweep))
         storage.when_work(self.look_soon)
@@ -110,7 +110,7 @@ class Supervisor:
     @property
     def running(self) -> int:
         """How many legs are at work here."""
-        return len(self._tasks)
+        return len(self._legs)
 
     @property
     def executes(self) -> bool:
@@ -126,7 +126,7 @@ class Supervisor:
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
         """What the legs of a run wrote to stderr, by their numbers, as far as they have ended."""
         run = await self._storage.run(owner, run_id)
-        return await asyncio.to_thread(self._stderr.read, run.id)
+        return await asyncio.to_thread(self._stderr.read, run)
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
         """Begin the run that answers a request; the same request again gives the same run."""
@@ -154,7 +154,7 @@ class Supervisor:
         """Begin nothing more, end what runs; what waits goes on waiting, without a process."""
         self._closing = True
         await self._lookout.stop()
-        for leg in self._tasks:
+        for leg in self._legs:
             leg.interrupt()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.drain):
@@ -164,11 +164,11 @@ class Supervisor:
 
     def hurry(self) -> None:
         """Give agents that are being ended no more time."""
-        for leg in self._tasks:
+        for leg in self._legs:
             leg.kill()
 
     async def _ended(self) -> None:
-        while tasks := {*self._tasks.values(), *self._requests}:
+        while tasks := {*self._legs.tasks, *self._requests}:
             await asyncio.wait(tasks)
 
     async def _see_through(self, work: Coroutine[Any, Any, T]) -> T:
@@ -203,12 +203,12 @@ class Supervisor:
 
     async def _ends(self, owner: str, run_id: RunId) -> bool:
         """Wait for the end of a run that is being ended; false if it is not."""
-        leg = self._legs.get(run_id)
+        leg = self._legs.last(run_id)
         if leg is None:
             return await ends_elsewhere(self._storage, owner, run_id, self._limits.drain)
         is_leaving = leg.leaving
         if is_leaving:
-            await asyncio.wait([self._tasks[leg]])
+            await self._legs.wait_for([leg])
         return is_leaving
 
     async def _cancel_others(self, begun: Run, answers: tuple[Answer, ...]) -> None:
@@ -235,7 +235,7 @@ class Supervisor:
             await self._reaper.end(run, Verdict("error", BROKEN))
             raise
 
-    def _start(self, run: Run, agent: Agent, seat: Seat) -> None:
+    def _start(self, run: Run, agent: Agent, seat: Seat) -> Leg:
         state = self._states.of(run.owner, run.chat_id)
         means = Means(
             launch=partial(self._launch, agent, state),
@@ -245,35 +245,8 @@ class Supervisor:
         leg = Leg(self._storage, run, agent, means)
         if self._closing:
             leg.interrupt()
-        before = [self._tasks[other] for other in self._legs_of(run.owner, run.chat_id)]
-        self._legs[run.id] = leg
-        self._seats.sit(leg, seat)
-        self._tasks[leg] = asyncio.create_task(self._execute(leg, before))
-
-    async def _execute(self, leg: Leg, before: Collection[asyncio.Task[None]]) -> None:
-        try:
-            if before:  # two processes of a chat would share its folder
-                await asyncio.wait(before)
-            verdict = await leg.execute()
-            if verdict is not None:
-                await self._reaper.end(leg.run, verdict)
-        finally:
-            del self._tasks[leg]
-            self._seats.leave(leg)
-            if self._legs.get(leg.run.id) is leg:
-                del self._legs[leg.run.id]
-
-    def _leg_of(self, run: Run) -> Leg | None:
-        """Who works at a run here; one with which somebody elsewhere has gone on is let go."""
-        leg = self._legs.get(run.id)
-        if leg is None or leg.run.epoch == run.epoch:
-            return leg
-        leg.stop()
-        leg.kill()
-        return None
-
-    def _legs_of(self, owner: str, chat_id: str) -> list[Leg]:
-        return [leg for leg in self._tasks if (leg.run.owner, leg.run.chat_id) == (owner, chat_id)]
+        self._legs.begin(leg, seat)
+        return leg
 
     # Going on, stopping, forgetting
 
@@ -281,7 +254,7 @@ class Supervisor:
         self, owner: str, run_id: str, answers: tuple[Answer, ...], asking: Asking
     ) -> Continued:
         run = await self._storage.run(owner, run_id)
-        leg = self._leg_of(run)
+        leg = self._legs.of(run)
         stored = await leg.answer(answers, asking.frontend) if leg is not None else []
         if not stored:
             run = await self._storage.run(owner, run_id)
@@ -306,7 +279,7 @@ class Supervisor:
         name = ("answered", run.id)  # no client's key is one
         async with self._seats.offer(run.owner, run.chat_id, name) as seat:
             try:
-                resumed = await self._storage.next_leg(run.id, run.epoch, events, Clock().now())
+                resumed = await self._storage.next_leg(run.id, run.epoch, events, now_ms())
             except Fenced:  # somebody else's answer was first
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)
@@ -319,7 +292,7 @@ class Supervisor:
 
     async def _stop(self, owner: str, run_id: str) -> Run:
         run = await self._storage.request_stop(owner, run_id)
-        leg = self._leg_of(run)
+        leg = self._legs.of(run)
         if leg is not None and not leg.over:
             leg.stop()
         elif run.status == "waiting":
@@ -331,25 +304,18 @@ class Supervisor:
         return run
 
     async def _cancel(self, run: Run, answers: tuple[Answer, ...]) -> None:
-        leg = self._leg_of(run)
+        leg = self._legs.of(run)
         if leg is None or leg.over:
             await self._reaper.cancel(run, answers)
         else:
-            await self._end_now([leg], answers)
-
-    async def _end_now(self, legs: Collection[Leg], answers: tuple[Answer, ...] = ()) -> None:
-        for leg in legs:
-            leg.stop(answers=answers)
-            leg.kill()
-        if legs:
-            await asyncio.wait([self._tasks[leg] for leg in legs])
+            await self._legs.end([leg], answers)
 
     async def _delete(self, owner: str, chat_id: str) -> None:
         runs = await self._storage.runs(owner, chat_id)
         await self._storage.delete(owner, chat_id)
-        legs = self._legs_of(owner, chat_id)
+        legs = self._legs.in_chat(owner, chat_id)
         gone = {run.id for run in runs} | {leg.run.id for leg in legs}
-        await self._end_now(legs)
+        await self._legs.end(legs)
         await asyncio.to_thread(self._stderr.delete, gone)
         await asyncio.to_thread(self._states.delete, owner, chat_id)
 
@@ -357,14 +323,14 @@ class Supervisor:
 
     async def _look(self) -> None:
         await self._stop_asked()
-        await self._let_go([leg for leg in self._tasks if leg.waits])
+        await self._let_go([leg for leg in self._legs if leg.waits])
         if self.executes:
             await self._see_through(self._claim())
 
     async def _stop_asked(self) -> None:
         for run in await self._storage.stopping():
-            if run.id in self._legs:
-                self._legs[run.id].stop()
+            if (leg := self._legs.last(run.id)) is not None:
+                leg.stop()
 
     async def _claim(self) -> None:
         """Execute what was left to others; one at a time, so that all who claim get their share."""
@@ -377,22 +343,20 @@ class Supervisor:
             self._take_up(claimed[0], agents[claimed[0].agent])
 
     def _take_up(self, run: Run, agent: Agent) -> None:
-        for leg in self._legs_of(run.owner, run.chat_id):
+        for leg in self._legs.in_chat(run.owner, run.chat_id):
             if leg.run.id == run.id:  # it waited here, and was answered elsewhere
-                leg.stop()
-                leg.kill()
-        self._start(run, agent, self._seats.squeeze_in(run.owner, ("claimed", run.id)))
+                leg.end_at_once()
+        begun = self._start(run, agent, self._seats.squeeze_in(run.owner, ("claimed", run.id)))
         if run.stop_requested_at is not None:
-            self._legs[run.id].stop()
+            begun.stop()
 
     async def reap(self) -> None:
         """End the runs whose writers are gone, and the processes whose runs are."""
-        await self._let_go(list(self._tasks))
-        await self._reaper.sweep(self._legs)
+        await self._let_go(list(self._legs))
+        await self._reaper.sweep(self._legs.runs)
 
     async def _let_go(self, legs: Collection[Leg]) -> None:
         """End the processes whose runs are somebody else's, or over: they might never notice."""
         here = [leg for leg in legs if not leg.leaving]
         for leg in await lost_elsewhere(self._storage, here):
-            leg.stop()
-            leg.kill()
+            leg.end_at_once()

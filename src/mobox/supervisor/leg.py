@@ -137,6 +137,11 @@ class Leg:
         elif not self.leaving:
             self.stop("interrupted")
 
+    def end_at_once(self, answers: tuple[Answer, ...] = ()) -> None:
+        """Stop it without patience: its run is somebody else's, or has nothing more to say."""
+        self.stop(answers=answers)
+        self.kill()
+
     def kill(self) -> None:
         """Do not wait until the process ends by itself."""
         if self._execution is not None:

@@ -6,6 +6,7 @@ With the chats go the keys that have opened nothing for as long.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,8 @@ from typing import Final
 from msgspec import Struct
 
 from mobox.storage import Storage
+from mobox.storage.log import RunId
+from mobox.storage.retention import IdleChat
 from mobox.storage.settings import now_ms
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
@@ -22,6 +25,8 @@ __all__ = ["Pruned", "count", "prune", "prune_raw"]
 
 REMEMBERED: Final = timedelta(weeks=4)
 """For how long it is known of a run that it was deleted, and not merely unknown."""
+TOGETHER: Final = 256
+"""Chats whose stderr goes in one go: for that the files of all others are looked at too."""
 BREATH: Final = 0.02
 """Seconds in which others may write."""
 
@@ -38,16 +43,29 @@ class Pruned(Struct, frozen=True):
 async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
     """Delete idle chats, one after the other, with what their agents kept and complained of."""
     since = _before(older_than)
-    states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
     await _forget(storage, _before(REMEMBERED))
-    chats = runs = 0
-    for chat in await storage.idle_chats(since):
-        if await storage.delete_idle(chat, since):
-            await asyncio.to_thread(stderr.delete, chat.runs)
-            await asyncio.to_thread(states.delete, chat.owner, chat.id)
-            chats, runs = chats + 1, runs + len(chat.runs)
+    idle = await storage.idle_chats(since)
+    gone: list[IdleChat] = []
+    for start in range(0, len(idle), TOGETHER):
+        gone += await _delete(storage, data, idle[start : start + TOGETHER], since)
     await storage.settle()
-    return Pruned(chats, runs, keys=await storage.forget_keys(since))
+    return Pruned(len(gone), len(_runs_of(gone)), keys=await storage.forget_keys(since))
+
+
+async def _delete(
+    storage: Storage, data: Path, idle: Iterable[IdleChat], since: int
+) -> list[IdleChat]:
+    """Delete those that are idle still; whatever stops it, of what is gone nothing is left."""
+    states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
+    gone: list[IdleChat] = []
+    try:
+        for chat in idle:
+            if await storage.delete_idle(chat, since):
+                gone.append(chat)
+                await asyncio.to_thread(states.delete, chat.owner, chat.id)
+    finally:
+        await asyncio.to_thread(stderr.delete, _runs_of(gone))
+    return gone
 
 
 async def prune_raw(storage: Storage, older_than: timedelta) -> Pruned:
@@ -61,7 +79,11 @@ async def count(storage: Storage, older_than: timedelta) -> Pruned:
     idle = await storage.idle_chats(since)
     raw_lines = await storage.count_raw(since)
     keys = sum(key.ended(since) for key in await storage.keys())
-    return Pruned(len(idle), sum(len(chat.runs) for chat in idle), raw_lines, keys)
+    return Pruned(len(idle), len(_runs_of(idle)), raw_lines, keys)
+
+
+def _runs_of(chats: Iterable[IdleChat]) -> list[RunId]:
+    return [run for chat in chats for run in chat.runs]
 
 
 async def _forget(storage: Storage, deleted_before: int) -> None:

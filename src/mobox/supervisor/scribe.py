@@ -101,23 +101,23 @@ class Scribe:
             for piece in _pieces(data):
                 await self._parse(self._lines.split(piece))
 
-    async def finish_reading(self) -> list[LogEntry]:
+    async def finish_reading(self) -> None:
         """Store what the end of an agent's output completes."""
         assert self._parser is not None  # somebody listens
         async with self._pen:
-            stored = await self._parse(self._lines.split(END))
-            return stored + await self._store(self._lifecycle.feed_all(self._parser.close()))
+            await self._parse(self._lines.split(END))
+            await self._store(self._lifecycle.feed_all(self._parser.close()))
 
-    async def end(self, done: Done | None, *last: StreamEvent) -> list[LogEntry]:
+    async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Store the last words and the end; `done` overrules what the agent proposed.
 
         In one append, so that a run that waits ends without running again.
         """
         async with self._pen:
             events = self._lifecycle.feed_all(last)
-            return await self._store(events + self._lifecycle.close(done))
+            await self._store(events + self._lifecycle.close(done))
 
-    async def _parse(self, items: Iterable[Item]) -> list[LogEntry]:
+    async def _parse(self, items: Iterable[Item]) -> None:
         assert self._parser is not None  # somebody listens
         events: list[StreamEvent] = []
         lines = []
@@ -129,7 +129,7 @@ class Scribe:
             )
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
-        return await self._store(events, lines)
+        await self._store(events, lines)
 
     def _since_answers(self, events: Sequence[StreamEvent]) -> list[StreamEvent]:
         """What is said after an answer: a pause for one that has come already is none."""

@@ -74,8 +74,8 @@ class Seats:
     def _take(self, owner: str, name: object) -> Iterator[Seat]:
         seat = Seat(owner, name)
         if seat not in self._taken():
-            self._make_room(None, self._limits.runs)
-            self._make_room(owner, self._limits.runs_per_owner)
+            for whose, limit in self._limits_of(owner):
+                self._make_room(whose, limit)
         with self._is_coming(seat):
             yield seat
 
@@ -89,20 +89,21 @@ class Seats:
 
     def squeeze_in(self, owner: str, name: object) -> Seat:
         """A place for what is ours already, also where there was none left for it."""
-        with suppress(TooManyRuns):
-            self._make_room(None, self._limits.runs)
-            self._make_room(owner, self._limits.runs_per_owner)
+        for whose, limit in self._limits_of(owner):
+            with suppress(TooManyRuns):
+                self._make_room(whose, limit)
         return Seat(owner, name)
 
     def has_room(self) -> bool:
         """Whether another may begin, maybe in the place of one that only waits."""
-        return self._is_room_for(None, self._limits.runs)
+        return len(self._taken()) < self._limits.runs or any(self._waiting())
 
     def full_owners(self) -> set[str]:
-        """Those who have as many as one may have."""
+        """Those who have as many as one may have, and none that only waits."""
         limit = self._limits.runs_per_owner
-        owners = {seat.owner for seat in self._taken()}
-        return {owner for owner in owners if not self._is_room_for(owner, limit)}
+        counts = Counter(seat.owner for seat in self._taken())
+        full = {owner for owner, count in counts.items() if count >= limit}
+        return full.difference(leg.run.owner for leg in self._waiting())
 
     def sit(self, leg: Leg, seat: Seat) -> None:
         """It has begun."""
@@ -115,23 +116,22 @@ class Seats:
     def _taken(self) -> set[Seat]:
         return {seat for leg, seat in self._legs.items() if not leg.leaving} | self._coming.keys()
 
+    def _limits_of(self, owner: str) -> list[tuple[str | None, int]]:
+        """Their own comes first: what they give up is room for all, and others lose nothing."""
+        return [(owner, self._limits.runs_per_owner), (None, self._limits.runs)]
+
     def _make_room(self, owner: str | None, limit: int) -> None:
         """Where there is none, the process goes that has been there longest of those that wait."""
         held = self._held(owner)
         if len(held) < limit:
             return
-        leg = self._waiting(held)
+        leg = next((leg for leg in self._waiting() if owner in (None, leg.run.owner)), None)
         if leg is None:
             raise TooManyRuns(len(held))
         leg.interrupt()
 
-    def _is_room_for(self, owner: str | None, limit: int) -> bool:
-        held = self._held(owner)
-        return len(held) < limit or self._waiting(held) is not None
-
     def _held(self, owner: str | None) -> set[Seat]:
-        return {seat for seat in self._taken() if owner is None or seat.owner == owner}
+        return {seat for seat in self._taken() if owner in (None, seat.owner)}
 
-    def _waiting(self, held: set[Seat]) -> Leg | None:
-        waiting = (leg for leg, seat in self._legs.items() if leg.waits and seat in held)
-        return next(waiting, None)
+    def _waiting(self) -> Iterator[Leg]:
+        return (leg for leg in self._legs if leg.waits)

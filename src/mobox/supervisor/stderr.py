@@ -21,7 +21,7 @@ SECRET: Final = 8
 PIECE: Final = 4
 """Characters of a secret that was cut off that still tell something of it."""
 
-_NAME = re.compile(r"(?P<run>\w+)\.(?P<leg>\d+)\.stderr")
+_NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr")
 
 
 class Redaction:
@@ -66,25 +66,25 @@ class StderrFolder:
         with self._opened() as folder:
             os.fchmod(folder, 0o700)
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-            name = f"{run.id}.{run.leg}.stderr"
+            name = _name(run, run.leg)
             with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
                 file.write(data)
 
-    def read(self, run_id: str) -> dict[int, str]:
+    def read(self, run: Run) -> dict[int, str]:
         """What the legs of a run wrote, by their numbers."""
         kept = {}
         with suppress(FileNotFoundError), self._opened() as folder:
-            for leg, name in self._files(folder, {run_id}):
-                number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
-                with os.fdopen(number, "rb") as file:
-                    kept[leg] = file.read(STDERR_TAIL).decode("utf-8", "replace")
-        return dict(sorted(kept.items()))
+            for leg in range(1, run.leg + 1):
+                with suppress(FileNotFoundError):
+                    kept[leg] = _text(_name(run, leg), folder)
+        return kept
 
     def delete(self, run_ids: Iterable[str]) -> None:
-        """Forget what these runs wrote."""
+        """Forget what these runs wrote, whatever legs they had: all of the folder is looked at."""
         with suppress(OSError), self._opened() as folder:
-            for _, name in self._files(folder, set(run_ids)):
-                os.unlink(name, dir_fd=folder)
+            for name in _files(folder, set(run_ids)):
+                with suppress(OSError):  # somebody else may delete as well
+                    os.unlink(name, dir_fd=folder)
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -94,6 +94,17 @@ class StderrFolder:
         finally:
             os.close(number)
 
-    def _files(self, folder: int, run_ids: set[str]) -> list[tuple[int, str]]:
-        found = [_NAME.fullmatch(name) for name in os.listdir(folder)]
-        return [(int(m["leg"]), m[0]) for m in found if m is not None and m["run"] in run_ids]
+
+def _name(run: Run, leg: int) -> str:
+    return f"{run.id}.{leg}.stderr"
+
+
+def _files(folder: int, run_ids: set[str]) -> list[str]:
+    found = filter(None, map(_NAME.fullmatch, os.listdir(folder)))
+    return [match[0] for match in found if match["run"] in run_ids]
+
+
+def _text(name: str, folder: int) -> str:
+    number = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+    with os.fdopen(number, "rb") as file:
+        return file.read(STDERR_TAIL).decode("utf-8", "replace")
