@@ -161,7 +161,6 @@ BY_OWNER: dict[str, Use] = {
     "run": lambda store, owner, chat, run: store.run(owner, run),
     "run_after": lambda store, owner, chat, run: store.run_after(owner, chat, RunId(run)),
     "runs": lambda store, owner, chat, run: store.runs(owner, chat),
-    "usage": lambda store, owner, chat, run: store.usage(owner, chat),
 }
 LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
 BY_RUN_ID = {
@@ -968,20 +967,6 @@ class StorageConformance(Conformance):
         assert (older.messages, older.before) == (whole.messages[:4], None)
 
     @scenario
-    async def test_usage_is_kept_per_run(self, store: Storage) -> None:
-        first = await begin(store)
-        await say(
-            store, first, *BEGINNING, Usage(id="m", input=10, output=5, cost_usd=0.5), *ENDING
-        )
-        await turn(store, "Two", "costs nothing", "u2")
-        running = await begin(store, submit("Three", "u3"))
-        await say(store, running, *BEGINNING, Usage(id="m", input=10))
-        (used,) = await store.usage("ann", "chat")
-        assert (used.run_id, used.agent, used.started_at) == (first.id, "demo", first.started_at)
-        assert (used.totals.input, used.totals.output, used.totals.cost_usd) == (10, 5, 0.5)
-        assert used.totals.is_total is False
-
-    @scenario
     async def test_what_nobody_can_count_hinders_no_search(self, store: Storage) -> None:
         run = await begin(store)
         recorder = Recorder("emitted")
@@ -995,8 +980,10 @@ class StorageConformance(Conformance):
         said = [*recorder.read(printed), *recorder.close()]
         await say(store, run, *(entry.event for entry in said))
         assert (await store.chats("ann", query="nothing")).chats == ()
-        (used,) = await store.usage("ann", "chat")
-        assert (used.totals.input, used.totals.num_turns) == (2**53, None)
+        body = (await store.history("ann", "chat")).messages[1].body
+        assert isinstance(body, Message)
+        assert body.usage is not None
+        assert (body.usage.input, body.usage.num_turns) == (2**53, None)
         kept = [entry.event for entry in said if isinstance(entry.event, Raw)]
         assert [event.raw for event in kept] == lines[:2]
 

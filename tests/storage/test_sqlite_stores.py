@@ -394,7 +394,6 @@ def test_a_fold_that_cannot_be_kept_hides_no_other(path: Path) -> None:
                 other.close()
         found = await store.chats("ann", query="Hi")
         assert [chat.id for chat in found.chats] == ["c2"]
-        assert await store.usage("ann", "c0") == []
 
     one_store(path, scenario)
 

@@ -16,7 +16,6 @@ from mobox.storage.chats import (
     History,
     MessagePage,
     NamedRequest,
-    RunUsage,
     StoredMessage,
 )
 from mobox.storage.cursors import read_cursor, write_cursor
@@ -137,19 +136,6 @@ class MemoryStorage(MemoryLog, MemoryKeys):
             recording.run = replace(recording.run, stop_requested_at=now)
             self._tell(News(work=True))
         return recording.run
-
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        used = []
-        for run_id in self._thread(owner, chat_id).runs:
-            run = self._recordings[run_id].run
-            totals = self._fold(run_id).usage
-            if run.status == "done" and totals is not None:
-                used.append(
-                    RunUsage(
-                        run_id=run_id, agent=run.agent, started_at=run.started_at, totals=totals
-                    )
-                )
-        return used
 
     def _owned(self, owner: str, run_id: str) -> Recording:
         recording = self._recordings.get(RunId(run_id))

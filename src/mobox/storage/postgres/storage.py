@@ -13,18 +13,10 @@ from weakref import WeakValueDictionary
 from mobox.entries import Entries
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, NextLeg, prepare
-from mobox.storage.chats import (
-    BegunTurn,
-    Chat,
-    ChatPage,
-    History,
-    MessagePage,
-    NamedRequest,
-    RunUsage,
-)
+from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
-from mobox.storage.postgres import askings, keys, messages, reads, retention, turns
+from mobox.storage.postgres import askings, keys, reads, retention, turns
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
 from mobox.storage.postgres.histories import Histories
@@ -219,10 +211,6 @@ class PostgresStorage(Publishing):
         run = await self._change(turns.request_stop, owner, run_id)
         self._tell(News(work=True))
         return run
-
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        await self._histories.catch_up(storable(owner), storable(chat_id))
-        return await self._look_up(messages.read_usage, owner, chat_id, effort="much")
 
     # Chats and messages
 

@@ -15,15 +15,7 @@ from mobox.entries import Entries
 from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, prepare
-from mobox.storage.chats import (
-    BegunTurn,
-    Chat,
-    ChatPage,
-    History,
-    MessagePage,
-    NamedRequest,
-    RunUsage,
-)
+from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.folds import Fold, Told
 from mobox.storage.following import Page
 from mobox.storage.keys import ApiKey, Ticket
@@ -209,10 +201,6 @@ class SqliteStorage(Publishing):
         self._tell(News(work=True))
         return run
 
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        await self._catch_up(owner, chat_id)
-        return await self._readers.read(messages.read_usage, owner, chat_id)
-
     # Chats and messages
 
     async def chat(self, owner: str, chat_id: str) -> Chat:
@@ -295,10 +283,10 @@ class SqliteStorage(Publishing):
             self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
         return told.value
 
-    async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
+    async def _catch_up(self, owner: str) -> None:
         """Keep what was never read; a fold that the database does not take hides no other."""
         after = 0
-        while made := await self._readers.read(messages.folds_behind, owner, chat_id, after):
+        while made := await self._readers.read(messages.folds_behind, owner, after):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
                 if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
