@@ -165,7 +165,7 @@ BY_OWNER: dict[str, Use] = {
 LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
 BY_RUN_ID = {
     "append", "asked", "beyond", "follow", "next_leg", "note", "queue", "raw_lines", "read",
-    "release", "take_over",
+    "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "forget_deleted",
@@ -665,28 +665,10 @@ class StorageConformance(Conformance):
     # Leases
 
     @scenario
-    async def test_a_run_nobody_has_is_taken_over_once(self, store: Storage) -> None:
-        run = await begin(store)
-        await say(store, run, *BEGINNING)
-        with pytest.raises(Fenced):
-            await store.take_over(run.id, run.epoch)
-        await store.release(run.id, run.epoch)
-        assert [lost.id for lost in await store.expired()] == [run.id]
-        takers = (store.take_over(run.id, run.epoch) for _ in range(10))
-        outcomes = await asyncio.gather(*takers, return_exceptions=True)
-        (mine,) = [outcome for outcome in outcomes if isinstance(outcome, Run)]
-        assert (mine.epoch, mine.status) == (2, "running")
-        assert await store.expired() == []
-        with pytest.raises(Fenced):
-            await say(store, run, *words("zombie"))
-        await say(store, mine, TextEnd(id="text_1"), Done(reason="lost"))
-        assert (await store.run("ann", run.id)).reason == "lost"
-
-    @scenario
     async def test_a_run_that_ended_has_no_lease_to_take(self, store: Storage) -> None:
         run = await turn(store, "Hello", "Hi")
         with pytest.raises(Fenced):
-            await store.release(run.id, run.epoch)
+            await store.queue(run.id, run.epoch)
         with pytest.raises(Fenced):
             await store.take_over(run.id, run.epoch)
         with pytest.raises(Fenced):

@@ -59,7 +59,7 @@ class LeasesConformance(Conformance):
 
         async def scenario(one: Storage, two: Storage) -> None:
             kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
-            await one.release(let_go.id, let_go.epoch)
+            await one.queue(let_go.id, let_go.epoch)
             clock.now += 1_000_000
             while any(run.id == kept.id for run in await two.expired()):
                 pass  # until the writer's next round

@@ -419,7 +419,7 @@ def test_what_is_not_read_any_more_is_not_kept_in_memory(path: Path) -> None:
         running = await begin(store)
         await say(store, running, *BEGINNING)
         assert len(store._watches) == 1
-        await store.release(running.id, 1)
+        await store.queue(running.id, 1)
         await store.take_over(running.id, 1)
         with pytest.raises(Fenced):
             await say(store, running, *words("late"))

@@ -155,9 +155,6 @@ class Log(Protocol):
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         """Own an expired or queued run under a new epoch; `Fenced` if it is somebody's."""
 
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        """Let the lease of a running run go, because nobody here executes it any more."""
-
     async def stopping(self) -> list[Run]:
         """Running runs whose lease is ours and that somebody asked to stop."""
 

@@ -69,23 +69,19 @@ async def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[s
 
 
 _EXPIRED: Final = f"""
-{RUN} WHERE run.status = 'running' AND (run.lease_until IS NULL OR ($3 AND
-    run.lease_until <= coalesce($1::bigint, {NOW}) AND (
-        $1::bigint IS NOT NULL
-        OR pg_postmaster_start_time() + $2 * interval '1 millisecond' <= clock_timestamp()
-    )
-)) ORDER BY run.n
+{RUN} WHERE run.status = 'running' AND run.lease_until <= coalesce($1::bigint, {NOW}) AND (
+    $1::bigint IS NOT NULL
+    OR pg_postmaster_start_time() + $2 * interval '1 millisecond' <= clock_timestamp()
+) ORDER BY run.n
 """
 
 
-async def expired_runs(
-    connection: Connection, now: int | None, lease_ms: int, is_steady: bool
-) -> list[Run]:
+async def expired_runs(connection: Connection, now: int | None, lease_ms: int) -> list[Run]:
     """See `Log.expired`. Who could not renew a lease because the database was away has not lost it.
 
     So leases do not run out before the database has been there for as long as one lasts.
     """
-    rows = await connection.fetch(_EXPIRED, now, lease_ms, is_steady)
+    rows = await connection.fetch(_EXPIRED, now, lease_ms)
     return [run_of(row) for row in rows]
 
 

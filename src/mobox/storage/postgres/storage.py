@@ -148,19 +148,14 @@ class PostgresStorage(Publishing):
         lease = self._settings.lease_seconds
         is_steady = not self._writer.is_away and self._sessions.steadiness.has_lasted(lease)
         asked_at = time.monotonic()
-        found = await self._ask(
-            reads.expired_runs, self._clock.given, self._clock.lease_ms, is_steady
-        )
-        if not self._clock.has_slept() and not _is_late(time.monotonic() - asked_at, lease):
-            return found
-        self._sessions.steadiness.note_trouble()
-        return [run for run in found if run.lease_until is None]
+        found = await self._ask(reads.expired_runs, self._clock.given, self._clock.lease_ms)
+        if self._clock.has_slept() or _is_late(time.monotonic() - asked_at, lease):
+            self._sessions.steadiness.note_trouble()
+            return []
+        return found if is_steady else []
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         return await self._change(turns.take_over, run_id, epoch)
-
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        await self._change(turns.release, run_id, epoch)
 
     async def stopping(self) -> list[Run]:
         return await self._ask(reads.stopping_runs, self._holder)

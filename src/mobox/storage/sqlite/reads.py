@@ -76,8 +76,8 @@ _QUEUED = "run.status = 'running' AND run.lease_owner IS NULL AND run.lease_unti
 
 def expired_runs(connection: Connection, now: int) -> list[Run]:
     """See `Log.expired`."""
-    is_over = "(run.lease_until IS NULL OR run.lease_until <= ?)"
-    return _runs(connection, f"WHERE run.status = 'running' AND {is_over} ORDER BY run.n", now)
+    is_over = "run.status = 'running' AND run.lease_until <= ?"
+    return _runs(connection, f"WHERE {is_over} ORDER BY run.n", now)
 
 
 def queued_runs(connection: Connection, agents: Collection[str], now: int) -> list[tuple[int, Run]]:

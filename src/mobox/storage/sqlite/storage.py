@@ -126,9 +126,6 @@ class SqliteStorage(Publishing):
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         return await self._write(lambda t: turns.take_over(t, run_id, epoch))
 
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        await self._write(lambda t: turns.release(t, run_id, epoch))
-
     async def stopping(self) -> list[Run]:
         return await self._readers.read(reads.stopping_runs, self._holder)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
-from mobox.storage.runs import claimed, queued, released, taken_over
+from mobox.storage.runs import claimed, queued, taken_over
 from mobox.storage.sqlite import askings
 from mobox.storage.sqlite.appends import check_none_runs
 from mobox.storage.sqlite.reads import find_chat, owned_run, queued_runs
@@ -33,7 +33,6 @@ __all__ = [
     "claim",
     "delete_chat",
     "queue",
-    "release",
     "rename_chat",
     "request_stop",
     "take_over",
@@ -142,12 +141,6 @@ def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
     run = taken_over(before, epoch, transaction.lease, transaction.now)
     save_run(transaction.connection, n, run)
     return run
-
-
-def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
-    """See `Log.release`."""
-    n, before = _written_run(transaction.connection, run_id, epoch)
-    save_run(transaction.connection, n, released(before, epoch))
 
 
 def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
