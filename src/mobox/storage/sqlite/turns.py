@@ -38,12 +38,11 @@ __all__ = [
     "take_over",
 ]
 
-# Where a run's events begin in its chat is counted when somebody asks: that column is not read.
 _ADD_RUN = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
-    first_event_index, started_at, superseded, raw_lines, raw_bytes
-) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, 0, ?, 0, 0, 0) RETURNING n
+    started_at, superseded, raw_lines, raw_bytes
+) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, 0, 0, 0) RETURNING n
 """
 _ADD_MESSAGE = """
 INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, ?, ?, ?, ?, ?, ?)
