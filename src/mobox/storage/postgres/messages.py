@@ -12,8 +12,8 @@ from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.folds import Fold
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.database import Connection
-from mobox.storage.postgres.reads import find_chat
-from mobox.storage.postgres.rows import BODY, RUN, body_of, columns_of, run_of, storable
+from mobox.storage.postgres.reads import active_runs, find_chat
+from mobox.storage.postgres.rows import BODY, body_of, columns_of, storable
 from mobox.turn import UserMessage
 
 __all__ = [
@@ -64,10 +64,6 @@ WHERE message.chat = $1 AND NOT message.superseded AND message.n < $2 AND messag
 ORDER BY message.n DESC LIMIT $4
 """
 _BODIES: Final = f"SELECT n, folded_seq, {BODY} FROM message WHERE n = ANY($1)"
-_ACTIVE: Final = f"""
-{RUN} WHERE run.chat = $1 AND run.status != 'done' AND NOT run.superseded
-ORDER BY run.status = 'running' DESC, run.n DESC LIMIT 1
-"""
 _ALL: Final = 2**62
 
 _decode_said = msgspec.json.Decoder(UserMessage).decode
@@ -91,17 +87,11 @@ async def find_messages(
 
 
 async def _page(connection: Connection, chat: int, end: int, limit: int) -> Page:
-    active = await _active(connection, chat)
+    active = next(iter(await active_runs(connection, [chat])), None)
     left_out = active.id if active is not None else ""
     rows = await connection.fetch(_FIND, chat, end, left_out, limit + 1)
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
     return Page(tuple(Head(*row) for row in rows[:limit]), active, more)
-
-
-async def _active(connection: Connection, chat: int) -> Run | None:
-    """The running one; else the last that waits."""
-    row = await connection.fetchrow(_ACTIVE, chat)
-    return run_of(row) if row is not None else None
 
 
 async def read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[int, Body]:

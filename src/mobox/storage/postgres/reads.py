@@ -15,6 +15,7 @@ from mobox.storage.postgres.database import NOW, Connection
 from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
+    "active_runs",
     "busy_chats",
     "expired_runs",
     "find_chat",
@@ -208,11 +209,11 @@ async def list_chats(
     rows = await connection.fetch(_LIST, *asked)
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
-    active = await _active_runs(connection, [row[0] for row in rows[:limit]])
+    active = await active_runs(connection, [row[0] for row in rows[:limit]])
     return ChatPage(chats=chats, active=active, before=more)
 
 
-async def _active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
+async def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     """Of each chat the running one; else the last that waits."""
     rows = await connection.fetch(_ACTIVE, chats)
     return tuple({row[1]: run_of(row) for row in rows}.values())

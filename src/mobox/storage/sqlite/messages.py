@@ -11,8 +11,8 @@ from mobox.storage.chats import History, MessagePage, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.folds import Fold, Told, kept_fold
 from mobox.storage.log import Run, RunId
-from mobox.storage.sqlite.reads import find_chat, iterate_log
-from mobox.storage.sqlite.rows import RUN, Row, run_of
+from mobox.storage.sqlite.reads import active_runs, find_chat, iterate_log
+from mobox.storage.sqlite.rows import Row
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.transcript import fold
 from mobox.turn import UserMessage
@@ -28,10 +28,6 @@ SELECT message.n, message.id, role, message.created_at, CAST(body AS BLOB), fold
 FROM message LEFT JOIN run ON run.n = message.run
 WHERE message.chat = ? AND message.superseded = 0 AND message.n < ? AND message.id != ?
 ORDER BY message.n DESC LIMIT ?
-"""
-_ACTIVE = f"""
-{RUN} WHERE run.chat = ? AND run.status != 'done' AND run.superseded = 0
-ORDER BY run.status = 'running' DESC, run.n DESC LIMIT 1
 """
 _ALL = 2**62
 
@@ -60,19 +56,13 @@ def read_messages(
 
 
 def _page(connection: Connection, chat: int, end: int, limit: int) -> Told[MessagePage]:
-    active = _active(connection, chat)
+    active = next(iter(active_runs(connection, [chat])), None)
     rows = _rows(connection, chat, active, end, limit + 1)
     reading = _Reading(connection)
     messages = [reading.message(row) for row in rows[:limit]]
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
     page = MessagePage(messages=tuple(reversed(messages)), active=active, before=more)
     return Told(page, reading.folds)
-
-
-def _active(connection: Connection, chat: int) -> Run | None:
-    """The running one; else the last that waits."""
-    row = connection.execute(_ACTIVE, (chat,)).fetchone()
-    return run_of(row) if row is not None else None
 
 
 def _rows(

@@ -16,6 +16,7 @@ from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
+    "active_runs",
     "busy_chats",
     "expired_runs",
     "find_chat",
@@ -281,11 +282,11 @@ def list_chats(
     rows = connection.execute(listed, asked).fetchall()
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
-    active = _active_runs(connection, [row[0] for row in rows[:limit]])
+    active = active_runs(connection, [row[0] for row in rows[:limit]])
     return ChatPage(chats=chats, active=active, before=more)
 
 
-def _active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
+def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     """Of each chat the running one; else the last that waits."""
     rows = connection.execute(_ACTIVE, (json.dumps(chats),))
     return tuple({row[1]: run_of(row) for row in rows}.values())
