@@ -15,8 +15,8 @@ from mobox.errors import DatabaseTooNew, StorageError
 from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
 from mobox.storage.schema import Migration
 from mobox.storage.settings import now_ms
+from mobox.storage.sqlite import reads, retention
 from mobox.storage.sqlite.database import connect, migrate, migrations, open_database
-from mobox.storage.sqlite.reads import _ACTIVE
 from storage.conformance import ids_of, turn
 
 LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
@@ -85,12 +85,19 @@ def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -
     asyncio.run(read())
 
 
-def test_which_run_of_a_chat_goes_on_is_known_without_looking_at_those_that_are_over(
-    tmp_path: Path,
-) -> None:
+FEW_RUNS = {
+    "the active ones of some chats": (reads._ACTIVE, "INDEX live_run_of_chat (chat=?)"),
+    "those whose raw lines go": (retention._DROP_RAW, "INTEGER PRIMARY KEY (rowid=?)"),
+}
+
+
+@pytest.mark.parametrize("which", FEW_RUNS)
+def test_who_wants_few_runs_does_not_look_at_all_of_them(tmp_path: Path, which: str) -> None:
+    statement, way = FEW_RUNS[which]
     connection = open_database(tmp_path / "mobox.db", Settings())
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {_ACTIVE}", ("[1]",)).fetchall()
-    assert "SEARCH run USING INDEX live_run_of_chat (chat=?)" in [step for *_, step in plan]
+    values = [None] * statement.count("?")
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+    assert [step for *_, step in plan if " run" in step] == [f"SEARCH run USING {way}"]
     connection.close()
 
 
