@@ -15,7 +15,7 @@ from mobox.errors import DatabaseTooNew, StorageError
 from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
 from mobox.storage.schema import Migration
 from mobox.storage.settings import now_ms
-from mobox.storage.sqlite import reads, retention
+from mobox.storage.sqlite import reads, retention, turns
 from mobox.storage.sqlite.database import connect, migrate, migrations, open_database
 from storage.conformance import ids_of, turn
 
@@ -88,6 +88,7 @@ def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -
 FEW_RUNS = {
     "the active ones of some chats": (reads._ACTIVE, "INDEX live_run_of_chat (chat=?)"),
     "those whose raw lines go": (retention._DROP_RAW, "INTEGER PRIMARY KEY (rowid=?)"),
+    "one to be claimed": (turns._QUEUED, "INDEX run_by_lease (lease_until>?)"),
 }
 
 

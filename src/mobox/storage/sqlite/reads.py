@@ -27,7 +27,6 @@ __all__ = [
     "list_chats",
     "owned_run",
     "positions",
-    "queued_runs",
     "raw_lines",
     "read_ahead",
     "read_log",
@@ -72,26 +71,16 @@ def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, Ru
     return {chat_id: run_id for chat_id, run_id in rows if run_id is not None}
 
 
-_QUEUED = "run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > ?"
-
-
 def expired_runs(connection: Connection, now: int) -> list[Run]:
     """See `Log.expired`."""
     is_over = "run.status = 'running' AND run.lease_until <= ?"
     return _runs(connection, f"WHERE {is_over} ORDER BY run.n", now)
 
 
-def queued_runs(connection: Connection, agents: Collection[str], now: int) -> list[tuple[int, Run]]:
-    """The numbers of queued runs of these agents and the runs, those that wait longest first."""
-    of_agents = "run.agent IN (SELECT value FROM json_each(?))"
-    find = f"{RUN} WHERE {_QUEUED} AND {of_agents} ORDER BY run.lease_until, run.n"
-    rows = connection.execute(find, (now, json.dumps([*agents])))
-    return [(row[0], run_of(row)) for row in rows]
-
-
 def has_queued_runs(connection: Connection, now: int) -> bool:
     """Whether anything is there to be claimed."""
-    find = f"SELECT 1 FROM run WHERE {_QUEUED} LIMIT 1"
+    is_queued = "status = 'running' AND lease_owner IS NULL AND lease_until > ?"
+    find = f"SELECT 1 FROM run WHERE {is_queued} LIMIT 1"
     return connection.execute(find, (now,)).fetchone() is not None
 
 
