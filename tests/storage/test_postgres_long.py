@@ -18,7 +18,7 @@ from mobox.storage.encoding import EVENTS_PER_ROW
 from mobox.storage.log import RawLine, Run
 from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage, leftovers
-from mobox.storage.postgres.seats import Effort, Seats
+from mobox.storage.seats import Effort, Seats
 from postgres_gate import Gate, gated
 from postgres_server import Databases
 from storage.conformance import BEGINNING, DONE, ENDING, SECONDS, begin, say, submit, turn, words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from mobox.events import Raw, Status
 from mobox.message import Message
 from mobox.storage import Settings, SqliteStorage
 from mobox.storage.log import PAGE, RawLine, Run
-from mobox.storage.sqlite import retention
+from mobox.storage.sqlite import readers, retention
+from mobox.storage.sqlite.reads import says
 from mobox.storage.sqlite.transaction import Transaction
 from storage.conformance import (
     BEGINNING,
@@ -362,6 +364,38 @@ def test_events_of_another_version_are_read_as_raw(path: Path) -> None:
         assert isinstance(entries[2].event, Raw)
         assert entries[2].event.raw == {"type": "telepathy", "message": "known"}
 
+    one_store(path, scenario)
+
+
+def test_nobody_waits_for_those_who_read_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, gate, found = threading.Event(), threading.Event(), []
+
+    def slow(text: str, query: str) -> bool:
+        begun.set()
+        gate.wait()
+        return says(text, query)
+
+    async def search(store: SqliteStorage, owner: str) -> None:
+        await store.chats(owner, query="é")
+        found.append(owner)
+
+    async def scenario(store: SqliteStorage) -> None:
+        for owner in ("ann", "bob"):
+            await store.begin_turn(owner, submit(chat_id=owner), "demo", "emitted")
+        searches = [asyncio.create_task(search(store, "ann")) for _ in range(5)]
+        try:
+            await asyncio.to_thread(begun.wait)
+            searches.append(asyncio.create_task(search(store, "bob")))
+            for _ in range(100):
+                assert await store.find_key("nobody's") is None
+                assert (await store.history("bob", "bob")).active is not None
+            assert found == []
+        finally:
+            gate.set()
+        await asyncio.gather(*searches)
+        assert found[-1] == "ann", "who searches once is not the last because somebody always does"
+
+    monkeypatch.setattr(readers, "says", slow)
     one_store(path, scenario)
 
 

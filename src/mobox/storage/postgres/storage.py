@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
-from weakref import WeakValueDictionary
 
 from mobox.entries import Entries
 from mobox.events import LogEntry, StreamEvent
@@ -23,13 +21,13 @@ from mobox.storage.postgres.histories import Histories
 from mobox.storage.postgres.leftovers import Leftovers
 from mobox.storage.postgres.notify import NotifyWakeUps
 from mobox.storage.postgres.rows import storable
-from mobox.storage.postgres.seats import Effort
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.publishing import Publishing
 from mobox.storage.retention import IdleChat
 from mobox.storage.runs import in_next_leg
+from mobox.storage.seats import Effort, Searches
 from mobox.storage.settings import Settings
 from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
@@ -59,7 +57,7 @@ class PostgresStorage(Publishing):
         )
         self._histories = Histories(self._sessions)
         self._leftovers = Leftovers(self._sessions)
-        self._searching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._searches = Searches()
 
     @classmethod
     async def open(
@@ -218,7 +216,7 @@ class PostgresStorage(Publishing):
     ) -> ChatPage:
         if not query:
             return await self._look_up(reads.list_chats, owner, before, limit, query)
-        async with self._searching.setdefault(owner, asyncio.Lock()):  # one of theirs at a time
+        async with self._searches.of(owner):
             await self._histories.catch_up(storable(owner))
             asked = (owner, before, limit, query)
             return await self._look_up(reads.list_chats, *asked, effort="search")

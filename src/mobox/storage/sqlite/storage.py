@@ -22,6 +22,7 @@ from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.publishing import Publishing
 from mobox.storage.retention import IdleChat
+from mobox.storage.seats import Searches, Seats
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_leg
@@ -59,6 +60,8 @@ class SqliteStorage(Publishing):
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._writer = Writer(connection, settings, self._holder, self._publish_all)
         self._readers = Readers(path, settings)
+        self._seats = Seats(settings.readers)
+        self._searches = Searches()
         self._checkpoints = Checkpoints(path, settings)
 
     @classmethod
@@ -207,19 +210,25 @@ class SqliteStorage(Publishing):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        if query:
+        asked = (owner, before, limit, query)
+        if not query:
+            return await self._readers.read(reads.list_chats, *asked)
+        async with self._searches.of(owner):
             await self._catch_up(owner)
-        return await self._readers.read(reads.list_chats, owner, before, limit, query)
+            async with self._seats.taken("search"):
+                return await self._readers.read(reads.list_chats, *asked)
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
-        read = self._readers.read
-        return self._keep_folds(await read(messages.read_history, owner, chat_id, limit))
+        async with self._seats.taken("much"):
+            told = await self._readers.read(messages.read_history, owner, chat_id, limit)
+        return self._keep_folds(told)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
     ) -> MessagePage:
-        read = self._readers.read(messages.read_messages, owner, chat_id, before, limit)
-        return self._keep_folds(await read)
+        async with self._seats.taken("much"):
+            told = await self._readers.read(messages.read_messages, owner, chat_id, before, limit)
+        return self._keep_folds(told)
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
@@ -283,12 +292,16 @@ class SqliteStorage(Publishing):
     async def _catch_up(self, owner: str) -> None:
         """Keep what was never read; a fold that the database does not take hides no other."""
         after = 0
-        while made := await self._readers.read(messages.folds_behind, owner, after):
+        while made := await self._folds_behind(owner, after):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
                 if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
                     raise outcome  # it takes nothing at all
             after = made[-1].message
+
+    async def _folds_behind(self, owner: str, after: int) -> list[Fold]:
+        async with self._seats.taken("much"):
+            return await self._readers.read(messages.folds_behind, owner, after)
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))
