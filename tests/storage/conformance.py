@@ -538,7 +538,10 @@ class StorageConformance(Conformance):
     async def test_a_run_that_was_begun_after_another_is_found(self, store: Storage) -> None:
         first, second = await turn(store, "One", "1"), await turn(store, "Two", "2", "u2")
         assert (await store.run_after("ann", "chat", None)).id == first.id
+        other = await turn(store, "Three", "3", chat_id="other")
         assert (await store.run_after("ann", "chat", first.id)).id == second.id
+        with pytest.raises(RunNotFound):
+            await store.run_after("ann", "chat", other.id)
 
     @scenario
     async def test_no_beginning_is_missed_not_even_of_the_chat(self, store: Storage) -> None:

@@ -88,6 +88,7 @@ def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -
 FEW_RUNS = {
     "the active ones of some chats": (reads._ACTIVE, "INDEX live_run_of_chat (chat=?)"),
     "those whose raw lines go": (retention._DROP_RAW, "INTEGER PRIMARY KEY (rowid=?)"),
+    "the next of a chat": (reads._NEXT, "INDEX run_of_chat (chat=? AND n>?)"),
     "one to be claimed": (turns._QUEUED, "INDEX run_by_lease (lease_until>?)"),
 }
 

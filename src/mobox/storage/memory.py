@@ -121,6 +121,14 @@ class MemoryStorage(MemoryLog, MemoryKeys):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return [self._recordings[run_id].run for run_id in self._thread(owner, chat_id).runs]
 
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        if run_id is not None and self._owned(owner, run_id).run.chat_id != chat_id:
+            raise RunNotFound(run_id)
+        thread = self._threads.get(chat_id)
+        runs = thread.runs if thread is not None and thread.chat.owner == owner else []
+        later = runs if run_id is None else runs[runs.index(run_id) + 1 :]
+        return self._recordings[later[0]].run if later else None
+
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
         for run_id in reversed(self._thread(owner, chat_id).runs):
             recording = self._recordings[run_id]

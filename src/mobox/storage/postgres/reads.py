@@ -27,6 +27,7 @@ __all__ = [
     "positions",
     "raw_lines",
     "read_log",
+    "run_after",
     "runs_of_chat",
     "runs_still_there",
     "stopping_runs",
@@ -54,6 +55,25 @@ async def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list
     if not found:
         await find_chat(connection, owner, chat_id)
     return found
+
+
+_NEXT: Final = f"""
+{RUN} WHERE run.chat = (SELECT n FROM chat WHERE id = $1 AND owner = $2) AND run.n > $3
+ORDER BY run.n LIMIT 1
+"""
+
+
+async def run_after(
+    connection: Connection, owner: str, chat_id: str, run_id: RunId | None
+) -> Run | None:
+    """See `Chats.run_after`; nothing where that is yet to begin."""
+    after = 0
+    if run_id is not None:
+        after, before = await owned_run(connection, owner, run_id)
+        if before.chat_id != chat_id:
+            raise RunNotFound(run_id)
+    row = await connection.fetchrow(_NEXT, chat_id, owner, after)
+    return run_of(row) if row is not None else None
 
 
 async def busy_chats(connection: Connection, owner: str) -> set[str]:

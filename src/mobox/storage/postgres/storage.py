@@ -194,6 +194,9 @@ class PostgresStorage(Publishing):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._ask(reads.runs_of_chat, owner, chat_id)
 
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        return await self._ask(reads.run_after, owner, chat_id, run_id)
+
     async def busy_chats(self, owner: str) -> set[str]:
         return await self._ask(reads.busy_chats, owner)
 

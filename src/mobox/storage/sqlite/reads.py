@@ -30,6 +30,7 @@ __all__ = [
     "raw_lines",
     "read_ahead",
     "read_log",
+    "run_after",
     "runs_of_chat",
     "runs_still_there",
     "says",
@@ -55,6 +56,23 @@ def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
     """See `Chats.runs`."""
     n, _ = find_chat(connection, owner, chat_id)
     return _runs(connection, "WHERE run.chat = ? ORDER BY run.n", n)
+
+
+_NEXT = f"""
+{RUN} WHERE run.chat = (SELECT n FROM chat WHERE id = ? AND owner = ?) AND run.n > ?
+ORDER BY run.n LIMIT 1
+"""
+
+
+def run_after(connection: Connection, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+    """See `Chats.run_after`; nothing where that is yet to begin."""
+    after = 0
+    if run_id is not None:
+        after, before = owned_run(connection, owner, run_id)
+        if before.chat_id != chat_id:
+            raise RunNotFound(run_id)
+    row = connection.execute(_NEXT, (chat_id, owner, after)).fetchone()
+    return run_of(row) if row is not None else None
 
 
 def busy_chats(connection: Connection, owner: str) -> set[str]:

@@ -190,6 +190,9 @@ class SqliteStorage(Publishing):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._readers.read(reads.runs_of_chat, owner, chat_id)
 
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        return await self._readers.read(reads.run_after, owner, chat_id, run_id)
+
     async def busy_chats(self, owner: str) -> set[str]:
         return await self._readers.read(reads.busy_chats, owner)
 
