@@ -175,9 +175,6 @@ class Log(Protocol):
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
         """The vendor's lines after number `after`, as far as they were kept."""
 
-    async def drop_raw(self, ended_before: int) -> int:
-        """Delete the raw lines of all runs that ended before then; return how many."""
-
 
 async def pages(log: Log, run_id: RunId, after: int = 0) -> AsyncIterator[list[LogEntry]]:
     """A log, from its first entry or after another, to where it ends now."""
