@@ -119,6 +119,25 @@ async def ids_of(store: Storage, chat_id: str = "chat") -> list[str]:
     return [message.id for message in (await store.history("ann", chat_id)).messages]
 
 
+def play(
+    opened: Callable[[], Awaitable[Storage]],
+    scenario: Callable[..., Coroutine[Any, Any, None]],
+    stores: int = 1,
+) -> None:
+    """Run a scenario of so many stores on one database, as several processes have them."""
+
+    async def played() -> None:
+        cast = [await opened() for _ in range(stores)]
+        try:
+            async with asyncio.timeout(SECONDS):
+                await scenario(*cast)
+        finally:
+            for store in cast:
+                await store.close()
+
+    asyncio.run(played())
+
+
 class Conformance:
     """Tests of a store; a backend's test file says how it is opened."""
 
@@ -132,15 +151,7 @@ def scenario(
     """A test of a store that is opened for it and closed after it."""
 
     def run(self: Conformance, tmp_path: Path) -> None:
-        async def opened() -> None:
-            store = await self.open(tmp_path, SETTINGS)
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await test(self, store)
-            finally:
-                await store.close()
-
-        asyncio.run(opened())
+        play(lambda: self.open(tmp_path, SETTINGS), lambda store: test(self, store))
 
     run.__name__ = test.__name__
     return run

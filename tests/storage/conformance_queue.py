@@ -15,7 +15,7 @@ from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Statu
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
 from mobox.turn import Action, PromptText, Request, UserMessage
-from storage.conformance import SECONDS, Conformance
+from storage.conformance import Conformance, play
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
 ANSWER = [InputResponse(id="r1", decision="approved")]
@@ -42,15 +42,7 @@ class QueueConformance(Conformance):
     """Scenarios that a store plays with itself; `open` opens it, in the folder or in none."""
 
     def play(self, folder: Path, scenario: Scenario, settings: Settings | None = None) -> None:
-        async def played() -> None:
-            store = await self.open(folder, settings or Settings(poll_seconds=0.02))
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await scenario(store)
-            finally:
-                await store.close()
-
-        asyncio.run(played())
+        play(lambda: self.open(folder, settings or Settings(poll_seconds=0.02)), scenario)
 
     def test_a_queued_run_is_running_and_nobodys(self, tmp_path: Path) -> None:
         async def scenario(store: Storage) -> None:

@@ -24,10 +24,10 @@ from storage.conformance import (
     DONE,
     ENDING,
     QUESTION,
-    SECONDS,
     begin,
     collect,
     ids_of,
+    play,
     say,
     seqs,
     submit,
@@ -40,19 +40,8 @@ Scenario = Callable[[SqliteStorage, SqliteStorage], Coroutine[Any, Any, None]]
 
 def two_stores(path: Path, scenario: Scenario, settings: Settings | None = None) -> None:
     """Run a scenario of two stores on one file, as two processes have them."""
-
-    async def run() -> None:
-        settings_ = settings or Settings(poll_seconds=0.01, lease_seconds=3600)
-        one = await SqliteStorage.open(path, settings_)
-        two = await SqliteStorage.open(path, settings_)
-        try:
-            async with asyncio.timeout(SECONDS):
-                await scenario(one, two)
-        finally:
-            await one.close()
-            await two.close()
-
-    asyncio.run(run())
+    settings = settings or Settings(poll_seconds=0.01, lease_seconds=3600)
+    play(lambda: SqliteStorage.open(path, settings), scenario, stores=2)
 
 
 def one_store(path: Path, scenario: Callable[[SqliteStorage], Coroutine[Any, Any, None]]) -> None:
