@@ -14,7 +14,7 @@ from clocks import Clock
 from mobox.errors import KeyNotFound
 from mobox.storage import Settings, Storage
 from mobox.storage.keys import ApiKey, Ticket
-from storage.conformance import SECONDS, Conformance
+from storage.conformance import Conformance, play
 
 ANNS = ApiKey(
     id="key_ann",
@@ -35,16 +35,9 @@ def scenario(
     """A test of a store that is opened for it, with a clock, and closed after it."""
 
     def run(self: KeysConformance, tmp_path: Path) -> None:
-        async def opened() -> None:
-            clock = Clock(1000)
-            store = await self.open(tmp_path, Settings(lease_seconds=3600, clock=clock))
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await test(self, store, clock)
-            finally:
-                await store.close()
-
-        asyncio.run(opened())
+        clock = Clock(1000)
+        settings = Settings(lease_seconds=3600, clock=clock)
+        play(lambda: self.open(tmp_path, settings), lambda store: test(self, store, clock))
 
     run.__name__ = test.__name__
     return run

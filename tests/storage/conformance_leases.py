@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done
 from mobox.storage import Settings, Storage
-from storage.conformance import BEGINNING, SECONDS, Conformance, begin, say, seqs, submit, words
+from storage.conformance import BEGINNING, Conformance, begin, play, say, seqs, submit, words
 
 Scenario = Callable[[Storage, Storage], Coroutine[Any, Any, None]]
 
@@ -22,17 +21,7 @@ class LeasesConformance(Conformance):
     """Two stores, as two processes have them."""
 
     def play(self, folder: Path, scenario: Scenario, settings: Settings) -> None:
-        async def opened() -> None:
-            one = await self.open(folder, settings)
-            two = await self.open(folder, settings)
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await scenario(one, two)
-            finally:
-                await one.close()
-                await two.close()
-
-        asyncio.run(opened())
+        play(lambda: self.open(folder, settings), scenario, stores=2)
 
     def test_the_lease_of_a_store_that_is_gone_runs_out(self, tmp_path: Path) -> None:
         clock = Clock()
@@ -59,7 +48,7 @@ class LeasesConformance(Conformance):
 
         async def scenario(one: Storage, two: Storage) -> None:
             kept, let_go = await begin(one), await begin(one, submit(chat_id="other"))
-            await one.release(let_go.id, let_go.epoch)
+            await one.queue(let_go.id, let_go.epoch)
             clock.now += 1_000_000
             while any(run.id == kept.id for run in await two.expired()):
                 pass  # until the writer's next round

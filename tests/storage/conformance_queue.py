@@ -11,11 +11,11 @@ import pytest
 
 from clocks import Clock
 from mobox.errors import Fenced
-from mobox.events import Done, InputRequest, InputResponse, Paused, Start
+from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Status
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
 from mobox.turn import Action, PromptText, Request, UserMessage
-from storage.conformance import SECONDS, Conformance
+from storage.conformance import Conformance, play
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]
 ANSWER = [InputResponse(id="r1", decision="approved")]
@@ -42,15 +42,7 @@ class QueueConformance(Conformance):
     """Scenarios that a store plays with itself; `open` opens it, in the folder or in none."""
 
     def play(self, folder: Path, scenario: Scenario, settings: Settings | None = None) -> None:
-        async def played() -> None:
-            store = await self.open(folder, settings or Settings(poll_seconds=0.02))
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await scenario(store)
-            finally:
-                await store.close()
-
-        asyncio.run(played())
+        play(lambda: self.open(folder, settings or Settings(poll_seconds=0.02)), scenario)
 
     def test_a_queued_run_is_running_and_nobodys(self, tmp_path: Path) -> None:
         async def scenario(store: Storage) -> None:
@@ -146,23 +138,33 @@ class QueueConformance(Conformance):
             await store.append(waits.id, waits.epoch, QUESTION, None)
             said = [Start(framework="emitted"), Done(reason="stop")]
             await store.append(over.id, over.epoch, said, None)
-            let_go = await begin(store, "c4")
-            await store.release(let_go.id, let_go.epoch)
             assert await store.claim(["demo"], 5) == []
 
         self.play(tmp_path, scenario)
 
-    def test_a_run_that_nobody_claims_in_time_is_the_reapers(self, tmp_path: Path) -> None:
+    def test_a_run_that_nobody_claims_in_time_is_taken_over_once(self, tmp_path: Path) -> None:
         clock = Clock()
 
         async def scenario(store: Storage) -> None:
-            run = await begin_queued(store, "c1")
+            run = await begin(store, "c1")
+            await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
+            with pytest.raises(Fenced):
+                await store.take_over(run.id, run.epoch)
+            await store.queue(run.id, run.epoch)
             clock.now += 59_999
             assert await store.expired() == []
             clock.now += 1
             assert [late.id for late in await store.expired()] == [run.id]
             assert await store.claim(["demo"], 5) == []
-            assert (await store.take_over(run.id, run.epoch)).epoch == 2
+            takers = (store.take_over(run.id, run.epoch) for _ in range(10))
+            outcomes = await asyncio.gather(*takers, return_exceptions=True)
+            (mine,) = [outcome for outcome in outcomes if isinstance(outcome, Run)]
+            assert (mine.epoch, mine.status) == (2, "running")
+            assert await store.expired() == []
+            with pytest.raises(Fenced):
+                await store.append(run.id, run.epoch, [Status(message="zombie")], None)
+            await store.append(mine.id, mine.epoch, [Done(reason="lost")], None)
+            assert (await store.run("ann", run.id)).reason == "lost"
 
         self.play(tmp_path, scenario, Settings(clock=clock, poll_seconds=0.02))
 

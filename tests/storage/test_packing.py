@@ -12,8 +12,9 @@ import pytest
 
 from mobox.events import LogEntry, Raw, Status, StreamEvent
 from mobox.storage import SqliteStorage
+from mobox.storage.encoding import EVENTS_PER_ROW as PACKED
 from mobox.storage.log import PAGE, RunId
-from mobox.storage.sqlite.packing import PACKED, boundary
+from mobox.storage.sqlite.packing import boundary
 from storage.conformance import DONE, begin, say, submit, words
 
 

@@ -14,6 +14,7 @@ from mobox.errors import DatabaseTooNew, NotInstalled, StorageError
 from mobox.storage import Settings, open_storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.database import connector, migrate, migrations, open_database
+from mobox.storage.postgres.reads import _ACTIVE
 from mobox.storage.schema import Migration
 from postgres_proxy import Proxy
 from postgres_server import Databases
@@ -66,6 +67,21 @@ def test_a_database_is_brought_up_to_date_with_its_data_or_left_as_it_was(
         await store.close()
         with pytest.raises(DatabaseTooNew, match=rf"version {LATER.version}.*update mobox"):
             await open_storage(url)
+
+    asyncio.run(scenario())
+
+
+def test_which_run_of_a_chat_goes_on_is_known_without_looking_at_those_that_are_over(
+    postgres: Databases,
+) -> None:
+    async def scenario() -> None:
+        url = await postgres.blank()
+        await open_database(connector(url, SECONDS))
+        connection = await connector(url, SECONDS)()
+        await connection.execute("SET enable_seqscan = off")  # of nothing it costs nothing
+        plan = await connection.fetch(f"EXPLAIN {_ACTIVE}", [1])
+        assert "live_run_of_chat" in "".join(step for (step,) in plan)
+        await connection.close()
 
     asyncio.run(scenario())
 

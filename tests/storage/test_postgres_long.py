@@ -18,7 +18,7 @@ from mobox.storage.encoding import EVENTS_PER_ROW
 from mobox.storage.log import RawLine, Run
 from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage, leftovers
-from mobox.storage.postgres.seats import Effort, Seats
+from mobox.storage.seats import Effort, Seats
 from postgres_gate import Gate, gated
 from postgres_server import Databases
 from storage.conformance import BEGINNING, DONE, ENDING, SECONDS, begin, say, submit, turn, words
@@ -93,9 +93,9 @@ def test_who_cannot_read_on_for_a_while_does_not_begin_anew(postgres: Databases)
             reading = asyncio.create_task(patiently(read, store))
             await gate.reached(21)
             await gate.delete_beginnings(EVENTS_PER_ROW)
-            for way in (store.history, store.usage):
+            for way in (read, search):
                 with pytest.raises(DatabaseAway):
-                    await way("ann", "chat")
+                    await way(store)
             await gate.open()
             assert await reading == "so " * (ROWS - 1) * EVENTS_PER_ROW + "on"
 

@@ -28,6 +28,7 @@ from storage.conformance import (
     begin,
     collect,
     ids_of,
+    play,
     say,
     seqs,
     submit,
@@ -58,17 +59,10 @@ class Database:
     def two_stores(self, scenario: Scenario, settings: Settings = SETTINGS) -> None:
         """Run a scenario of two stores, as two processes have them; no poll helps them."""
 
-        async def run() -> None:
-            one = await PostgresStorage.open(await self.url(), settings)
-            two = await PostgresStorage.open(await self.url(), settings)
-            try:
-                async with asyncio.timeout(SECONDS):
-                    await scenario(one, two)
-            finally:
-                await one.close()
-                await two.close()
+        async def opened() -> PostgresStorage:
+            return await PostgresStorage.open(await self.url(), settings)
 
-        asyncio.run(run())
+        play(opened, scenario, stores=2)
 
     def one_store(self, scenario: Callable[[PostgresStorage], Coroutine[Any, Any, None]]) -> None:
         self.two_stores(lambda store, _: scenario(store))

@@ -15,10 +15,13 @@ from mobox.errors import DatabaseTooNew, StorageError
 from mobox.storage import MemoryStorage, Settings, SqliteStorage, open_storage
 from mobox.storage.schema import Migration
 from mobox.storage.settings import now_ms
+from mobox.storage.sqlite import reads, retention, turns
 from mobox.storage.sqlite.database import connect, migrate, migrations, open_database
 from storage.conformance import ids_of, turn
 
 LATER = Migration(len(migrations()) + 1, "later", "ALTER TABLE chat ADD COLUMN colour TEXT;")
+LET_GO = "1, 1, NULL, NULL, 0, 0, 1, NULL, NULL, NULL, 0, 0, 0"
+"""What a run of version 6 has from its epoch on, if it is running and has no lease."""
 
 
 def names(connection: sqlite3.Connection) -> list[str]:
@@ -63,6 +66,40 @@ def test_what_was_deleted_before_that_was_noted_is_known_for_as_long_as_what_is_
     migrate(connection, migrations())
     ((deleted_at,),) = connection.execute("SELECT deleted_at FROM deleted_run")
     assert began <= deleted_at <= now_ms()
+    connection.close()
+
+
+def test_a_run_that_an_earlier_version_let_go_is_nobodys_still(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "mobox.db", Settings())
+    migrate(connection, migrations()[:6])
+    connection.execute("INSERT INTO chat VALUES (1, 'c', 'ann', 't', 1, 1, 0)")
+    connection.execute(f"INSERT INTO run VALUES (1, 'r', 1, 'a', 'f', 'running', {LET_GO})")
+    connection.close()
+
+    async def read() -> None:
+        store = await SqliteStorage.open(tmp_path / "mobox.db")
+        (lost,) = await store.expired()
+        assert (await store.take_over(lost.id, lost.epoch)).epoch == 2
+        await store.close()
+
+    asyncio.run(read())
+
+
+FEW_RUNS = {
+    "the active ones of some chats": (reads._ACTIVE, "INDEX live_run_of_chat (chat=?)"),
+    "those whose raw lines go": (retention._DROP_RAW, "INTEGER PRIMARY KEY (rowid=?)"),
+    "the next of a chat": (reads._NEXT, "INDEX run_of_chat (chat=? AND n>?)"),
+    "one to be claimed": (turns._QUEUED, "INDEX run_by_lease (lease_until>?)"),
+}
+
+
+@pytest.mark.parametrize("which", FEW_RUNS)
+def test_who_wants_few_runs_does_not_look_at_all_of_them(tmp_path: Path, which: str) -> None:
+    statement, way = FEW_RUNS[which]
+    connection = open_database(tmp_path / "mobox.db", Settings())
+    values = [None] * statement.count("?")
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+    assert [step for *_, step in plan if " run" in step] == [f"SEARCH run USING {way}"]
     connection.close()
 
 

@@ -322,15 +322,17 @@ BEGIN SELECT RAISE(ABORT, 'not this one'); END
 def test_a_run_that_cannot_be_ended_keeps_no_process_that_is_not_wanted_any_more(
     tmp_path: Path, asker: Agent
 ) -> None:
+    clock = Clock()
+    settings = Settings(clock=clock, lease_seconds=3600, poll_seconds=0.02)
+
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-            here, elsewhere = await two(stack, tmp_path, asker)
+            here, elsewhere = await two(stack, tmp_path, asker, settings=settings)
             begun = await here.begin()
             await here.until_it_waits(begun)
             await elsewhere.supervisor.stop("ann", begun.id)
-            request = submit(chat_id="lost")
-            lost = (await elsewhere.store.begin_turn("ann", request, "asker", "emitted")).run
-            await elsewhere.store.release(lost.id, lost.epoch)
+            await elsewhere.store.begin_turn("ann", submit(chat_id="lost"), "asker", "emitted")
+            clock.now += 3_600_000
             with sqlite3.connect(tmp_path / "mobox.db") as connection:
                 connection.execute(UNTOUCHED)
             with pytest.raises(StorageError, match="not this one"):

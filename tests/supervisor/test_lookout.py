@@ -9,11 +9,13 @@ import pytest
 
 from mobox.errors import StorageError
 from mobox.events import Done, Start
-from mobox.storage import MemoryStorage
+from mobox.storage import MemoryStorage, Settings
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.lookout import Lookout
 from mobox.supervisor.reaper import AT_ONCE, Reaper
 from supervisor.stage import run, submit
+
+LOSING = Settings(queue_seconds=0)  # what is left to others is lost at once
 
 
 def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
@@ -43,7 +45,7 @@ class Meeting(MemoryStorage):
     """A store where those who take a run over wait for each other."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(LOSING)
         self.barrier = asyncio.Barrier(AT_ONCE)
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
@@ -57,7 +59,7 @@ async def lose(store: MemoryStorage, count: int) -> list[Run]:
     for n in range(count):
         begun = (await store.begin_turn("ann", submit(chat_id=f"c{n}"), "it", "emitted")).run
         await store.append(begun.id, begun.epoch, [Start(framework="emitted")], None)
-        await store.release(begun.id, begun.epoch)
+        await store.queue(begun.id, begun.epoch)
         lost.append(begun)
     return lost
 
@@ -90,7 +92,7 @@ class Refusing(MemoryStorage):
 
 def test_lost_runs_that_cannot_be_ended_now_keep_no_other_from_its_end() -> None:
     async def scenario() -> None:
-        store = Refusing()
+        store = Refusing(LOSING)
         lost = await lose(store, 3 * AT_ONCE)
         first, others = lost[: AT_ONCE + 1], lost[AT_ONCE + 1 :]
         store.refused = {each.id for each in first}

@@ -108,7 +108,7 @@ def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
             [mine] = await patiently(stage.store.claim, [agent.id], 1)
             assert mine.id == begun.id
             await database.close()
-            await patiently(stage.store.release, mine.id, mine.epoch)
+            await patiently(stage.store.queue, mine.id, mine.epoch)
 
     run(scenario())
 

@@ -7,31 +7,29 @@ Rule 3: all of it belongs to the event loop's thread.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from mobox.storage.log import RunId
+from mobox.storage.waiters import Waiters
 
 __all__ = ["Beginnings", "ChatWatch"]
 
 
-class ChatWatch:
+class ChatWatch(Waiters):
     """How often something changed in one chat, and who waits for more."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.changes = 0
         self.readers = 0
         self._latest: RunId | None = None
         self._was_looked_at = False
-        self._waiters: set[asyncio.Future[None]] = set()
 
     def ring(self) -> None:
         """A run was begun, or the chat is gone."""
         self.changes += 1
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._wake()
 
     def look(self, latest: RunId | None) -> None:
         """Take the store's word for which run is the chat's last."""
@@ -42,12 +40,7 @@ class ChatWatch:
     async def beyond(self, changes: int) -> None:
         """Wait until there were more changes than that."""
         while self.changes <= changes:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.add(waiter)
-            try:
-                await waiter
-            finally:
-                self._waiters.discard(waiter)
+            await self.change()
 
 
 class Beginnings:

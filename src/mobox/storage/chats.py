@@ -19,7 +19,6 @@ from mobox.storage.keys import Keys
 from mobox.storage.log import Asking, Log, Run, RunId
 from mobox.storage.retention import Retention
 from mobox.turn import HistoryMessage, Request, UserMessage
-from mobox.usage import Totals
 
 __all__ = [
     "BegunTurn",
@@ -29,7 +28,6 @@ __all__ = [
     "History",
     "MessagePage",
     "NamedRequest",
-    "RunUsage",
     "Storage",
     "StoredMessage",
 ]
@@ -108,15 +106,6 @@ class NamedRequest(Struct, frozen=True):
     asking: Asking
 
 
-class RunUsage(Struct, frozen=True, kw_only=True):
-    """What a run that is over has used."""
-
-    run_id: RunId
-    agent: str
-    started_at: int
-    totals: Totals
-
-
 class Chats(Protocol):
     """What owners have."""
 
@@ -170,9 +159,6 @@ class Chats(Protocol):
 
     async def delete(self, owner: str, chat_id: str) -> None:
         """Delete a chat with its logs; what still writes to them is fenced."""
-
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        """What the chat's runs have used, those that are over, also the superseded ones."""
 
 
 class Storage(Log, Chats, Keys, Retention, Protocol):

@@ -15,10 +15,9 @@ T = TypeVar("T")
 
 
 class Fold(Struct, frozen=True):
-    """A message made of a log's first `seq` entries; `message` and `run` are numbers of rows."""
+    """A message made of a log's first `seq` entries; `message` is its row's number."""
 
     message: int
-    run: int
     seq: int
     folded: Message
 

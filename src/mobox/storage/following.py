@@ -14,7 +14,7 @@ from collections.abc import (
 from contextlib import contextmanager
 from typing import Literal
 
-from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound, StorageError
+from mobox.errors import BadCursor, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
 from mobox.storage.beginnings import Beginnings
 from mobox.storage.elsewhere import Elsewhere, Places
@@ -50,12 +50,8 @@ class Following(ABC):
         """The last run of each of these chats; those that have none are left out."""
 
     @abstractmethod
-    async def run(self, owner: str, run_id: str) -> Run:
-        """See `Chats.run`."""
-
-    @abstractmethod
-    async def runs(self, owner: str, chat_id: str) -> list[Run]:
-        """See `Chats.runs`."""
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        """See `Chats.run_after`; nothing where that is yet to begin."""
 
     @abstractmethod
     async def _read(self, run_id: RunId, after: int, limit: int) -> Sequence[LogEntry]:
@@ -105,18 +101,6 @@ class Following(ABC):
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:
         return self._elsewhere.state
-
-    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
-        try:
-            runs = await self.runs(owner, chat_id)
-        except ChatNotFound:
-            runs = []
-        ids = [run.id for run in runs]
-        if run_id is not None and run_id not in ids:
-            await self.run(owner, run_id)  # which says whether it was deleted
-            raise RunNotFound(run_id)
-        place = 0 if run_id is None else ids.index(run_id) + 1
-        return runs[place] if place < len(runs) else None
 
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool

@@ -155,9 +155,6 @@ class Log(Protocol):
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         """Own an expired or queued run under a new epoch; `Fenced` if it is somebody's."""
 
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        """Let the lease of a running run go, because nobody here executes it any more."""
-
     async def stopping(self) -> list[Run]:
         """Running runs whose lease is ours and that somebody asked to stop."""
 
@@ -177,9 +174,6 @@ class Log(Protocol):
 
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
         """The vendor's lines after number `after`, as far as they were kept."""
-
-    async def drop_raw(self, ended_before: int) -> int:
-        """Delete the raw lines of all runs that ended before then; return how many."""
 
 
 async def pages(log: Log, run_id: RunId, after: int = 0) -> AsyncIterator[list[LogEntry]]:

@@ -16,7 +16,6 @@ from mobox.storage.chats import (
     History,
     MessagePage,
     NamedRequest,
-    RunUsage,
     StoredMessage,
 )
 from mobox.storage.cursors import read_cursor, write_cursor
@@ -122,6 +121,14 @@ class MemoryStorage(MemoryLog, MemoryKeys):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return [self._recordings[run_id].run for run_id in self._thread(owner, chat_id).runs]
 
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        if run_id is not None and self._owned(owner, run_id).run.chat_id != chat_id:
+            raise RunNotFound(run_id)
+        thread = self._threads.get(chat_id)
+        runs = thread.runs if thread is not None and thread.chat.owner == owner else []
+        later = runs if run_id is None else runs[runs.index(run_id) + 1 :]
+        return self._recordings[later[0]].run if later else None
+
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
         for run_id in reversed(self._thread(owner, chat_id).runs):
             recording = self._recordings[run_id]
@@ -137,19 +144,6 @@ class MemoryStorage(MemoryLog, MemoryKeys):
             recording.run = replace(recording.run, stop_requested_at=now)
             self._tell(News(work=True))
         return recording.run
-
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        used = []
-        for run_id in self._thread(owner, chat_id).runs:
-            run = self._recordings[run_id].run
-            totals = self._fold(run_id).usage
-            if run.status == "done" and totals is not None:
-                used.append(
-                    RunUsage(
-                        run_id=run_id, agent=run.agent, started_at=run.started_at, totals=totals
-                    )
-                )
-        return used
 
     def _owned(self, owner: str, run_id: str) -> Recording:
         recording = self._recordings.get(RunId(run_id))

@@ -24,7 +24,6 @@ from mobox.storage.runs import (
     in_next_leg,
     is_queued,
     queued,
-    released,
     taken_over,
 )
 from mobox.storage.settings import Settings
@@ -158,10 +157,6 @@ class MemoryLog(Following):
         now = self._settings.clock()
         recording.run = taken_over(recording.run, epoch, self._lease(), now)
         return recording.run
-
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        recording = self._recording(run_id, epoch)
-        recording.run = released(recording.run, epoch)
 
     async def stopping(self) -> list[Run]:
         return [

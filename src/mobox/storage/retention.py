@@ -41,6 +41,9 @@ class Retention(Protocol):
     async def settle(self) -> None:
         """Return once the rows of deleted logs are gone: a store may take its time for that."""
 
+    async def drop_raw(self, ended_before: int) -> int:
+        """Delete the raw lines of all runs that ended before then; return how many."""
+
     async def count_raw(self, ended_before: int) -> int:
         """How many raw lines `drop_raw` would delete."""
 

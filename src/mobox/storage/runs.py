@@ -35,7 +35,6 @@ __all__ = [
     "in_next_leg",
     "is_queued",
     "queued",
-    "released",
     "taken_over",
 ]
 
@@ -92,7 +91,9 @@ def is_queued(run: Run, now: int) -> bool:
 
 def queued(run: Run, epoch: int, until: int) -> Run:
     """The run when whoever claims it first may have it."""
-    return replace(released(run, epoch), lease_until=until)
+    if run.epoch != epoch or run.status != "running":
+        raise Fenced(run.id, epoch)
+    return replace(run, lease_owner=None, lease_until=until)
 
 
 def claimed(run: Run, lease: Lease, now: int) -> Run:
@@ -104,10 +105,3 @@ def claimed(run: Run, lease: Lease, now: int) -> Run:
 
 def _owned(run: Run, lease: Lease) -> Run:
     return replace(run, epoch=run.epoch + 1, lease_owner=lease.owner, lease_until=lease.until)
-
-
-def released(run: Run, epoch: int) -> Run:
-    """The run when nobody has it."""
-    if run.epoch != epoch or run.status != "running":
-        raise Fenced(run.id, epoch)
-    return replace(run, lease_owner=None, lease_until=None)

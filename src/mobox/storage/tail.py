@@ -9,12 +9,12 @@ Rule 4: all of it belongs to the event loop's thread.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Sequence
 
 from mobox.events import LogEntry
 from mobox.storage.log import Position
+from mobox.storage.waiters import Waiters
 
 __all__ = ["Tail", "Watch"]
 
@@ -67,19 +67,15 @@ class Tail:
         return [entry for entries in found for entry in entries][:limit]
 
 
-class Watch:
+class Watch(Waiters):
     """How far one log is known to have come, and who waits for more."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.position: Position | None = None
         self.gone = False
         self.readers = 0
         self.tail = Tail()
-        self._waiters: set[asyncio.Future[None]] = set()
-
-    @property
-    def is_waited_for(self) -> bool:
-        return bool(self._waiters)
 
     def advance(self, position: Position) -> None:
         """The log is at least this long. News that come late change nothing."""
@@ -92,17 +88,3 @@ class Watch:
         self.gone = True
         self.tail.clear()
         self._wake()
-
-    async def change(self) -> None:
-        """Wait for the next change."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.add(waiter)
-        try:
-            await waiter
-        finally:
-            self._waiters.discard(waiter)
-
-    def _wake(self) -> None:
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)

@@ -103,8 +103,8 @@ async def _several_at_once(
 
 
 def _was_queued(run: Run) -> bool:
-    """It has a lease of nobody's, and that has run out."""
-    return run.lease_owner is None and run.lease_until is not None
+    """It was to be claimed, and nobody did."""
+    return run.lease_owner is None
 
 
 def _loss(run: Run, was_busy: bool) -> Verdict:

@@ -98,7 +98,7 @@ class Folding:
                 making.folded.cancel()
             raise
         making.folded.set_result(message)
-        made = Fold(behind.message, behind.run, behind.seq, message)
+        made = Fold(behind.message, behind.seq, message)
         await self._sessions.ask(lambda connection: store_fold(connection, made), "much")
 
     async def _fold(self, behind: Behind, making: _Making) -> Message:

@@ -57,9 +57,9 @@ class Histories:
         messages = await self._read(chat_id, found.heads)
         return MessagePage(messages=messages, active=found.active, before=found.before)
 
-    async def catch_up(self, owner: str, chat_id: str | None = None) -> None:
-        """Keep the messages that were never read, in one chat or all of them."""
-        find = partial(find_behind, owner=owner, chat_id=chat_id)
+    async def catch_up(self, owner: str) -> None:
+        """Keep the messages that were never read."""
+        find = partial(find_behind, owner=owner)
         after = 0
         while found := await self._sessions.ask(partial(find, after=after), "much"):
             for behind in found:
@@ -90,7 +90,7 @@ class Histories:
         is_whole = body.folded_seq == head.seq
         message = kept_fold(body.text) if is_whole else None
         if message is None:
-            behind = Behind(head.n, head.run, RunId(head.id), head.seq)
+            behind = Behind(head.n, RunId(head.id), head.seq)
             message = await self._folding.fold(behind)
         return StoredMessage(
             id=head.id,

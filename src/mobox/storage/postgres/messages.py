@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
-from mobox.storage.chats import Chat, RunUsage, StoredMessage
+from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.folds import Fold
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.database import Connection
-from mobox.storage.postgres.reads import find_chat
-from mobox.storage.postgres.rows import BODY, RUN, body_of, columns_of, run_of, storable
+from mobox.storage.postgres.reads import active_runs, find_chat
+from mobox.storage.postgres.rows import BODY, body_of, columns_of, storable
 from mobox.turn import UserMessage
-from mobox.usage import Totals
 
 __all__ = [
     "Behind",
@@ -27,7 +25,6 @@ __all__ = [
     "find_history",
     "find_messages",
     "read_bodies",
-    "read_usage",
     "said",
     "store_fold",
 ]
@@ -67,10 +64,6 @@ WHERE message.chat = $1 AND NOT message.superseded AND message.n < $2 AND messag
 ORDER BY message.n DESC LIMIT $4
 """
 _BODIES: Final = f"SELECT n, folded_seq, {BODY} FROM message WHERE n = ANY($1)"
-_ACTIVE: Final = f"""
-{RUN} WHERE run.chat = $1 AND run.status != 'done' AND NOT run.superseded
-ORDER BY run.status = 'running' DESC, run.n DESC LIMIT 1
-"""
 _ALL: Final = 2**62
 
 _decode_said = msgspec.json.Decoder(UserMessage).decode
@@ -94,17 +87,11 @@ async def find_messages(
 
 
 async def _page(connection: Connection, chat: int, end: int, limit: int) -> Page:
-    active = await _active(connection, chat)
+    active = next(iter(await active_runs(connection, [chat])), None)
     left_out = active.id if active is not None else ""
     rows = await connection.fetch(_FIND, chat, end, left_out, limit + 1)
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
     return Page(tuple(Head(*row) for row in rows[:limit]), active, more)
-
-
-async def _active(connection: Connection, chat: int) -> Run | None:
-    """The running one; else the last that waits."""
-    row = await connection.fetchrow(_ACTIVE, chat)
-    return run_of(row) if row is not None else None
 
 
 async def read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[int, Body]:
@@ -123,28 +110,25 @@ def said(head: Head, body: Body) -> StoredMessage:
 
 
 class Behind(NamedTuple):
-    """A message to be made of the first `seq` entries of a log; the others are numbers of rows."""
+    """A message to be made of the first `seq` entries of a log; `message` is its row's number."""
 
     message: int
-    run: int
     run_id: RunId
     seq: int
 
 
 _BEHIND: Final = """
-SELECT message.n, run.n, run.id, run.tail_seq
+SELECT message.n, run.id, run.tail_seq
 FROM chat JOIN run ON run.chat = chat.n JOIN message ON message.run = run.n
-WHERE chat.owner = $1 AND ($2::text IS NULL OR chat.id = $2)
-    AND run.status = 'done' AND message.folded_seq < run.tail_seq AND message.n > $3
+WHERE chat.owner = $1 AND run.status = 'done' AND message.folded_seq < run.tail_seq
+    AND message.n > $2
 ORDER BY message.n LIMIT 64
 """
 
 
-async def find_behind(
-    connection: Connection, owner: str, chat_id: str | None, after: int
-) -> list[Behind]:
+async def find_behind(connection: Connection, owner: str, after: int) -> list[Behind]:
     """The next messages of runs that are over and were never read; none if there are no more."""
-    return [Behind(*row) for row in await connection.fetch(_BEHIND, owner, chat_id, after)]
+    return [Behind(*row) for row in await connection.fetch(_BEHIND, owner, after)]
 
 
 _KEEP: Final = """
@@ -160,33 +144,3 @@ async def store_fold(connection: Connection, made: Fold) -> None:
     words = message.content.casefold() if message.reason is not None else ""
     columns = columns_of(message)
     await connection.execute(_KEEP, storable(words), made.seq, made.message, *columns)
-
-
-# Usage
-
-_USED: Final = f"""
-SELECT run.id, run.agent, run.started_at, {BODY}
-FROM run JOIN message ON message.run = run.n
-WHERE run.chat = $1 AND run.status = 'done' AND message.folded_seq = run.tail_seq ORDER BY run.n
-"""
-
-
-class _Used(Struct):
-    """What of a message is asked for."""
-
-    usage: Totals | None = None
-
-
-_decode_used = msgspec.json.Decoder(_Used).decode
-
-
-async def read_usage(connection: Connection, owner: str, chat_id: str) -> list[RunUsage]:
-    """See `Chats.usage`; what is not folded is not in it."""
-    n, _ = await find_chat(connection, owner, chat_id)
-    used = []
-    for run_id, agent, started_at, *columns in await connection.fetch(_USED, n):
-        totals = _decode_used(body_of(columns) or "{}").usage
-        if totals is not None:
-            told = RunUsage(run_id=run_id, agent=agent, started_at=started_at, totals=totals)
-            used.append(told)
-    return used

@@ -15,6 +15,7 @@ from mobox.storage.postgres.database import NOW, Connection
 from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
+    "active_runs",
     "busy_chats",
     "expired_runs",
     "find_chat",
@@ -26,6 +27,7 @@ __all__ = [
     "positions",
     "raw_lines",
     "read_log",
+    "run_after",
     "runs_of_chat",
     "runs_still_there",
     "stopping_runs",
@@ -55,6 +57,25 @@ async def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list
     return found
 
 
+_NEXT: Final = f"""
+{RUN} WHERE run.chat = (SELECT n FROM chat WHERE id = $1 AND owner = $2) AND run.n > $3
+ORDER BY run.n LIMIT 1
+"""
+
+
+async def run_after(
+    connection: Connection, owner: str, chat_id: str, run_id: RunId | None
+) -> Run | None:
+    """See `Chats.run_after`; nothing where that is yet to begin."""
+    after = 0
+    if run_id is not None:
+        after, before = await owned_run(connection, owner, run_id)
+        if before.chat_id != chat_id:
+            raise RunNotFound(run_id)
+    row = await connection.fetchrow(_NEXT, chat_id, owner, after)
+    return run_of(row) if row is not None else None
+
+
 async def busy_chats(connection: Connection, owner: str) -> set[str]:
     """See `Chats.busy_chats`."""
     running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
@@ -69,23 +90,19 @@ async def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[s
 
 
 _EXPIRED: Final = f"""
-{RUN} WHERE run.status = 'running' AND (run.lease_until IS NULL OR ($3 AND
-    run.lease_until <= coalesce($1::bigint, {NOW}) AND (
-        $1::bigint IS NOT NULL
-        OR pg_postmaster_start_time() + $2 * interval '1 millisecond' <= clock_timestamp()
-    )
-)) ORDER BY run.n
+{RUN} WHERE run.status = 'running' AND run.lease_until <= coalesce($1::bigint, {NOW}) AND (
+    $1::bigint IS NOT NULL
+    OR pg_postmaster_start_time() + $2 * interval '1 millisecond' <= clock_timestamp()
+) ORDER BY run.n
 """
 
 
-async def expired_runs(
-    connection: Connection, now: int | None, lease_ms: int, is_steady: bool
-) -> list[Run]:
+async def expired_runs(connection: Connection, now: int | None, lease_ms: int) -> list[Run]:
     """See `Log.expired`. Who could not renew a lease because the database was away has not lost it.
 
     So leases do not run out before the database has been there for as long as one lasts.
     """
-    rows = await connection.fetch(_EXPIRED, now, lease_ms, is_steady)
+    rows = await connection.fetch(_EXPIRED, now, lease_ms)
     return [run_of(row) for row in rows]
 
 
@@ -212,11 +229,11 @@ async def list_chats(
     rows = await connection.fetch(_LIST, *asked)
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
-    active = await _active_runs(connection, [row[0] for row in rows[:limit]])
+    active = await active_runs(connection, [row[0] for row in rows[:limit]])
     return ChatPage(chats=chats, active=active, before=more)
 
 
-async def _active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
+async def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     """Of each chat the running one; else the last that waits."""
     rows = await connection.fetch(_ACTIVE, chats)
     return tuple({row[1]: run_of(row) for row in rows}.values())

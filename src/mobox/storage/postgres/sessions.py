@@ -19,8 +19,8 @@ import asyncpg
 from mobox.errors import DatabaseAway, MoboxError, StorageError
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
-from mobox.storage.postgres.seats import Effort, Seats
 from mobox.storage.postgres.steadiness import Steadiness, Waits
+from mobox.storage.seats import Effort, Seats
 
 __all__ = ["Sessions"]
 

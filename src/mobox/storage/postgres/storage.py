@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
-from weakref import WeakValueDictionary
 
 from mobox.entries import Entries
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, NextLeg, prepare
-from mobox.storage.chats import (
-    BegunTurn,
-    Chat,
-    ChatPage,
-    History,
-    MessagePage,
-    NamedRequest,
-    RunUsage,
-)
+from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
-from mobox.storage.postgres import askings, keys, messages, reads, retention, turns
+from mobox.storage.postgres import askings, keys, reads, retention, turns
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
 from mobox.storage.postgres.histories import Histories
 from mobox.storage.postgres.leftovers import Leftovers
 from mobox.storage.postgres.notify import NotifyWakeUps
 from mobox.storage.postgres.rows import storable
-from mobox.storage.postgres.seats import Effort
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.publishing import Publishing
 from mobox.storage.retention import IdleChat
 from mobox.storage.runs import in_next_leg
+from mobox.storage.seats import Effort, Searches
 from mobox.storage.settings import Settings
 from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
@@ -67,7 +57,7 @@ class PostgresStorage(Publishing):
         )
         self._histories = Histories(self._sessions)
         self._leftovers = Leftovers(self._sessions)
-        self._searching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._searches = Searches()
 
     @classmethod
     async def open(
@@ -156,19 +146,14 @@ class PostgresStorage(Publishing):
         lease = self._settings.lease_seconds
         is_steady = not self._writer.is_away and self._sessions.steadiness.has_lasted(lease)
         asked_at = time.monotonic()
-        found = await self._ask(
-            reads.expired_runs, self._clock.given, self._clock.lease_ms, is_steady
-        )
-        if not self._clock.has_slept() and not _is_late(time.monotonic() - asked_at, lease):
-            return found
-        self._sessions.steadiness.note_trouble()
-        return [run for run in found if run.lease_until is None]
+        found = await self._ask(reads.expired_runs, self._clock.given, self._clock.lease_ms)
+        if self._clock.has_slept() or _is_late(time.monotonic() - asked_at, lease):
+            self._sessions.steadiness.note_trouble()
+            return []
+        return found if is_steady else []
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         return await self._change(turns.take_over, run_id, epoch)
-
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        await self._change(turns.release, run_id, epoch)
 
     async def stopping(self) -> list[Run]:
         return await self._ask(reads.stopping_runs, self._holder)
@@ -209,6 +194,9 @@ class PostgresStorage(Publishing):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._ask(reads.runs_of_chat, owner, chat_id)
 
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        return await self._ask(reads.run_after, owner, chat_id, run_id)
+
     async def busy_chats(self, owner: str) -> set[str]:
         return await self._ask(reads.busy_chats, owner)
 
@@ -219,10 +207,6 @@ class PostgresStorage(Publishing):
         run = await self._change(turns.request_stop, owner, run_id)
         self._tell(News(work=True))
         return run
-
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        await self._histories.catch_up(storable(owner), storable(chat_id))
-        return await self._look_up(messages.read_usage, owner, chat_id, effort="much")
 
     # Chats and messages
 
@@ -235,7 +219,7 @@ class PostgresStorage(Publishing):
     ) -> ChatPage:
         if not query:
             return await self._look_up(reads.list_chats, owner, before, limit, query)
-        async with self._searching.setdefault(owner, asyncio.Lock()):  # one of theirs at a time
+        async with self._searches.of(owner):
             await self._histories.catch_up(storable(owner))
             asked = (owner, before, limit, query)
             return await self._look_up(reads.list_chats, *asked, effort="search")

@@ -26,7 +26,7 @@ from mobox.storage.postgres.rows import (
     storable,
 )
 from mobox.storage.postgres.transaction import Transaction
-from mobox.storage.runs import claimed, queued, released, taken_over
+from mobox.storage.runs import claimed, queued, taken_over
 from mobox.storage.turns import (
     TurnPlan,
     asking_of,
@@ -42,7 +42,6 @@ __all__ = [
     "claim",
     "delete_chat",
     "queue",
-    "release",
     "rename_chat",
     "request_stop",
     "take_over",
@@ -181,12 +180,6 @@ async def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
     run = taken_over(before, epoch, transaction.lease, transaction.now)
     await save_run(transaction.connection, n, run)
     return run
-
-
-async def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
-    """See `Log.release`."""
-    n, before = await _written_run(transaction.connection, run_id, epoch)
-    await save_run(transaction.connection, n, released(before, epoch))
 
 
 async def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mobox.errors import StorageError
 from mobox.storage.schema import Migration, check_version, read_migrations
-from mobox.storage.settings import Settings
+from mobox.storage.settings import Settings, now_ms
 
 __all__ = ["Migration", "connect", "identity", "migrate", "migrations", "open_database"]
 
@@ -122,8 +122,7 @@ def _statements(sql: str) -> Iterator[str]:
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     for statement in _statements(migration.sql):
         connection.execute(statement)
-    now = time.time_ns() // 1_000_000
-    applied = (migration.version, migration.name, now)
+    applied = (migration.version, migration.name, now_ms())
     connection.execute("INSERT INTO migration VALUES (?, ?, ?)", applied)
 
 

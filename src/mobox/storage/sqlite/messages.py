@@ -7,38 +7,27 @@ import sqlite3
 import msgspec
 
 from mobox.message import Message
-from mobox.storage.chats import History, MessagePage, RunUsage, StoredMessage
+from mobox.storage.chats import History, MessagePage, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.folds import Fold, Told, kept_fold
 from mobox.storage.log import Run, RunId
-from mobox.storage.sqlite.reads import find_chat, iterate_log
-from mobox.storage.sqlite.rows import RUN, Row, run_of
+from mobox.storage.sqlite.reads import active_runs, find_chat, iterate_log
+from mobox.storage.sqlite.rows import Row
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.transcript import fold
 from mobox.turn import UserMessage
-from mobox.usage import Totals
 
-__all__ = [
-    "folds_behind",
-    "read_history",
-    "read_messages",
-    "read_usage",
-    "store_fold",
-]
+__all__ = ["folds_behind", "read_history", "read_messages", "store_fold"]
 
 Connection = sqlite3.Connection
 
 
 _FIND = """
 SELECT message.n, message.id, role, message.created_at, CAST(body AS BLOB), folded_seq,
-    run.n, run.tail_seq
+    run.tail_seq
 FROM message LEFT JOIN run ON run.n = message.run
 WHERE message.chat = ? AND message.superseded = 0 AND message.n < ? AND message.id != ?
 ORDER BY message.n DESC LIMIT ?
-"""
-_ACTIVE = f"""
-{RUN} WHERE run.chat = ? AND run.status != 'done' AND run.superseded = 0
-ORDER BY run.status = 'running' DESC, run.n DESC LIMIT 1
 """
 _ALL = 2**62
 
@@ -67,19 +56,13 @@ def read_messages(
 
 
 def _page(connection: Connection, chat: int, end: int, limit: int) -> Told[MessagePage]:
-    active = _active(connection, chat)
+    active = next(iter(active_runs(connection, [chat])), None)
     rows = _rows(connection, chat, active, end, limit + 1)
     reading = _Reading(connection)
     messages = [reading.message(row) for row in rows[:limit]]
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
     page = MessagePage(messages=tuple(reversed(messages)), active=active, before=more)
     return Told(page, reading.folds)
-
-
-def _active(connection: Connection, chat: int) -> Run | None:
-    """The running one; else the last that waits."""
-    row = connection.execute(_ACTIVE, (chat,)).fetchone()
-    return run_of(row) if row is not None else None
 
 
 def _rows(
@@ -97,19 +80,19 @@ class _Reading:
         self.folds: list[Fold] = []
 
     def message(self, row: Row) -> StoredMessage:
-        n, id_, role, created_at, body, folded_seq, run, tail_seq = row
+        n, id_, role, created_at, body, folded_seq, tail_seq = row
         if role == "user":
             said = _decode_said(body)
             return StoredMessage(id=id_, role=role, created_at=created_at, body=said)
         kept = kept_fold(body) if folded_seq == tail_seq else None
-        folded = kept or self._fold(n, id_, run, tail_seq)
+        folded = kept or self._fold(n, id_, tail_seq)
         return StoredMessage(
             id=id_, role=role, created_at=created_at, body=folded, run_id=RunId(id_)
         )
 
-    def _fold(self, n: int, run_id: str, run: int, tail_seq: int) -> Message:
+    def _fold(self, n: int, run_id: str, tail_seq: int) -> Message:
         folded = _fold_log(self._connection, run_id)
-        self.folds.append(Fold(n, run, tail_seq, folded))
+        self.folds.append(Fold(n, tail_seq, folded))
         return folded
 
 
@@ -120,52 +103,25 @@ def _fold_log(connection: Connection, run_id: str) -> Message:
 # Folds that are needed although nobody read the message
 
 _BEHIND = """
-SELECT message.n, run.n, run.id, run.tail_seq
+SELECT message.n, run.id, run.tail_seq
 FROM chat JOIN run ON run.chat = chat.n JOIN message ON message.run = run.n
-WHERE chat.owner = :owner AND (:chat_id IS NULL OR chat.id = :chat_id)
-    AND run.status = 'done' AND message.folded_seq < run.tail_seq AND message.n > :after
+WHERE chat.owner = ? AND run.status = 'done' AND message.folded_seq < run.tail_seq AND message.n > ?
 ORDER BY message.n LIMIT 64
 """
 
 
-def folds_behind(connection: Connection, owner: str, chat_id: str | None, after: int) -> list[Fold]:
+def folds_behind(connection: Connection, owner: str, after: int) -> list[Fold]:
     """The next folds of runs that are over and were never read; none if there are no more."""
-    asked = {"owner": owner, "chat_id": chat_id, "after": after}
-    rows = connection.execute(_BEHIND, asked).fetchall()
-    return [Fold(n, run, seq, _fold_log(connection, run_id)) for n, run, run_id, seq in rows]
+    rows = connection.execute(_BEHIND, (owner, after)).fetchall()
+    return [Fold(n, seq, _fold_log(connection, run_id)) for n, run_id, seq in rows]
 
 
 _KEEP = "UPDATE message SET body = ?, content = ?, folded_seq = ? WHERE n = ? AND folded_seq <= ?"
-_TOTALS = Totals.__struct_fields__
-_ADD_USAGE = f"""
-INSERT OR REPLACE INTO usage (run, {", ".join(_TOTALS)}) VALUES (?{", ?" * len(_TOTALS)})
-"""
 
 
 def store_fold(transaction: Transaction, made: Fold) -> None:
     """Keep a fold, unless a later one is kept already. Only what is whole can be searched for."""
     message = made.folded
-    is_whole = message.reason is not None
-    content = message.content if is_whole else ""
+    content = message.content if message.reason is not None else ""
     row = (_encode(message).decode(), content, made.seq, made.message, made.seq)
-    kept = transaction.connection.execute(_KEEP, row).rowcount
-    if kept and is_whole and message.usage is not None:
-        used = [getattr(message.usage, name) for name in _TOTALS]
-        transaction.connection.execute(_ADD_USAGE, [made.run, *used])
-
-
-def read_usage(connection: Connection, owner: str, chat_id: str) -> list[RunUsage]:
-    """See `Chats.usage`; what is not folded is not in it."""
-    n, _ = find_chat(connection, owner, chat_id)
-    find = f"""
-    SELECT run.id, run.agent, run.started_at, {", ".join(f"usage.{name}" for name in _TOTALS)}
-    FROM run JOIN usage ON usage.run = run.n WHERE run.chat = ? ORDER BY run.n
-    """
-    return list(map(_usage_of, connection.execute(find, (n,)).fetchall()))
-
-
-def _usage_of(row: Row) -> RunUsage:
-    run_id, agent, started_at, *used = row
-    fields = dict(zip(_TOTALS, used, strict=True))
-    totals = Totals(**{**fields, "is_total": bool(fields["is_total"])})
-    return RunUsage(run_id=run_id, agent=agent, started_at=started_at, totals=totals)
+    transaction.connection.execute(_KEEP, row)

@@ -1,7 +1,7 @@
 """Rows of a log made one: whoever reads a log later pays for its rows more than for its events.
 
 An agent that is read line by line leaves a row for each event. When a run has passed a multiple of
-`PACKED` events, the rows up to there become one, in the transaction that passed it.
+`EVENTS_PER_ROW` events, the rows up to there become one, in the transaction that passed it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from mobox.storage.encoding import regathered
+from mobox.storage.encoding import EVENTS_PER_ROW, regathered
 from mobox.storage.sqlite.rows import ids_of, times_of
 
-__all__ = ["PACKED", "boundary", "pack"]
+__all__ = ["boundary", "pack"]
 
-PACKED = 256
-"""As many events as a long append puts into a row."""
 _LEAST_ROWS = 16  # fewer are not worth it
 
 _SPAN = "run = ? AND last_seq > ? AND last_seq <= ?"
@@ -32,13 +30,13 @@ _ADD = "INSERT INTO event VALUES (?, ?, ?, ?, NULL, CAST(? AS TEXT), ?, ?)"
 
 def boundary(before: int, after: int) -> int | None:
     """The number of the event up to which a log can be packed that has grown by a few."""
-    passed = after - after % PACKED
-    return passed if before < passed and after - before < PACKED else None
+    passed = after - after % EVENTS_PER_ROW
+    return passed if before < passed and after - before < EVENTS_PER_ROW else None
 
 
 def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
     """Make one row of the last ones up to `through`, unless they are few, or big."""
-    span = (run, through - PACKED, through)
+    span = (run, through - EVENTS_PER_ROW, through)
     found = connection.execute(_FIND, span).fetchone()
     if found is None:
         return

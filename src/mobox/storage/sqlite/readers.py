@@ -46,7 +46,7 @@ class Readers:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """The result of a function that executes one statement: that is a snapshot by itself."""
+        """The result of one that executes one statement, or several that need not agree."""
         return await self._run(lambda: function(self._connection(), *args, **kwargs))
 
     async def close(self) -> None:

@@ -16,6 +16,7 @@ from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
 
 __all__ = [
+    "active_runs",
     "busy_chats",
     "expired_runs",
     "find_chat",
@@ -26,10 +27,10 @@ __all__ = [
     "list_chats",
     "owned_run",
     "positions",
-    "queued_runs",
     "raw_lines",
     "read_ahead",
     "read_log",
+    "run_after",
     "runs_of_chat",
     "runs_still_there",
     "says",
@@ -57,6 +58,23 @@ def runs_of_chat(connection: Connection, owner: str, chat_id: str) -> list[Run]:
     return _runs(connection, "WHERE run.chat = ? ORDER BY run.n", n)
 
 
+_NEXT = f"""
+{RUN} WHERE run.chat = (SELECT n FROM chat WHERE id = ? AND owner = ?) AND run.n > ?
+ORDER BY run.n LIMIT 1
+"""
+
+
+def run_after(connection: Connection, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+    """See `Chats.run_after`; nothing where that is yet to begin."""
+    after = 0
+    if run_id is not None:
+        after, before = owned_run(connection, owner, run_id)
+        if before.chat_id != chat_id:
+            raise RunNotFound(run_id)
+    row = connection.execute(_NEXT, (chat_id, owner, after)).fetchone()
+    return run_of(row) if row is not None else None
+
+
 def busy_chats(connection: Connection, owner: str) -> set[str]:
     """See `Chats.busy_chats`."""
     running = "SELECT chat.id FROM run JOIN chat ON chat.n = run.chat WHERE run.status = 'running'"
@@ -71,26 +89,16 @@ def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, Ru
     return {chat_id: run_id for chat_id, run_id in rows if run_id is not None}
 
 
-_QUEUED = "run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > ?"
-
-
 def expired_runs(connection: Connection, now: int) -> list[Run]:
     """See `Log.expired`."""
-    is_over = "(run.lease_until IS NULL OR run.lease_until <= ?)"
-    return _runs(connection, f"WHERE run.status = 'running' AND {is_over} ORDER BY run.n", now)
-
-
-def queued_runs(connection: Connection, agents: Collection[str], now: int) -> list[tuple[int, Run]]:
-    """The numbers of queued runs of these agents and the runs, those that wait longest first."""
-    of_agents = "run.agent IN (SELECT value FROM json_each(?))"
-    find = f"{RUN} WHERE {_QUEUED} AND {of_agents} ORDER BY run.lease_until, run.n"
-    rows = connection.execute(find, (now, json.dumps([*agents])))
-    return [(row[0], run_of(row)) for row in rows]
+    is_over = "run.status = 'running' AND run.lease_until <= ?"
+    return _runs(connection, f"WHERE {is_over} ORDER BY run.n", now)
 
 
 def has_queued_runs(connection: Connection, now: int) -> bool:
     """Whether anything is there to be claimed."""
-    find = f"SELECT 1 FROM run WHERE {_QUEUED} LIMIT 1"
+    is_queued = "status = 'running' AND lease_owner IS NULL AND lease_until > ?"
+    find = f"SELECT 1 FROM run WHERE {is_queued} LIMIT 1"
     return connection.execute(find, (now,)).fetchone() is not None
 
 
@@ -281,11 +289,11 @@ def list_chats(
     rows = connection.execute(listed, asked).fetchall()
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
-    active = _active_runs(connection, [row[0] for row in rows[:limit]])
+    active = active_runs(connection, [row[0] for row in rows[:limit]])
     return ChatPage(chats=chats, active=active, before=more)
 
 
-def _active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
+def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
     """Of each chat the running one; else the last that waits."""
     rows = connection.execute(_ACTIVE, (json.dumps(chats),))
     return tuple({row[1]: run_of(row) for row in rows}.values())

@@ -28,7 +28,12 @@ FROM chat WHERE updated_at < ? AND NOT EXISTS (
     SELECT 1 FROM run WHERE run.chat = chat.n AND run.status != 'done'
 )
 """
-_OLD_RAW = "FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
+_COUNT_RAW = "SELECT count(*) FROM raw WHERE run IN (SELECT n FROM run WHERE ended_at < ?)"
+_DROP_RAW = """
+DELETE FROM raw WHERE run IN (
+    SELECT n FROM run WHERE n IN (SELECT value FROM json_each(?)) AND ended_at < ?
+)
+"""
 _WITH_RAW = """
 SELECT n FROM run WHERE ended_at < ? AND EXISTS (SELECT 1 FROM raw WHERE raw.run = run.n)
 """
@@ -61,8 +66,8 @@ def runs_with_old_raw(connection: sqlite3.Connection, ended_before: int) -> list
 
 def drop_raw(transaction: Transaction, runs: Sequence[int], ended_before: int) -> int:
     """Drop the raw lines of some of them; by now one may be gone, and another have its number."""
-    some = f"DELETE {_OLD_RAW} AND run IN ({', '.join('?' * len(runs))})"
-    return transaction.connection.execute(some, (ended_before, *runs)).rowcount
+    asked = (json.dumps(runs), ended_before)
+    return transaction.connection.execute(_DROP_RAW, asked).rowcount
 
 
 def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
@@ -73,5 +78,5 @@ def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
 
 def count_raw(connection: sqlite3.Connection, ended_before: int) -> int:
     """See `Retention.count_raw`."""
-    ((found,),) = connection.execute(f"SELECT count(*) {_OLD_RAW}", (ended_before,)).fetchall()
+    ((found,),) = connection.execute(_COUNT_RAW, (ended_before,)).fetchall()
     return int(found)

@@ -15,21 +15,14 @@ from mobox.entries import Entries
 from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
 from mobox.storage.batches import Appended, prepare
-from mobox.storage.chats import (
-    BegunTurn,
-    Chat,
-    ChatPage,
-    History,
-    MessagePage,
-    NamedRequest,
-    RunUsage,
-)
+from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.folds import Fold, Told
 from mobox.storage.following import Page
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.publishing import Publishing
 from mobox.storage.retention import IdleChat
+from mobox.storage.seats import Searches, Seats
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_leg
@@ -67,6 +60,8 @@ class SqliteStorage(Publishing):
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._writer = Writer(connection, settings, self._holder, self._publish_all)
         self._readers = Readers(path, settings)
+        self._seats = Seats(settings.readers)
+        self._searches = Searches()
         self._checkpoints = Checkpoints(path, settings)
 
     @classmethod
@@ -134,9 +129,6 @@ class SqliteStorage(Publishing):
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
         return await self._write(lambda t: turns.take_over(t, run_id, epoch))
 
-    async def release(self, run_id: RunId, epoch: int) -> None:
-        await self._write(lambda t: turns.release(t, run_id, epoch))
-
     async def stopping(self) -> list[Run]:
         return await self._readers.read(reads.stopping_runs, self._holder)
 
@@ -198,6 +190,9 @@ class SqliteStorage(Publishing):
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
         return await self._readers.read(reads.runs_of_chat, owner, chat_id)
 
+    async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
+        return await self._readers.read(reads.run_after, owner, chat_id, run_id)
+
     async def busy_chats(self, owner: str) -> set[str]:
         return await self._readers.read(reads.busy_chats, owner)
 
@@ -209,10 +204,6 @@ class SqliteStorage(Publishing):
         self._tell(News(work=True))
         return run
 
-    async def usage(self, owner: str, chat_id: str) -> list[RunUsage]:
-        await self._catch_up(owner, chat_id)
-        return await self._readers.read(messages.read_usage, owner, chat_id)
-
     # Chats and messages
 
     async def chat(self, owner: str, chat_id: str) -> Chat:
@@ -222,19 +213,25 @@ class SqliteStorage(Publishing):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        if query:
+        asked = (owner, before, limit, query)
+        if not query:
+            return await self._readers.read(reads.list_chats, *asked)
+        async with self._searches.of(owner):
             await self._catch_up(owner)
-        return await self._readers.read(reads.list_chats, owner, before, limit, query)
+            async with self._seats.taken("search"):
+                return await self._readers.read(reads.list_chats, *asked)
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
-        read = self._readers.read
-        return self._keep_folds(await read(messages.read_history, owner, chat_id, limit))
+        async with self._seats.taken("much"):
+            told = await self._readers.read(messages.read_history, owner, chat_id, limit)
+        return self._keep_folds(told)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
     ) -> MessagePage:
-        read = self._readers.read(messages.read_messages, owner, chat_id, before, limit)
-        return self._keep_folds(await read)
+        async with self._seats.taken("much"):
+            told = await self._readers.read(messages.read_messages, owner, chat_id, before, limit)
+        return self._keep_folds(told)
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
@@ -295,15 +292,19 @@ class SqliteStorage(Publishing):
             self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
         return told.value
 
-    async def _catch_up(self, owner: str, chat_id: str | None = None) -> None:
+    async def _catch_up(self, owner: str) -> None:
         """Keep what was never read; a fold that the database does not take hides no other."""
         after = 0
-        while made := await self._readers.read(messages.folds_behind, owner, chat_id, after):
+        while made := await self._folds_behind(owner, after):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
                 if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
                     raise outcome  # it takes nothing at all
             after = made[-1].message
+
+    async def _folds_behind(self, owner: str, after: int) -> list[Fold]:
+        async with self._seats.taken("much"):
+            return await self._readers.read(messages.folds_behind, owner, after)
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection
 from typing import Any
@@ -12,10 +13,10 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
-from mobox.storage.runs import claimed, queued, released, taken_over
+from mobox.storage.runs import claimed, queued, taken_over
 from mobox.storage.sqlite import askings
 from mobox.storage.sqlite.appends import check_none_runs
-from mobox.storage.sqlite.reads import find_chat, owned_run, queued_runs
+from mobox.storage.sqlite.reads import find_chat, owned_run
 from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.turns import (
@@ -33,18 +34,16 @@ __all__ = [
     "claim",
     "delete_chat",
     "queue",
-    "release",
     "rename_chat",
     "request_stop",
     "take_over",
 ]
 
-# Where a run's events begin in its chat is counted when somebody asks: that column is not read.
 _ADD_RUN = """
 INSERT INTO run (
     id, chat, agent, framework, status, epoch, leg, lease_owner, lease_until, tail_seq,
-    first_event_index, started_at, superseded, raw_lines, raw_bytes
-) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, 0, ?, 0, 0, 0) RETURNING n
+    started_at, superseded, raw_lines, raw_bytes
+) VALUES (?, ?, ?, ?, 'running', 1, 1, ?, ?, 0, ?, 0, 0, 0) RETURNING n
 """
 _ADD_MESSAGE = """
 INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -144,12 +143,6 @@ def take_over(transaction: Transaction, run_id: RunId, epoch: int) -> Run:
     return run
 
 
-def release(transaction: Transaction, run_id: RunId, epoch: int) -> None:
-    """See `Log.release`."""
-    n, before = _written_run(transaction.connection, run_id, epoch)
-    save_run(transaction.connection, n, released(before, epoch))
-
-
 def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
     """See `Log.queue`."""
     n, before = _written_run(transaction.connection, run_id, epoch)
@@ -157,15 +150,24 @@ def queue(transaction: Transaction, run_id: RunId, epoch: int) -> None:
     save_run(transaction.connection, n, run)
 
 
+_QUEUED = f"""
+{RUN} WHERE run.status = 'running' AND run.lease_owner IS NULL AND run.lease_until > ?
+    AND run.agent IN (SELECT value FROM json_each(?))
+    AND chat.owner NOT IN (SELECT value FROM json_each(?))
+ORDER BY run.lease_until, run.n LIMIT ?
+"""
+
+
 def claim(
     transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
 ) -> list[Run]:
     """See `Log.claim`."""
-    waiting = queued_runs(transaction.connection, agents, transaction.now)
-    taken = [(n, run) for n, run in waiting if run.owner not in sparing][:limit]
-    mine = [(n, claimed(run, transaction.lease, transaction.now)) for n, run in taken]
+    connection, now = transaction.connection, transaction.now
+    asked = (now, json.dumps([*agents]), json.dumps([*sparing]), limit)
+    rows = connection.execute(_QUEUED, asked).fetchall()
+    mine = [(row[0], claimed(run_of(row), transaction.lease, now)) for row in rows]
     for n, run in mine:
-        save_run(transaction.connection, n, run)
+        save_run(connection, n, run)
     return [run for _, run in mine]
 
 

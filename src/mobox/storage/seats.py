@@ -1,4 +1,4 @@
-"""Whose turn it is to use a connection: who asks little does not wait for those who ask much."""
+"""Whose turn it is to read: who asks little does not wait for those who ask much."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Literal
+from weakref import WeakValueDictionary
 
-__all__ = ["Effort", "Seats"]
+__all__ = ["Effort", "Searches", "Seats"]
 
 Effort = Literal["little", "much", "search"]
 """What is a few rows; what is as much as somebody has said; what is looked for in all of it."""
@@ -36,3 +37,14 @@ class Seats:
             for seats in self._ways[effort]:
                 await way.enter_async_context(seats)
             yield
+
+
+class Searches:
+    """Those of one owner come one after the other: who searches a lot keeps nobody else from it."""
+
+    def __init__(self) -> None:
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, owner: str) -> asyncio.Lock:
+        """To be held meanwhile."""
+        return self._turns.setdefault(owner, asyncio.Lock())
