@@ -101,12 +101,13 @@ class RunsRoutes:
     async def stderr(self, request: Request) -> Response:
         """What the agent complained of; nothing in it that whoever shows it would obey.
 
-        What a function raised is the program's own affair, which has it in its log.
+        What a function raised is the program's own affair, which has it in its log. Whether an
+        agent that is not there any more was one, nobody knows.
         """
         run = await self._run(request)
-        functions = [a.id for a in self._supervisor.catalog if isinstance(a, FunctionAgent)]
-        has_own = run.agent not in functions
-        kept = await self._supervisor.stderr_of(run.owner, run.id) if has_own else {}
+        processes = [a.id for a in self._supervisor.catalog if not isinstance(a, FunctionAgent)]
+        is_process = run.agent in processes
+        kept = await self._supervisor.stderr_of(run.owner, run.id) if is_process else {}
         legs = [LegStderr(leg=leg, text=printable(text)) for leg, text in kept.items()]
         return json_response(Stderr(legs=legs))
 
