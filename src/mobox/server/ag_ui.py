@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import Annotated, overload
+from typing import overload
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -29,6 +29,7 @@ from mobox.formatters.ag_ui import (
 from mobox.formatters.ag_ui.pages import KnowingPages, PageState
 from mobox.formatters.ag_ui.request_wire import RunInput
 from mobox.formatters.ag_ui.requests import Said, read_input, request_of
+from mobox.formatters.bodies import Id
 from mobox.message import Message
 from mobox.server.chat import RunState
 from mobox.server.eventstream import EventStream
@@ -48,8 +49,6 @@ from mobox.supervisor import Continued
 from mobox.turn import Action, Request, UserMessage
 
 __all__ = ["AGUIRoutes", "StopThread"]
-
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
 class StopThread(Struct, rename="camel", kw_only=True):

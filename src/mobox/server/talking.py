@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
+from mobox.formatters.bodies import Id
 from mobox.server.runs import active_run, run_of_chat
 from mobox.storage import Storage
 from mobox.storage.log import Run, Status
 from mobox.supervisor import Continued, Supervisor
 from mobox.turn import Action, Answer, Decision, Request
 
-__all__ = ["AnswerBody", "Id", "RunState", "StopBody", "Talk"]
-
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
+__all__ = ["AnswerBody", "RunState", "StopBody", "Talk"]
 
 
 class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
@@ -28,7 +25,8 @@ class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
 class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
     """What a person said to a request of the agent."""
 
-    request_id: Id
+    request_id: str
+    """The agent's own word."""
     decision: Decision = "answered"
     value: JSON = None
     reason: str | None = None
