@@ -19,7 +19,7 @@ from mobox.errors import BadCursor
 from mobox.events import LogEntry
 from mobox.formatters import Formatter
 from mobox.server.places import BEGINNING, Place, write_place
-from mobox.storage.log import PAGE, Log, Run, Status, status_after
+from mobox.storage.log import PAGE, Log, Run, Status, pages, status_after
 
 __all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller"]
 
@@ -145,9 +145,8 @@ class Reading:
 
     async def _replay(self, through: int) -> None:
         """Tell the teller, and nobody else."""
-        while self._seq < through:
-            entries = await self._log.read(self._run.id, self._seq, min(PAGE, through - self._seq))
-            await self._advance(entries)
+        async for page in pages(self._log, self._run.id, self._seq, through):
+            await self._advance(page)
 
     async def _advance(self, entries: list[LogEntry]) -> list[Documents]:
         told = await self._teller.tell(entries)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from mobox.events import JSON, LogEntry, Paused, StreamEvent
 from mobox.formatters import Formatter, format_all
-from mobox.storage.log import PAGE, Log, RawEntry, RunId
+from mobox.storage.log import Log, RawEntry, RunId, pages
 from mobox.waiting import waits_after
 
 __all__ = ["InspectedEntry", "InspectedLine", "Inspector"]
@@ -92,12 +92,10 @@ class Inspector:
 
     async def _endings(self, seq: int) -> dict[str, list[JSON]]:
         """What ends a response: from other formatters, for one that has said it can say no more."""
-        formatters, told = self._fresh(), 0
-        while told < seq:
-            entries = await self._log.read(self._run_id, told, min(PAGE, seq - told))
+        formatters = self._fresh()
+        async for page in pages(self._log, self._run_id, through=seq):
             for formatter in formatters.values():
-                format_all(formatter, entries)
-            told = entries[-1].seq
+                format_all(formatter, page)
         ended = {name: formatter.pause() for name, formatter in formatters.items()}
         return {name: [*map(_shown, documents)] for name, documents in ended.items() if documents}
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from mobox.delivery import sse
 from mobox.events import Done, LogEntry
 from mobox.formatters import Formatter, format_all, joining
-from mobox.storage.log import PAGE, Log, RunId
+from mobox.storage.log import Log, RunId, pages
 
 __all__ = ["frames"]
 
@@ -20,7 +20,8 @@ async def frames(
     Before `after` the formatter is told everything and the client nothing: it has that already.
     """
     if after:
-        await _replay(log, run_id, formatter, after)
+        async for page in pages(log, run_id, through=after):
+            format_all(formatter, page)
         yield sse.encode(formatter.resume())
     tell = joining(formatter)
     entries: Sequence[LogEntry] = ()
@@ -29,11 +30,3 @@ async def frames(
             yield told
     if not entries or not isinstance(entries[-1].event, Done):
         yield sse.encode(formatter.pause())
-
-
-async def _replay(log: Log, run_id: RunId, formatter: Formatter, through: int) -> None:
-    seen = 0
-    while seen < through:
-        entries = await log.read(run_id, seen, min(PAGE, through - seen))
-        format_all(formatter, entries)
-        seen = entries[-1].seq

@@ -182,9 +182,15 @@ class Log(Protocol):
         """Delete the raw lines of all runs that ended before then; return how many."""
 
 
-async def pages(log: Log, run_id: RunId, after: int = 0) -> AsyncIterator[list[LogEntry]]:
-    """A log, from its first entry or after another, to where it ends now."""
-    while page := await log.read(run_id, after):
+async def pages(
+    log: Log, run_id: RunId, after: int = 0, through: int | None = None
+) -> AsyncIterator[list[LogEntry]]:
+    """A log, from its first entry or after another, to `through` or where it ends now."""
+    limit = PAGE
+    while through is None or (limit := min(PAGE, through - after)) > 0:
+        page = await log.read(run_id, after, limit)
+        if not page:
+            return
         yield page
         after = page[-1].seq
 
