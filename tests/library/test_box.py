@@ -23,6 +23,7 @@ from mobox.server.services import Services
 from mobox.server.settings import Settings
 from mobox.turn import Answer
 from server.live_server import AGENTS
+from storage.conformance import turn
 from supervisor.stage import run
 from waiting import until
 
@@ -58,6 +59,23 @@ def test_a_run_is_begun_read_and_told(tmp_path: Path, monkeypatch: pytest.Monkey
             assert b'"eventIndex":0' in b"".join(numbered)
             with pytest.raises(NotFound):
                 [entry async for entry in box.log("bob", begun.id)]
+
+    run(scenario())
+
+
+def test_frames_are_numbered_by_what_was_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            for number in range(3):
+                last = await turn(box.storage, "Hello", "Hi", f"u{number}")
+            read: list[int] = []
+            monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
+            for _ in range(2):
+                frames = [frame async for frame in box.frames("ann", last.id, "agent-event")]
+                assert b'"eventIndex":8,' in b"".join(frames)
+            assert read == [0, 0], "each of the two runs before it"
 
     run(scenario())
 

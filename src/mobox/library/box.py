@@ -15,7 +15,6 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mobox.delivery.session_index import SessionIndex
 from mobox.errors import NotOpen, UnknownProtocol
 from mobox.events import LogEntry
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
@@ -162,7 +161,7 @@ class Mobox:
     ) -> AsyncIterator[bytes]:
         """The same as Server-Sent Events of a protocol, until the run ends or waits."""
         run = await self.storage.run(owner, run_id)
-        index = await SessionIndex(self.storage).first_of(run) if is_indexed(protocol) else 0
+        index = await self._open.index.first_of(run) if is_indexed(protocol) else 0
         told = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
         async for batch in frames(self.storage, run.id, formatter_of_run(protocol, told, profile)):
             yield batch

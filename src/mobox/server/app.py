@@ -29,6 +29,7 @@ from mobox.server.operations import Counted
 from mobox.server.pages import Pages
 from mobox.server.routes import served
 from mobox.server.services import Services
+from mobox.server.session_index import SessionIndex
 from mobox.server.sessions import Sessions
 from mobox.server.settings import OWNER, Settings
 from mobox.server.visits import OwnerLimits, Visits
@@ -56,7 +57,9 @@ async def open_services(
         heartbeats = Heartbeats()
         heartbeats.start()
         metrics = _metrics(storage, supervisor, heartbeats)
-        sockets = _sockets(storage, supervisor, metrics, settings, neighbours)
+        index = SessionIndex(storage)
+        sessions = Sessions(storage, supervisor, index, metrics)
+        sockets = _sockets(sessions, metrics, settings, neighbours)
         try:
             await sockets.listen()
             yield Services(
@@ -67,6 +70,7 @@ async def open_services(
                 metrics=metrics,
                 website=Website(),
                 sockets=sockets,
+                index=index,
             )
         finally:
             await sockets.leave(0)
@@ -111,13 +115,8 @@ def _metrics(storage: Storage, supervisor: Supervisor, heartbeats: Heartbeats) -
 
 
 def _sockets(
-    storage: Storage,
-    supervisor: Supervisor,
-    metrics: Registry,
-    settings: Settings,
-    neighbours: Neighbours | None,
+    sessions: Sessions, metrics: Registry, settings: Settings, neighbours: Neighbours | None
 ) -> Sockets:
-    sessions = Sessions(storage, supervisor, metrics)
     sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=neighbours)
     metrics.gauge("mobox_sockets", "Sockets that are connected.", lambda: sockets.open_sockets)
     metrics.gauge(

@@ -10,18 +10,22 @@ Rule 3: what begins a response in the middle has no number: whoever is cut off t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from mobox.delivery import sse
 from mobox.errors import BadCursor
 from mobox.events import LogEntry
-from mobox.formatters import Formatter
+from mobox.formatters import Formatter, StoredRun, is_indexed
 from mobox.server.places import BEGINNING, Place, write_place
+from mobox.server.session_index import SessionIndex
 from mobox.storage.log import PAGE, Log, Run, Status, pages, status_after
 
-__all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller"]
+__all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller", "tellers"]
 
 Documents = list[bytes]
 Numbered = tuple[bytes | None, bytes]
@@ -81,6 +85,24 @@ class LateTeller:
 
     def resume(self) -> Documents:
         return self._teller.resume() if self._teller is not None else []
+
+
+def tellers(
+    run: Run, tell: Callable[[StoredRun], Teller], formats: Iterable[str], index: SessionIndex
+) -> Callable[[], Teller]:
+    """What makes the tellers of a run in these formats.
+
+    Only for one that numbers the events of a whole chat those of the runs before are counted.
+    """
+    stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
+    tell(stored)  # whatever is wrong with what is asked for is told before anything else
+
+    async def counted() -> Teller:
+        return tell(replace(stored, first_event_index=await index.first_of(run)))
+
+    if any(is_indexed(name.partition(":")[0]) for name in formats):
+        return partial(LateTeller, counted)
+    return partial(tell, stored)
 
 
 class Reading:

@@ -6,31 +6,28 @@ Rule 2: nothing to tell is 204, never an empty stream: who asks again and again 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.delivery.session_index import SessionIndex
 from mobox.errors import InvalidRequest, PluginError
 from mobox.formatters import (
     Formatter,
     StoredRun,
     formatter_of_run,
-    is_indexed,
     profiles_of,
     protocols,
 )
 from mobox.function_agents import FunctionAgent
 from mobox.printable import printable
 from mobox.server.eventstream import EventStream
-from mobox.server.following import FormatTeller, LateTeller, Reading, Teller
+from mobox.server.following import FormatTeller, Reading, Teller, tellers
 from mobox.server.inspector import Inspector
 from mobox.server.places import read_place
 from mobox.server.services import Services, json_response, owner_of
@@ -75,7 +72,7 @@ class RunsRoutes:
         self._storage = services.storage
         self._supervisor = services.supervisor
         self._heartbeats = services.heartbeats
-        self._index = SessionIndex(services.storage)
+        self._index = services.index
 
     async def events(self, request: Request) -> ASGIApp:
         """What a run is in one format."""
@@ -85,7 +82,7 @@ class RunsRoutes:
         def tell(stored: StoredRun) -> Teller:
             return FormatTeller(formatter_of_run(name, stored, profile))
 
-        return await self._stream(request, run, self._tellers(run, tell, [name]))
+        return await self._stream(request, run, tellers(run, tell, [name], self._index))
 
     async def inspect(self, request: Request) -> ASGIApp:
         """What a run was before, and is in several formats."""
@@ -96,7 +93,7 @@ class RunsRoutes:
             makers = {name: partial(_formatter, name, stored) for name in asked}
             return Inspector(self._storage, run.id, makers)
 
-        return await self._stream(request, run, self._tellers(run, tell, asked))
+        return await self._stream(request, run, tellers(run, tell, asked, self._index))
 
     async def stderr(self, request: Request) -> Response:
         """What the agent complained of; nothing in it that whoever shows it would obey.
@@ -117,20 +114,6 @@ class RunsRoutes:
 
     async def _run(self, request: Request) -> Run:
         return await self._storage.run(owner_of(request), request.path_params["run_id"])
-
-    def _tellers(
-        self, run: Run, tell: Callable[[StoredRun], Teller], formats: Iterable[str]
-    ) -> Callable[[], Teller]:
-        """Only a format that numbers the events of a whole chat has them counted."""
-        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
-        tell(stored)  # whatever is wrong with what is asked for is told before anything else
-
-        async def counted() -> Teller:
-            return tell(replace(stored, first_event_index=await self._index.first_of(run)))
-
-        if any(is_indexed(name.partition(":")[0]) for name in formats):
-            return partial(LateTeller, counted)
-        return partial(tell, stored)
 
     async def _stream(self, request: Request, run: Run, make: Callable[[], Teller]) -> ASGIApp:
         reading, live = Reading(self._storage, run, make), _live(request)

@@ -18,6 +18,7 @@ from mobox.formatters.bodies import convert
 from mobox.server.authentication import door_of, principal_of
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
+from mobox.server.session_index import SessionIndex
 from mobox.server.settings import Settings
 from mobox.server.website import Website
 from mobox.storage import Storage
@@ -40,6 +41,7 @@ class Services(Struct, frozen=True, kw_only=True):
     metrics: Registry
     website: Website
     sockets: Sockets
+    index: SessionIndex
 
 
 def owner_of(connection: HTTPConnection) -> str:

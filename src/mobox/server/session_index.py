@@ -39,7 +39,7 @@ def up_to_the_first_open(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
 
 
 class SessionIndex:
-    """Counts the events of runs; one for each store."""
+    """Counts the events of runs; a server has one."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
