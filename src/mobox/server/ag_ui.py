@@ -18,7 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.errors import ChatNotFound, InvalidRequest, NotFound, NotWaiting
+from mobox.errors import ChatNotFound, NotFound, NotWaiting
 from mobox.formatters.ag_ui import (
     AGUIFormatter,
     AGUIMessage,
@@ -31,10 +31,9 @@ from mobox.formatters.ag_ui.request_wire import RunInput
 from mobox.formatters.ag_ui.requests import Said, read_input, request_of
 from mobox.formatters.bodies import Id
 from mobox.message import Message
-from mobox.server.chat import RunState
 from mobox.server.eventstream import EventStream
 from mobox.server.reading import frames
-from mobox.server.runs import active_run, latest_run, run_of_chat
+from mobox.server.runs import active_run, latest_run
 from mobox.server.services import (
     Services,
     counted,
@@ -43,6 +42,7 @@ from mobox.server.services import (
     read_as,
     read_json,
 )
+from mobox.server.talking import RunState, Talk
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Asking, Run
 from mobox.supervisor import Continued
@@ -63,7 +63,7 @@ class AGUIRoutes:
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
-        self._supervisor = services.supervisor
+        self._talk = Talk(services.storage, services.supervisor)
         self._heartbeats = services.heartbeats
 
     async def run(self, request: HttpRequest) -> ASGIApp:
@@ -108,8 +108,7 @@ class AGUIRoutes:
         run = await active_run(self._storage, owner, thread_id)
         if run is None or not await self._answers(run, name):
             return json_response(RunState(run_id=None))
-        stopped = await self._supervisor.stop(owner, run.id)
-        return json_response(RunState(run_id=stopped.id, status=stopped.status), 202)
+        return json_response(await self._talk.stop(owner, thread_id, run.id), 202)
 
     # Which run
 
@@ -119,28 +118,14 @@ class AGUIRoutes:
         return name in (None, run.id) or (bool(asked) and asked[-1].name == name)
 
     async def _begin(self, owner: str, wanted: Request) -> Continued:
-        if wanted.action is Action.CONTINUE:
-            try:
-                return await self._continue(owner, wanted)
-            except NotWaiting:
-                if again := await self._named(owner, wanted):
-                    return again
-                raise
         if wanted.action is Action.REGENERATE and (again := await self._named(owner, wanted)):
             return again
-        begun = await self._supervisor.begin(owner, wanted)
-        return Continued(begun.run, 0, begun.created)
-
-    async def _continue(self, owner: str, wanted: Request) -> Continued:
-        chat_id, run_id = wanted.chat_id, wanted.run_id
-        if run_id is not None:
-            run: Run | None = await run_of_chat(self._storage, owner, chat_id, run_id)
-        else:
-            run = await active_run(self._storage, owner, chat_id)
-        if run is None:
-            raise InvalidRequest("messages", "no run of this thread waits for an answer")
-        asking = Asking(name=wanted.name, frontend=wanted.frontend)
-        return await self._supervisor.answer(owner, run.id, wanted.answers, asking)
+        try:
+            return await self._talk.say(owner, wanted)
+        except NotWaiting:
+            if again := await self._named(owner, wanted):
+                return again
+            raise
 
     async def _named(self, owner: str, wanted: Request) -> Continued | None:
         """The run that answers this request already, and from where."""

@@ -9,7 +9,7 @@ from mobox.events import JSON
 from mobox.formatters.bodies import Id
 from mobox.server.runs import active_run, run_of_chat
 from mobox.storage import Storage
-from mobox.storage.log import Run, Status
+from mobox.storage.log import Asking, Run, Status
 from mobox.supervisor import Continued, Supervisor
 from mobox.turn import Action, Answer, Decision, Request
 
@@ -41,7 +41,7 @@ class RunState(Struct, rename="camel", kw_only=True):
 
 
 class Talk:
-    """What the routes of a chat and its sockets do alike."""
+    """What all routes that talk to agents, and sockets, do alike."""
 
     def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
         self._storage = storage
@@ -52,8 +52,11 @@ class Talk:
         if asked.action is not Action.CONTINUE:
             begun = await self._supervisor.begin(owner, asked)
             return Continued(begun.run, 0, begun.created)
-        run = await run_of_chat(self._storage, owner, asked.chat_id, asked.run_id or "")
-        return await self._supervisor.answer(owner, run.id, asked.answers)
+        run = await self._named_or_active(owner, asked.chat_id, asked.run_id)
+        if run is None:
+            raise InvalidRequest("messages", "no run of this chat waits for an answer")
+        asking = Asking(name=asked.name, frontend=asked.frontend)
+        return await self._supervisor.answer(owner, run.id, asked.answers, asking)
 
     async def stop(self, owner: str, chat_id: str, run_id: str | None) -> RunState:
         """End a run; whoever reads it sees how it ends. Without its id it is the active one."""
