@@ -83,7 +83,8 @@ class AGUIRoutes:
         if run is None:
             return EventStream(_nothing(), self._heartbeats)
         after = 0 if request.query_params.get("replay") == "1" else run.tail_seq
-        return await self._stream(owner, asked, Continued(run, after))
+        messages = await self._messages(owner, asked.thread_id)
+        return await self._stream(asked, Continued(run, after), messages)
 
     async def stop(self, request: HttpRequest) -> Response:
         """End a run; whoever reads it sees how it ends."""
@@ -95,12 +96,14 @@ class AGUIRoutes:
     async def answer(self, request: HttpRequest, agent: str | None) -> ASGIApp:
         """What the agent says to a request; without its name, the one that the request names."""
         owner, asked = owner_of(request), read_input(await read_json(request))
-        said = _said(await self._messages(owner, asked.thread_id))
-        wanted = request_of(asked, said, request.headers.get("idempotency-key"))
+        messages = await self._messages(owner, asked.thread_id)
+        wanted = request_of(asked, _said(messages), request.headers.get("idempotency-key"))
         if agent is not None:
             wanted = replace(wanted, agent=agent)
         told = await counted(request, wanted, lambda: self._begin(owner, wanted))
-        return await self._stream(owner, asked, told)
+        if wanted.action is not Action.CONTINUE:  # which says nothing before the run
+            messages = await self._messages(owner, asked.thread_id)
+        return await self._stream(asked, told, messages)
 
     async def end(self, owner: str, thread_id: str, name: str | None) -> Response:
         """Stop the run that answers the request of that name, or the active one."""
@@ -143,10 +146,11 @@ class AGUIRoutes:
         except ChatNotFound:
             return ()
 
-    async def _stream(self, owner: str, asked: RunInput, reading: Continued) -> EventStream:
+    async def _stream(
+        self, asked: RunInput, reading: Continued, messages: Iterable[StoredMessage]
+    ) -> EventStream:
         run, after = reading.run, reading.after
         profile = profile_for(asked.protocol_version)
-        messages = await self._messages(owner, asked.thread_id)
         before = takewhile(lambda message: message.run_id != run.id, messages)
         formatter = AGUIFormatter(
             run.id,
