@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, suppress
-from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -90,8 +89,8 @@ class RunsRoutes:
         asked = _formats(request)
 
         def tell(stored: StoredRun) -> Teller:
-            makers = {name: partial(_formatter, name, stored) for name in asked}
-            return Inspector(self._storage, run.id, makers)
+            formatters = {name: _formatter(name, stored) for name in asked}
+            return Inspector(self._storage, run.id, formatters)
 
         return await self._stream(request, run, tellers(run, tell, asked, self._index))
 
