@@ -30,9 +30,9 @@ from waiting import wait_until
 SOON = """
 from functools import partial
 
-import mobox.server.app as app
+import mobox.server.opening as opening
 
-app.StoreSettings = partial(app.StoreSettings, busy_seconds=1)
+opening.StoreSettings = partial(opening.StoreSettings, busy_seconds=1)
 """
 """What a server loads before all else: who asks is told sooner than is usual."""
 
