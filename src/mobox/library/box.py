@@ -22,8 +22,8 @@ from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Found, Hook
+from mobox.server.frames import frames
 from mobox.server.origins import WITHIN
-from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages

@@ -32,7 +32,7 @@ from mobox.formatters.ag_ui.requests import Said, read_input, request_of
 from mobox.formatters.bodies import Id
 from mobox.message import Message
 from mobox.server.eventstream import EventStream
-from mobox.server.reading import frames
+from mobox.server.frames import frames
 from mobox.server.runs import active_run, latest_run
 from mobox.server.services import (
     Services,

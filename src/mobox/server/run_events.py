@@ -26,9 +26,9 @@ from mobox.formatters import (
 from mobox.function_agents import FunctionAgent
 from mobox.printable import printable
 from mobox.server.eventstream import EventStream
-from mobox.server.following import FormatTeller, Reading, Teller, tellers
 from mobox.server.inspector import Inspector
 from mobox.server.places import read_place
+from mobox.server.reading import FormatTeller, Reading, Teller, tellers
 from mobox.server.services import Services, json_response, owner_of
 from mobox.storage.log import Run
 

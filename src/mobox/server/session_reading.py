@@ -19,8 +19,8 @@ from typing import NamedTuple
 from mobox.errors import ChatNotFound
 from mobox.formatters import StoredRun, formatter_of_run
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
-from mobox.server.following import FormatTeller, Numbered, Reading, tellers
 from mobox.server.places import BEGINNING, Place, read_place, write_place
+from mobox.server.reading import FormatTeller, Numbered, Reading, tellers
 from mobox.server.runs import active_of, run_of_chat, runs_so_far
 from mobox.server.session_index import SessionIndex, up_to_the_first_open
 from mobox.storage import Storage
