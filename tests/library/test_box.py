@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -18,11 +20,13 @@ from mobox.errors import (
     NotFound,
     UnknownAgent,
 )
+from mobox.events import Done, InputRequest, Paused
 from mobox.library.options import Options, settings_of
 from mobox.server.services import Services
 from mobox.server.settings import Settings
 from mobox.turn import Answer
 from server.live_server import AGENTS
+from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
 from supervisor.stage import run
 from waiting import until
 
@@ -30,9 +34,9 @@ from waiting import until
 def watched(read: Callable[..., Any], places: list[int]) -> Callable[..., Any]:
     """The same, and it is known after which entries it read."""
 
-    def reads(run_id: str, after: int = 0, *more: Any) -> Any:
+    def reads(run_id: str, after: int = 0, *more: Any, **named: Any) -> Any:
         places.append(after)
-        return read(run_id, after, *more)
+        return read(run_id, after, *more, **named)
 
     return reads
 
@@ -58,6 +62,43 @@ def test_a_run_is_begun_read_and_told(tmp_path: Path, monkeypatch: pytest.Monkey
             assert b'"eventIndex":0' in b"".join(numbered)
             with pytest.raises(NotFound):
                 [entry async for entry in box.log("bob", begun.id)]
+
+    run(scenario())
+
+
+def test_frames_are_numbered_by_what_was_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            for number in range(3):
+                last = await turn(box.storage, "Hello", "Hi", f"u{number}")
+            read: list[int] = []
+            monkeypatch.setattr(box.storage, "read", watched(box.storage.read, read))
+            for _ in range(2):
+                frames = [frame async for frame in box.frames("ann", last.id, "agent-event")]
+                assert b'"eventIndex":8,' in b"".join(frames)
+            assert read == [0, 0], "each of the two runs before it"
+
+    run(scenario())
+
+
+def test_frames_are_numbered_on_from_the_end_of_a_run_that_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with mobox.Mobox(agents=[echo], data=tmp_path) as box:
+            waiting = await begin(box.storage)
+            await say(box.storage, waiting, InputRequest(id="q"), Paused(request_ids=("q",)))
+            later = await begin(box.storage, submit(message_id="u2"))
+            asked: list[int] = []
+            for name in ("beyond", "follow"):
+                monkeypatch.setattr(box.storage, name, watched(getattr(box.storage, name), asked))
+            first = asyncio.ensure_future(anext(box.frames("ann", later.id, "agent-event")))
+            await until(lambda: len(asked) > 0)
+            await say(box.storage, waiting, Done(reason="cancelled"))
+            await say(box.storage, later, *BEGINNING, *words("Hi"), *ENDING)
+            assert re.findall(rb'"eventIndex":(\d+)', await first)[0] == b"1"
 
     run(scenario())
 

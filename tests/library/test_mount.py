@@ -182,6 +182,12 @@ def test_nobody_is_told_what_was_in_an_exception(tmp_path: Path) -> None:
                 read = await client.get(each)
                 assert read.status_code == 200
                 told.append(read.text)
+        later = FastAPI()
+        box_in(later, tmp_path)  # without the agent that failed
+        async with running(later) as client:
+            read = await client.get(f"{path}/stderr")
+            assert read.status_code == 200
+            told.append(read.text)
         assert "The agent failed (RuntimeError)." in told[0]
         assert [text for text in told if "c4nary" in text] == []
 

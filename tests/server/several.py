@@ -15,9 +15,9 @@ ELSEWHERE = (*LEASE, "--execute", "workers")
 LOOKING_OFTEN = """
 from functools import partial
 
-import mobox.server.app as app
+import mobox.server.opening as opening
 
-app.Limits = partial(app.Limits, sweep=0.1, look=0.1)
+opening.Limits = partial(opening.Limits, sweep=0.1, look=0.1)
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from mobox.events import InputRequest, Paused
+from mobox.events import InputRequest, InputResponse, Paused
 from server.app_client import answered, app_client, begin, say
 from server.serving import on_uvloop
 
@@ -24,6 +24,22 @@ async def test_who_answers_is_told_whether_the_run_goes_on(tmp_path: Path) -> No
         assert (stopped.status_code, stopped.json()["status"]) == (202, "done")
         late = await client.post("/api/chat/c1/answer", json={"requestId": "r2"})
         assert late.status_code == 400
+
+
+@on_uvloop
+async def test_the_active_run_is_the_one_that_goes_on_though_a_later_one_waits(
+    tmp_path: Path,
+) -> None:
+    async with app_client(tmp_path) as (services, client):
+        runs = []
+        for text in ("one", "two"):
+            runs.append(await begin(services, "c1", text))
+            await say(services, runs[-1], InputRequest(id="r"), Paused(request_ids=("r",)))
+        answer = InputResponse(id="r", decision="answered")
+        await services.storage.next_leg(runs[0].id, runs[0].epoch, [answer], None)
+        shown = (await client.get("/api/chats/c1")).json()["activeRun"]["id"]
+        stopped = (await client.post("/api/chat/c1/stop", json={})).json()["runId"]
+        assert shown == stopped == runs[0].id
 
 
 @on_uvloop

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import httpx
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.requests import Request
 
+from clocks import Clock
+from mobox.catalog import Catalog
+from mobox.server.metrics import Registry
+from mobox.server.operations import OperationsRoutes
+from mobox.storage import Storage
+from mobox.storage.postgres import PostgresStorage
+from mobox.supervisor import Supervisor
 from postgres_server import Databases, running_postgres
 from server.live_server import LiveServer, live_server, loading_first, message
 from server.scripted_agent import Gate, a_day_of_work, prompt
+from storage.conformance import say, words
+from storage.test_postgres_leases import given_up, two_runs
+from storage.test_postgres_outage import CALM
 from waiting import wait_until
 
 SOON = """
 from functools import partial
 
-import mobox.server.app as app
+import mobox.server.opening as opening
 
-app.StoreSettings = partial(app.StoreSettings, busy_seconds=1)
+opening.StoreSettings = partial(opening.StoreSettings, busy_seconds=1)
 """
 """What a server loads before all else: who asks is told sooner than is usual."""
 
@@ -57,3 +72,33 @@ def check_that_it_says_so(http: httpx.Client, server: LiveServer) -> None:
     assert (told.status_code, "retry-after" in told.headers) == (503, True)
     assert http.get(f"{server.url}/readyz").status_code == 503
     assert http.get(f"{server.url}/healthz").status_code == 200
+
+
+class Probed(Struct):
+    storage: Storage
+    supervisor: Supervisor
+    metrics: Registry
+
+
+def test_who_asks_whether_it_is_ready_does_not_hide_that_the_machine_slept(
+    postgres: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose leases are over then, who looks after the runs must find out by itself."""
+    clock, since_boot = Clock(), time.clock_gettime
+
+    async def scenario() -> None:
+        url = await postgres.database(str(tmp_path))
+        store = await PostgresStorage.open(url, replace(CALM, clock=clock))
+        silent, let_go = await two_runs(store)
+        await say(store, silent, *words("a"))  # so no lease is renewed later
+        clock.now += 3_600_000
+        assert await given_up(store) == [silent.id, let_go.id]
+        monkeypatch.setattr(time, "clock_gettime", lambda which: since_boot(which) + 3600)
+        supervisor = Supervisor(store, Catalog([]), tmp_path)
+        operations = OperationsRoutes(Probed(store, supervisor, Registry()))
+        assert (await operations.ready(Request({"type": "http"}))).status_code == 200
+        clock.now += 3_600_000
+        assert await given_up(store) == [let_go.id]
+        await store.close()
+
+    asyncio.run(scenario())

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 from engineio.async_socket import AsyncSocket
 
-from mobox.delivery.session_index import SessionIndex
 from mobox.delivery.socketio import Refusal, Said, Socket, Sockets
 from mobox.delivery.socketio_packets import Flow
 from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
-from mobox.server.following import Batch, Reading
+from mobox.server.reading import Batch, Reading
+from mobox.server.session_index import SessionIndex
 from mobox.server.session_reading import IndexedSession, Session, Told
 from mobox.server.subscriptions import Subscription
 from mobox.storage import MemoryStorage, Settings, Storage

@@ -17,12 +17,17 @@ class TallyFormatter:
     PROFILES = ("strokes",)
     INDEXED = True
 
-    def __init__(self, message_id, profile):
-        self.entries = 0
+    def __init__(self, message_id, profile, first=0):
+        self.entries, self.first = 0, first
+
+    @classmethod
+    def of_run(cls, run, profile):
+        return cls(run.id, profile, run.first_event_index)
 
     def format(self, entry):
         self.entries += 1
-        return [b'{"strokes":%d}' % self.entries] if isinstance(entry.event, Done) else []
+        told = b'{"strokes":%d,"first":%d}' % (self.entries, self.first)
+        return [told] if isinstance(entry.event, Done) else []
 
     def pause(self):
         return []
@@ -48,4 +53,8 @@ def test_a_format_that_numbers_events_too_is_told_in_its_own_words(
         [frame] = socket.read("agent:frame")
         assert frame["runId"] == run_id
         assert frame["data"]["strokes"] > 1
+        assert frame["data"]["first"] == 0
+        socket.say("c", prompt(text("Hi")))
+        _, later = socket.read("agent:frame", 2)
+        assert later["data"]["first"] > 1, "it goes on where the run before has ended"
         socket.close()

@@ -19,11 +19,11 @@ from waiting import wait_until
 NOBODY_LOOKS = """
 from functools import partial
 
-import mobox.server.app as app
+import mobox.server.opening as opening
 import mobox.supervisor as supervisor
 
-app.StoreSettings = partial(app.StoreSettings, poll_seconds=3600)
-app.Limits = partial(supervisor.Limits, look=3600)
+opening.StoreSettings = partial(opening.StoreSettings, poll_seconds=3600)
+opening.Limits = partial(supervisor.Limits, look=3600)
 """
 """What a server loads before all else."""
 

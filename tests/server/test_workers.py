@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from mobox.errors import InvalidSetting
 from mobox.server import Settings
-from mobox.server.app import open_services, open_supervisor
+from mobox.server.app import open_services
+from mobox.server.opening import open_supervisor
 from mobox.server.serving import serve
 from mobox.server.working import served_health, work
 from server.live_server import (
@@ -61,6 +62,7 @@ def test_servers_leave_runs_to_a_worker(tmp_path: Path, shared_url: str) -> None
                 await again.has_seen(5)
                 metrics = (await here.get(f"{worker.health}/metrics")).text
                 assert "mobox_legs 1\n" in metrics
+                assert "mobox_wake_ups " in metrics
                 assert (await here.get(f"{worker.health}/readyz")).status_code == 200
                 assert "mobox_legs 0\n" in (await here.get("/metrics")).text
                 await stop(there, counts.chat_id)

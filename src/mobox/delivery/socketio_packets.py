@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from functools import cache
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -128,7 +129,13 @@ class Packet:
 
 def event_text(name: str, document: bytes) -> str:
     """The text of an event that carries a document which is JSON already."""
-    return f"{EVENT}[{json.dumps(name)},{document.decode()}]"
+    return f"{_beginning(name)}{document.decode()}]"
+
+
+@cache
+def _beginning(name: str) -> str:
+    """Events have few names, all of them ours."""
+    return f"{EVENT}[{json.dumps(name)},"
 
 
 class SocketClosed(Exception):

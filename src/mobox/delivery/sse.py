@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["BETWEEN", "encode", "encode_numbered", "frame"]
+__all__ = ["BETWEEN", "STREAM", "encode", "encode_numbered", "frame"]
+
+STREAM = "text/event-stream"
+"""Their media type."""
 
 BETWEEN = b"\n\ndata: "
 """What stands between two documents."""

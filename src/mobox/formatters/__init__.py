@@ -40,7 +40,10 @@ FormatJoined = Callable[[Sequence[LogEntry], bytes], bytes]
 
 
 class Formatter(Protocol):
-    """The state of one stream of one protocol. Documents are whole JSON on one line, unframed."""
+    """The state of one stream of one protocol, of which there may be copies (`copy.deepcopy`).
+
+    Documents are whole JSON on one line, unframed.
+    """
 
     def format(self, entry: LogEntry) -> list[bytes]:
         """The documents that tell `entry`."""

@@ -15,7 +15,6 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mobox.delivery.session_index import SessionIndex
 from mobox.errors import NotOpen, UnknownProtocol
 from mobox.events import LogEntry
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
@@ -23,8 +22,8 @@ from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Found, Hook
+from mobox.server.frames import frames
 from mobox.server.origins import WITHIN
-from mobox.server.reading import frames
 from mobox.server.services import Services
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
@@ -162,10 +161,15 @@ class Mobox:
     ) -> AsyncIterator[bytes]:
         """The same as Server-Sent Events of a protocol, until the run ends or waits."""
         run = await self.storage.run(owner, run_id)
-        index = await SessionIndex(self.storage).first_of(run) if is_indexed(protocol) else 0
+        index = await self._first_index(run) if is_indexed(protocol) else 0
         told = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
         async for batch in frames(self.storage, run.id, formatter_of_run(protocol, told, profile)):
             yield batch
+
+    async def _first_index(self, run: Run) -> int:
+        """Known once the run has spoken: by then the one before it, which waited, has ended."""
+        await self.storage.beyond(run.id, 0)
+        return await self._open.index.first_of(run)
 
     async def answer(self, owner: str, run_id: str, *answers: Answer) -> Run:
         """Let a run go on that waits for a person."""

@@ -104,15 +104,13 @@ async def body_to(agent: str | None, request: Request, most: int) -> bytes:
         read += piece
         if len(read) > most:
             return bytes(read)
-    return _with_agent(bytes(read), agent)
+    return bytes(read) if agent is None else _with_agent(bytes(read), agent)
 
 
-def _with_agent(body: bytes, agent: str | None) -> bytes:
+def _with_agent(body: bytes, agent: str) -> bytes:
     """The body of a chat's request, to that agent; one that is no object is left to our route."""
     try:
         told: Any = json_text.decode(body)
     except NotJson:
         return body
-    if agent is None or not isinstance(told, dict):
-        return body
-    return msgspec.json.encode({**told, "agent": agent})
+    return msgspec.json.encode({**told, "agent": agent}) if isinstance(told, dict) else body

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import Annotated, overload
+from typing import overload
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.errors import ChatNotFound, InvalidRequest, NotFound, NotWaiting
+from mobox.errors import ChatNotFound, NotFound, NotWaiting
 from mobox.formatters.ag_ui import (
     AGUIFormatter,
     AGUIMessage,
@@ -29,11 +29,11 @@ from mobox.formatters.ag_ui import (
 from mobox.formatters.ag_ui.pages import KnowingPages, PageState
 from mobox.formatters.ag_ui.request_wire import RunInput
 from mobox.formatters.ag_ui.requests import Said, read_input, request_of
+from mobox.formatters.bodies import Id
 from mobox.message import Message
-from mobox.server.chat import RunState
 from mobox.server.eventstream import EventStream
-from mobox.server.reading import frames
-from mobox.server.runs import active_run, latest_run, run_of_chat
+from mobox.server.frames import frames
+from mobox.server.runs import active_run, latest_run
 from mobox.server.services import (
     Services,
     counted,
@@ -42,14 +42,13 @@ from mobox.server.services import (
     read_as,
     read_json,
 )
+from mobox.server.talking import RunState, Talk
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Asking, Run
 from mobox.supervisor import Continued
 from mobox.turn import Action, Request, UserMessage
 
 __all__ = ["AGUIRoutes", "StopThread"]
-
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
 class StopThread(Struct, rename="camel", kw_only=True):
@@ -64,7 +63,7 @@ class AGUIRoutes:
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
-        self._supervisor = services.supervisor
+        self._talk = Talk(services.storage, services.supervisor)
         self._heartbeats = services.heartbeats
 
     async def run(self, request: HttpRequest) -> ASGIApp:
@@ -84,7 +83,8 @@ class AGUIRoutes:
         if run is None:
             return EventStream(_nothing(), self._heartbeats)
         after = 0 if request.query_params.get("replay") == "1" else run.tail_seq
-        return await self._stream(owner, asked, Continued(run, after))
+        messages = await self._messages(owner, asked.thread_id)
+        return await self._stream(asked, Continued(run, after), messages)
 
     async def stop(self, request: HttpRequest) -> Response:
         """End a run; whoever reads it sees how it ends."""
@@ -96,12 +96,14 @@ class AGUIRoutes:
     async def answer(self, request: HttpRequest, agent: str | None) -> ASGIApp:
         """What the agent says to a request; without its name, the one that the request names."""
         owner, asked = owner_of(request), read_input(await read_json(request))
-        said = _said(await self._messages(owner, asked.thread_id))
-        wanted = request_of(asked, said, request.headers.get("idempotency-key"))
+        messages = await self._messages(owner, asked.thread_id)
+        wanted = request_of(asked, _said(messages), request.headers.get("idempotency-key"))
         if agent is not None:
             wanted = replace(wanted, agent=agent)
         told = await counted(request, wanted, lambda: self._begin(owner, wanted))
-        return await self._stream(owner, asked, told)
+        if wanted.action is not Action.CONTINUE:  # which says nothing before the run
+            messages = await self._messages(owner, asked.thread_id)
+        return await self._stream(asked, told, messages)
 
     async def end(self, owner: str, thread_id: str, name: str | None) -> Response:
         """Stop the run that answers the request of that name, or the active one."""
@@ -109,8 +111,7 @@ class AGUIRoutes:
         run = await active_run(self._storage, owner, thread_id)
         if run is None or not await self._answers(run, name):
             return json_response(RunState(run_id=None))
-        stopped = await self._supervisor.stop(owner, run.id)
-        return json_response(RunState(run_id=stopped.id, status=stopped.status), 202)
+        return json_response(await self._talk.stop(owner, thread_id, run.id), 202)
 
     # Which run
 
@@ -120,28 +121,14 @@ class AGUIRoutes:
         return name in (None, run.id) or (bool(asked) and asked[-1].name == name)
 
     async def _begin(self, owner: str, wanted: Request) -> Continued:
-        if wanted.action is Action.CONTINUE:
-            try:
-                return await self._continue(owner, wanted)
-            except NotWaiting:
-                if again := await self._named(owner, wanted):
-                    return again
-                raise
         if wanted.action is Action.REGENERATE and (again := await self._named(owner, wanted)):
             return again
-        begun = await self._supervisor.begin(owner, wanted)
-        return Continued(begun.run, 0, begun.created)
-
-    async def _continue(self, owner: str, wanted: Request) -> Continued:
-        chat_id, run_id = wanted.chat_id, wanted.run_id
-        if run_id is not None:
-            run: Run | None = await run_of_chat(self._storage, owner, chat_id, run_id)
-        else:
-            run = await active_run(self._storage, owner, chat_id)
-        if run is None:
-            raise InvalidRequest("messages", "no run of this thread waits for an answer")
-        asking = Asking(name=wanted.name, frontend=wanted.frontend)
-        return await self._supervisor.answer(owner, run.id, wanted.answers, asking)
+        try:
+            return await self._talk.say(owner, wanted)
+        except NotWaiting:
+            if again := await self._named(owner, wanted):
+                return again
+            raise
 
     async def _named(self, owner: str, wanted: Request) -> Continued | None:
         """The run that answers this request already, and from where."""
@@ -159,10 +146,11 @@ class AGUIRoutes:
         except ChatNotFound:
             return ()
 
-    async def _stream(self, owner: str, asked: RunInput, reading: Continued) -> EventStream:
+    async def _stream(
+        self, asked: RunInput, reading: Continued, messages: Iterable[StoredMessage]
+    ) -> EventStream:
         run, after = reading.run, reading.after
         profile = profile_for(asked.protocol_version)
-        messages = await self._messages(owner, asked.thread_id)
         before = takewhile(lambda message: message.run_id != run.id, messages)
         formatter = AGUIFormatter(
             run.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mobox.delivery.sse import STREAM
 from mobox.formatters.ag_ui.request_wire import RunInput
 from mobox.server.ag_ui import StopThread
 from mobox.server.chat import RunState
@@ -12,7 +13,6 @@ from mobox.server.openapi import Parameter, Route
 
 __all__ = ["AG_UI_ROUTES"]
 
-_STREAM: Final = "text/event-stream"
 _KEY: Final = Parameter(
     name="Idempotency-Key", place="header", description="Makes a retry safe; so does `runId`."
 )
@@ -49,7 +49,7 @@ def _run(path: str, summary: str, tag: str) -> Route:
         parameters=(_KEY,),
         body=RunInput,
         example=_INPUT,
-        responses={200: _STREAM},
+        responses={200: STREAM},
         tags=(tag,),
     )
 
@@ -64,7 +64,7 @@ def _connect(path: str, tag: str) -> Route:
         parameters=(_REPLAY,),
         body=RunInput,
         example={"threadId": "chat-1", "runId": "r2", "messages": []},
-        responses={200: _STREAM},
+        responses={200: STREAM},
         tags=(tag,),
     )
 

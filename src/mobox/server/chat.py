@@ -16,7 +16,7 @@ from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.eventstream import EventStream
-from mobox.server.reading import frames
+from mobox.server.frames import frames
 from mobox.server.runs import latest_run, run_of_chat
 from mobox.server.services import (
     Services,

@@ -5,14 +5,15 @@ Its threads are chats like any other: they outlive the page, the connection and 
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mobox import __version__
+from mobox.formatters.bodies import Id
 from mobox.server.ag_ui import AGUIRoutes
 from mobox.server.services import Services, json_response, owner_of, read_as
 
@@ -20,8 +21,6 @@ __all__ = ["CopilotKitRoutes", "RuntimeInfo", "StopRun"]
 
 DEFAULT: Final = "default"
 """The agent that a frontend asks for where nobody told it a name."""
-
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
 class AgentInfo(Struct, rename="camel", kw_only=True):

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mobox.delivery.sse import STREAM
 from mobox.server.authentication import Principal, door_of
 from mobox.server.eventstream import EventStream
 from mobox.server.openapi import Route
@@ -18,7 +19,6 @@ __all__ = ["Entrance", "Handler"]
 
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 
-STREAM: Final = "text/event-stream"
 TICKET: Final = "ticket"
 """The parameter by which a route takes tickets, where its row in the table names it."""
 

@@ -24,6 +24,7 @@ from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
 
+from mobox.delivery.sse import STREAM
 from mobox.errors import NotFound
 from mobox.server.origins import WITHIN
 
@@ -35,7 +36,7 @@ _TICKS: Final = 10
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _HEADERS: Final = {
     # The AI SDK and AG-UI ignore the type, EventSource its parameter; others guess Latin-1 without.
-    "content-type": "text/event-stream; charset=utf-8",
+    "content-type": f"{STREAM}; charset=utf-8",
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
 }

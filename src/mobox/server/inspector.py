@@ -10,14 +10,15 @@ Rule 3: what a format says to end a response where the run waits stands at PAUSE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 
 import msgspec
 from msgspec import Struct
 
 from mobox.events import JSON, LogEntry, Paused, StreamEvent
-from mobox.formatters import Formatter, format_all
-from mobox.storage.log import PAGE, Log, RawEntry, RunId
+from mobox.formatters import Formatter
+from mobox.storage.log import Log, RawEntry, RunId
 from mobox.waiting import waits_after
 
 __all__ = ["InspectedEntry", "InspectedLine", "Inspector"]
@@ -48,15 +49,12 @@ class InspectedEntry(Struct, rename="camel", kw_only=True):
 
 
 class Inspector:
-    """Tells a log row by row, in the formats whose formatters `makers` make."""
+    """Tells a log row by row, in the words of these formatters."""
 
-    def __init__(
-        self, log: Log, run_id: RunId, makers: Mapping[str, Callable[[], Formatter]]
-    ) -> None:
+    def __init__(self, log: Log, run_id: RunId, formatters: Mapping[str, Formatter]) -> None:
         self._log = log
         self._run_id = run_id
-        self._makers = makers
-        self._formatters = self._fresh()
+        self._formatters = formatters
         self._waits = False
         self._lines: list[RawEntry] = []
         self._line = 0
@@ -64,7 +62,7 @@ class Inspector:
     async def tell(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
         """One document for each entry."""
         await self._read_lines(entries[-1].seq)
-        return [[msgspec.json.encode(await self._row(entry))] for entry in entries]
+        return [[msgspec.json.encode(self._row(entry))] for entry in entries]
 
     def pause(self) -> list[bytes]:
         """PAUSED was a row."""
@@ -74,7 +72,7 @@ class Inspector:
         """Rows have their places in them."""
         return []
 
-    async def _row(self, entry: LogEntry) -> InspectedEntry:
+    def _row(self, entry: LogEntry) -> InspectedEntry:
         self._waits = waits_after(self._waits, [entry.event])
         return InspectedEntry(
             seq=entry.seq,
@@ -86,23 +84,14 @@ class Inspector:
                 name: [_shown(document) for document in formatter.format(entry)]
                 for name, formatter in self._formatters.items()
             },
-            endings=await self._endings(entry.seq) if isinstance(entry.event, Paused) else {},
+            endings=self._endings() if isinstance(entry.event, Paused) else {},
             waits=self._waits,
         )
 
-    async def _endings(self, seq: int) -> dict[str, list[JSON]]:
-        """What ends a response: from other formatters, for one that has said it can say no more."""
-        formatters, told = self._fresh(), 0
-        while told < seq:
-            entries = await self._log.read(self._run_id, told, min(PAGE, seq - told))
-            for formatter in formatters.values():
-                format_all(formatter, entries)
-            told = entries[-1].seq
-        ended = {name: formatter.pause() for name, formatter in formatters.items()}
+    def _endings(self) -> dict[str, list[JSON]]:
+        """What ends a response: from copies, for a formatter that has said it can say no more."""
+        ended = {name: deepcopy(each).pause() for name, each in self._formatters.items()}
         return {name: [*map(_shown, documents)] for name, documents in ended.items() if documents}
-
-    def _fresh(self) -> dict[str, Formatter]:
-        return {name: make() for name, make in self._makers.items()}
 
     async def _read_lines(self, through: int) -> None:
         """Read on, until there is a line of a later entry."""

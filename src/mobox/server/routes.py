@@ -7,6 +7,7 @@ from typing import Final
 
 from starlette.routing import Route as Served
 
+from mobox.delivery.sse import STREAM
 from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.request_wire import Body
 from mobox.server.ag_ui import AGUIRoutes
@@ -32,7 +33,6 @@ from mobox.server.tickets import TicketBody, TicketsRoutes, TicketView
 
 __all__ = ["ROUTES", "served"]
 
-STREAM: Final = "text/event-stream"
 PROFILE: Final = Parameter(
     name="profile",
     description=f"The generation of the client that reads: {', '.join(PROFILES)} or document.",

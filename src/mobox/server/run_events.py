@@ -6,33 +6,29 @@ Rule 2: nothing to tell is 204, never an empty stream: who asks again and again 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, suppress
-from functools import partial
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from mobox.delivery.session_index import SessionIndex
 from mobox.errors import InvalidRequest, PluginError
 from mobox.formatters import (
     Formatter,
     StoredRun,
     formatter_of_run,
-    is_indexed,
     profiles_of,
     protocols,
 )
 from mobox.function_agents import FunctionAgent
 from mobox.printable import printable
 from mobox.server.eventstream import EventStream
-from mobox.server.following import FormatTeller, LateTeller, Reading, Teller
 from mobox.server.inspector import Inspector
 from mobox.server.places import read_place
+from mobox.server.reading import FormatTeller, Reading, Teller, tellers
 from mobox.server.services import Services, json_response, owner_of
 from mobox.storage.log import Run
 
@@ -75,7 +71,7 @@ class RunsRoutes:
         self._storage = services.storage
         self._supervisor = services.supervisor
         self._heartbeats = services.heartbeats
-        self._index = SessionIndex(services.storage)
+        self._index = services.index
 
     async def events(self, request: Request) -> ASGIApp:
         """What a run is in one format."""
@@ -85,7 +81,7 @@ class RunsRoutes:
         def tell(stored: StoredRun) -> Teller:
             return FormatTeller(formatter_of_run(name, stored, profile))
 
-        return await self._stream(request, run, self._tellers(run, tell, [name]))
+        return await self._stream(request, run, tellers(run, tell, [name], self._index))
 
     async def inspect(self, request: Request) -> ASGIApp:
         """What a run was before, and is in several formats."""
@@ -93,20 +89,21 @@ class RunsRoutes:
         asked = _formats(request)
 
         def tell(stored: StoredRun) -> Teller:
-            makers = {name: partial(_formatter, name, stored) for name in asked}
-            return Inspector(self._storage, run.id, makers)
+            formatters = {name: _formatter(name, stored) for name in asked}
+            return Inspector(self._storage, run.id, formatters)
 
-        return await self._stream(request, run, self._tellers(run, tell, asked))
+        return await self._stream(request, run, tellers(run, tell, asked, self._index))
 
     async def stderr(self, request: Request) -> Response:
         """What the agent complained of; nothing in it that whoever shows it would obey.
 
-        What a function raised is the program's own affair, which has it in its log.
+        What a function raised is the program's own affair, which has it in its log. Whether an
+        agent that is not there any more was one, nobody knows.
         """
         run = await self._run(request)
-        functions = [a.id for a in self._supervisor.catalog if isinstance(a, FunctionAgent)]
-        has_own = run.agent not in functions
-        kept = await self._supervisor.stderr_of(run.owner, run.id) if has_own else {}
+        processes = [a.id for a in self._supervisor.catalog if not isinstance(a, FunctionAgent)]
+        is_process = run.agent in processes
+        kept = await self._supervisor.stderr_of(run.owner, run.id) if is_process else {}
         legs = [LegStderr(leg=leg, text=printable(text)) for leg, text in kept.items()]
         return json_response(Stderr(legs=legs))
 
@@ -116,20 +113,6 @@ class RunsRoutes:
 
     async def _run(self, request: Request) -> Run:
         return await self._storage.run(owner_of(request), request.path_params["run_id"])
-
-    def _tellers(
-        self, run: Run, tell: Callable[[StoredRun], Teller], formats: Iterable[str]
-    ) -> Callable[[], Teller]:
-        """Only a format that numbers the events of a whole chat has them counted."""
-        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
-        tell(stored)  # whatever is wrong with what is asked for is told before anything else
-
-        async def counted() -> Teller:
-            return tell(replace(stored, first_event_index=await self._index.first_of(run)))
-
-        if any(is_indexed(name.partition(":")[0]) for name in formats):
-            return partial(LateTeller, counted)
-        return partial(tell, stored)
 
     async def _stream(self, request: Request, run: Run, make: Callable[[], Teller]) -> ASGIApp:
         reading, live = Reading(self._storage, run, make), _live(request)

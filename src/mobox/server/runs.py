@@ -40,6 +40,7 @@ async def active_run(storage: Storage, owner: str, chat_id: str) -> Run | None:
 
 
 def active_of(runs: Sequence[Run]) -> Run | None:
-    """The one of a chat's runs that goes on or waits, if any does."""
+    """The one of a chat's runs that goes on, else the last that waits, as stores tell it."""
     active = [run for run in runs if not run.superseded and run.status != "done"]
-    return active[-1] if active else None
+    running = [run for run in active if run.status == "running"]
+    return (running or active)[-1] if active else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from mobox.delivery.sse import STREAM
 from mobox.server.openapi import Parameter, Route
 from mobox.server.run_events import FormatList, Stderr
 
 __all__ = ["RUN_ROUTES"]
 
-_STREAM: Final = "text/event-stream"
 _READING: Final = (
     Parameter(
         name="after",
@@ -49,7 +49,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
             *_READING,
             Parameter(name="ticket", description="One of `POST /api/tickets`, instead of a key."),
         ),
-        responses={200: _STREAM, 204: None},
+        responses={200: STREAM, 204: None},
         tags=("Runs",),
     ),
     "runs.inspect": Route(
@@ -68,7 +68,7 @@ RUN_ROUTES: Final[dict[str, Route]] = {
             ),
             *_READING,
         ),
-        responses={200: _STREAM, 204: None},
+        responses={200: STREAM, 204: None},
         tags=("Runs",),
     ),
     "runs.stderr": Route(

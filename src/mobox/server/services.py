@@ -14,9 +14,11 @@ from mobox import json_text
 from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON
+from mobox.formatters.bodies import convert
 from mobox.server.authentication import door_of, principal_of
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
+from mobox.server.session_index import SessionIndex
 from mobox.server.settings import Settings
 from mobox.server.website import Website
 from mobox.storage import Storage
@@ -39,6 +41,7 @@ class Services(Struct, frozen=True, kw_only=True):
     metrics: Registry
     website: Website
     sockets: Sockets
+    index: SessionIndex
 
 
 def owner_of(connection: HTTPConnection) -> str:
@@ -74,12 +77,7 @@ async def read_json(request: Request) -> JSON:
 
 async def read_as(request: Request, shape: type[T]) -> T:
     """The body of a request, in its shape."""
-    value = await read_json(request)
-    try:
-        return msgspec.convert(value, shape)
-    except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        raise InvalidRequest(path.strip(".`"), problem[0].lower() + problem[1:]) from None
+    return convert("", await read_json(request), shape)
 
 
 def json_response(value: object, status: int = 200) -> Response:

@@ -16,13 +16,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
-from mobox.delivery.session_index import SessionIndex, up_to_the_first_open
 from mobox.errors import ChatNotFound
 from mobox.formatters import StoredRun, formatter_of_run
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
-from mobox.server.following import FormatTeller, Numbered, Reading
 from mobox.server.places import BEGINNING, Place, read_place, write_place
+from mobox.server.reading import FormatTeller, Numbered, Reading, tellers
 from mobox.server.runs import active_of, run_of_chat, runs_so_far
+from mobox.server.session_index import SessionIndex, up_to_the_first_open
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 
@@ -51,9 +51,10 @@ class Told(NamedTuple):
 class SessionReading(ABC):
     """What is told; to be asked once, after it was opened."""
 
-    def __init__(self, storage: Storage, session: Session) -> None:
+    def __init__(self, storage: Storage, session: Session, index: SessionIndex) -> None:
         self._storage = storage
         self._session = session
+        self._index = index
         self._after: RunId | None = None
         """The last run that was told."""
         self._first: tuple[Run, Reading] | None = None
@@ -129,8 +130,7 @@ class IndexedSession(SessionReading):
     """All events of a session after an index."""
 
     def __init__(self, storage: Storage, session: Session, index: SessionIndex, last: int) -> None:
-        super().__init__(storage, session)
-        self._index = index
+        super().__init__(storage, session, index)
         self._last = last
         self._first_index = 0
         self._formatter: AgentEventFormatter | None = None
@@ -189,13 +189,12 @@ class FramedSession(SessionReading):
         self._first = run, await self._resumed(run, place or BEGINNING)
 
     def _reading(self, run: Run) -> Reading:
-        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
+        name, profile = self._session.format, self._session.profile
 
-        def make() -> FormatTeller:
-            formatter = formatter_of_run(self._session.format, stored, self._session.profile)
-            return FormatTeller(formatter)
+        def tell(stored: StoredRun) -> FormatTeller:
+            return FormatTeller(formatter_of_run(name, stored, profile))
 
-        return Reading(self._storage, run, make)
+        return Reading(self._storage, run, tellers(run, tell, [name], self._index))
 
     def _is_told(self, run: Run) -> bool:
         return not run.superseded

@@ -17,7 +17,6 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from mobox.delivery.session_index import SessionIndex
 from mobox.delivery.socketio import Refusal, Said, Socket, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, TooManySessions, UnknownProfile
 from mobox.events import JSON, InputRequest
@@ -28,6 +27,7 @@ from mobox.server.authentication import door_of, principal_of, with_key
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
 from mobox.server.services import counted, owner_of
+from mobox.server.session_index import SessionIndex
 from mobox.server.session_messages import Answering, Join, Joined, Leave, Stop, body_of
 from mobox.server.session_reading import FramedSession, IndexedSession, Session, SessionReading
 from mobox.server.subscriptions import Subscription
@@ -55,10 +55,12 @@ logger = logging.getLogger(__name__)
 class Sessions:
     """Answers all sockets of a server."""
 
-    def __init__(self, storage: Storage, supervisor: Supervisor, metrics: Registry) -> None:
+    def __init__(
+        self, storage: Storage, supervisor: Supervisor, index: SessionIndex, metrics: Registry
+    ) -> None:
         self._storage = storage
         self._talk = Talk(storage, supervisor)
-        self._index = SessionIndex(storage)
+        self._index = index
         self._joined: dict[Socket, Subscriptions] = {}
         self._visits: dict[Socket, Visit] = {}
         self._answers = metrics.counter(
@@ -185,7 +187,7 @@ class Sessions:
     async def _open_framed(self, session: Session, asked: Join) -> Opened:
         if asked.last_event_index is not None:
             raise InvalidRequest("lastEventIndex", f"{session.format} goes on by after")
-        reading, after = FramedSession(self._storage, session), asked.after
+        reading, after = FramedSession(self._storage, session, self._index), asked.after
         run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
         return reading, await reading.open(run_id, cursor)
 

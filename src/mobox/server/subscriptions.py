@@ -16,7 +16,7 @@ from mobox.events import InputRequest
 from mobox.server.errors import OUR_FAULT, explain
 from mobox.server.session_messages import Waiting
 from mobox.server.session_reading import Session, SessionReading, Told
-from mobox.storage.log import Run, RunId
+from mobox.storage.log import RunId
 
 __all__ = ["Subscription"]
 
@@ -91,17 +91,18 @@ class Subscription:
             await self._socket.emit("session:error", encode(about))
 
     async def _tell(self, told: Told) -> None:
+        about = encode({"sessionId": self._session.id, "runId": told.run.id})[:-1]
         for cursor, document in told.documents:
-            await self._send(told.run, cursor, document)
+            await self._send(about, cursor, document)
         if told.waits and (requests := await self._asked(told.run.id)):
             waiting = Waiting.of(self._session.id, told.run.id, requests)
             await self._socket.emit("session:waiting", encode(waiting))
 
-    async def _event(self, _run: Run, _cursor: bytes, document: bytes) -> None:
+    async def _event(self, _about: bytes, _cursor: bytes, document: bytes) -> None:
         await self._socket.emit("agent:event", document)
 
-    async def _frame(self, run: Run, cursor: bytes, document: bytes) -> None:
+    async def _frame(self, about: bytes, cursor: bytes, document: bytes) -> None:
         # A document that is no object, as the last one of a response may be, is told as text.
         data = document if document.startswith(b"{") else encode(document.decode())
-        about = encode({"sessionId": self._session.id, "runId": run.id, "cursor": cursor.decode()})
-        await self._socket.emit("agent:frame", b'%b,"data":%b}' % (about[:-1], data))
+        frame = b'%b,"cursor":"%b","data":%b}' % (about, cursor, data)
+        await self._socket.emit("agent:frame", frame)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
+from mobox.formatters.bodies import Id
 from mobox.server.runs import active_run, run_of_chat
 from mobox.storage import Storage
-from mobox.storage.log import Run, Status
+from mobox.storage.log import Asking, Run, Status
 from mobox.supervisor import Continued, Supervisor
 from mobox.turn import Action, Answer, Decision, Request
 
-__all__ = ["AnswerBody", "Id", "RunState", "StopBody", "Talk"]
-
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
+__all__ = ["AnswerBody", "RunState", "StopBody", "Talk"]
 
 
 class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
@@ -28,7 +25,8 @@ class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
 class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
     """What a person said to a request of the agent."""
 
-    request_id: Id
+    request_id: str
+    """The agent's own word."""
     decision: Decision = "answered"
     value: JSON = None
     reason: str | None = None
@@ -43,7 +41,7 @@ class RunState(Struct, rename="camel", kw_only=True):
 
 
 class Talk:
-    """What the routes of a chat and its sockets do alike."""
+    """What all routes that talk to agents, and sockets, do alike."""
 
     def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
         self._storage = storage
@@ -54,8 +52,11 @@ class Talk:
         if asked.action is not Action.CONTINUE:
             begun = await self._supervisor.begin(owner, asked)
             return Continued(begun.run, 0, begun.created)
-        run = await run_of_chat(self._storage, owner, asked.chat_id, asked.run_id or "")
-        return await self._supervisor.answer(owner, run.id, asked.answers)
+        run = await self._named_or_active(owner, asked.chat_id, asked.run_id)
+        if run is None:
+            raise InvalidRequest("messages", "no run of this chat waits for an answer")
+        asking = Asking(name=asked.name, frontend=asked.frontend)
+        return await self._supervisor.answer(owner, run.id, asked.answers, asking)
 
     async def stop(self, owner: str, chat_id: str, run_id: str | None) -> RunState:
         """End a run; whoever reads it sees how it ends. Without its id it is the active one."""

@@ -8,12 +8,13 @@ Rule 2: what it opened ends when the buyer's key does, or the buyer is nobody an
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mobox.formatters.bodies import Id
 from mobox.server.authentication import Principal, principal_of
 from mobox.server.keys import TICKET, digest_of, is_live, new_secret
 from mobox.server.services import Services, json_response, read_as
@@ -24,8 +25,6 @@ __all__ = ["TicketBody", "TicketView", "TicketsRoutes", "holder_of"]
 
 LASTS: Final = 60_000
 """Milliseconds."""
-
-Id = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
 class TicketBody(Struct, rename="camel", forbid_unknown_fields=True):

@@ -20,10 +20,10 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from mobox.server.app import open_supervisor
 from mobox.server.errors import exception_handlers
 from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
+from mobox.server.opening import metrics_of, open_supervisor
 from mobox.server.operations import OperationsRoutes
 from mobox.server.serving import address_of, listen, run_loop, say, say_what_ends, set_up_logging
 from mobox.server.settings import Settings, is_loopback
@@ -96,9 +96,7 @@ async def served_health(
     if settings.health_port is None:
         yield
         return
-    metrics = Registry()
-    metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
-    app = _app(_Worker(storage, supervisor, metrics), settings)
+    app = _app(_Worker(storage, supervisor, metrics_of(storage, supervisor)), settings)
     config = uvicorn.Config(app, lifespan="off", access_log=False, log_config=None, ws="none")
     with listen(settings.health_host, settings.health_port, "health_port") as listener:
         server = _Health(config)

@@ -176,9 +176,15 @@ class Log(Protocol):
         """The vendor's lines after number `after`, as far as they were kept."""
 
 
-async def pages(log: Log, run_id: RunId, after: int = 0) -> AsyncIterator[list[LogEntry]]:
-    """A log, from its first entry or after another, to where it ends now."""
-    while page := await log.read(run_id, after):
+async def pages(
+    log: Log, run_id: RunId, after: int = 0, through: int | None = None
+) -> AsyncIterator[list[LogEntry]]:
+    """A log, from its first entry or after another, to `through` or where it ends now."""
+    limit = PAGE
+    while through is None or (limit := min(PAGE, through - after)) > 0:
+        page = await log.read(run_id, after, limit)
+        if not page:
+            return
         yield page
         after = page[-1].seq
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from mobox.delivery.sse import STREAM
 from mobox.server.openapi.notation import Schema, Schemas, example_of, name_of, notation_of
 
 __all__ = ["docs_page"]
@@ -69,7 +70,7 @@ class Operation(NamedTuple):
     @property
     def is_streamed(self) -> bool:
         answers = self.told["responses"].values()
-        return any("text/event-stream" in answer.get("content", ()) for answer in answers)
+        return any(STREAM in answer.get("content", ()) for answer in answers)
 
 
 def docs_page(

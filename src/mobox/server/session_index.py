@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from mobox.formatters import format_all
 from mobox.formatters.agent_event import AgentEventFormatter
 from mobox.storage.chats import Storage
-from mobox.storage.log import Run, RunId
+from mobox.storage.log import Run, RunId, pages
 
 __all__ = ["IndexedRun", "SessionIndex", "up_to_the_first_open"]
 
@@ -39,7 +39,7 @@ def up_to_the_first_open(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
 
 
 class SessionIndex:
-    """Counts the events of runs; one for each store."""
+    """Counts the events of runs; a server has one."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -68,10 +68,8 @@ class SessionIndex:
         if run.id in self._counts:
             return self._counts[run.id]
         formatter = AgentEventFormatter(run.id)
-        after = 0
-        while entries := await self._storage.read(run.id, after):
-            format_all(formatter, entries)
-            after = entries[-1].seq
+        async for page in pages(self._storage, run.id, through=run.tail_seq):
+            format_all(formatter, page)
         if run.status == "done":
             self._remember(run.id, formatter.event_count)
         return formatter.event_count
