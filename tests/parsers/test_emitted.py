@@ -786,7 +786,6 @@ MALFORMED = [
     line("usage", input_tokens=1.5),
     line("usage", cache_read_input_tokens=[], input_tokens=1),
     line("done", reason=5),
-    line("done", usage={"input_tokens": {}}),
     line("error"),
     line("custom", value=1),
     line("custom", name="a", provider={"emitted": 1}, x=1),
@@ -801,6 +800,14 @@ def test_a_line_of_the_wrong_shape_is_raw(malformed: dict[str, Any]) -> None:
     assert isinstance(event, Raw)
     assert event.raw == malformed
     assert str(event.source).startswith("malformed: ")
+
+
+def test_usage_of_the_wrong_shape_does_not_cost_the_end_that_it_is_told_with() -> None:
+    usage: dict[str, Any] = {"input_tokens": {}}
+    raw, done = feed(line("done", usage=usage))
+    assert isinstance(raw, Raw)
+    assert (raw.raw, str(raw.source)[:9]) == (usage, "malformed")
+    assert done == Done(reason="stop")
 
 
 def test_a_malformed_line_changes_nothing() -> None:

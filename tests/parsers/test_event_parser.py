@@ -7,6 +7,7 @@ import pytest
 
 from mobox.events import (
     JSON,
+    MOST,
     Raw,
     Retract,
     StreamEvent,
@@ -16,6 +17,7 @@ from mobox.events import (
     TodoCreate,
     TodoDone,
     TodoItem,
+    Usage,
 )
 from mobox.parsers import EmittedParser, EventParser, get_parser
 from mobox.parsers.claude import ClaudeParser, wire
@@ -153,9 +155,26 @@ def test_a_block_of_a_whole_message_that_is_not_understood_takes_no_other_along(
 def test_a_count_that_no_client_can_count_is_kept_as_raw(count: int) -> None:
     usage = {"input_tokens": count, "cache_read_input_tokens": count}
     line = {"type": "message_start", "message": {"id": "m", "usage": usage}}
-    [raw] = claude(line)
-    assert isinstance(raw, Raw)
+    [raw] = [event for event in claude(line) if isinstance(event, Raw)]
+    assert raw.raw == usage
     assert (raw.source or "").startswith("malformed")
+
+
+_CACHED = {"cache_read_input_tokens": MOST, "cache_creation_input_tokens": MOST}
+_TOTALS = {"total_input_tokens": MOST, "total_tool_use_tokens": MOST, "total_thought_tokens": MOST}
+USED: list[tuple[str, JSON]] = [
+    ("claude", {"type": "message_start", "message": {"usage": {"input_tokens": MOST, **_CACHED}}}),
+    ("claude", {"type": "result", "modelUsage": {model: {"outputTokens": MOST} for model in "ab"}}),
+    ("emitted", {"type": "usage", "data": {"input_tokens": MOST, **_CACHED}}),
+    ("gemini", {"event_type": "interaction.completed", "interaction": {"usage": _TOTALS}}),
+]
+
+
+@pytest.mark.parametrize(("framework", "line"), USED, ids=str)
+def test_what_counts_sum_up_to_can_be_read_back(framework: str, line: JSON) -> None:
+    [used] = [event for event in get_parser(framework).feed(line) if isinstance(event, Usage)]
+    assert MOST in (used.input, used.output)
+    assert StreamEvent.of("usage", used.data, id=used.id) == used
 
 
 UNREAD: list[tuple[str, JSON]] = [

@@ -439,8 +439,8 @@ def delta(kind: str, **more: Any) -> Line:
 CREATED = {"event_type": "interaction.created", "interaction": {"id": "i1", "model": "g"}}
 
 
-def ended(status: str) -> Line:
-    return {"event_type": "interaction.completed", "interaction": {"status": status}}
+def ended(status: str, **more: Any) -> Line:
+    return {"event_type": "interaction.completed", "interaction": {"status": status, **more}}
 
 
 @pytest.mark.parametrize(
@@ -455,6 +455,13 @@ def ended(status: str) -> Line:
 )
 def test_how_an_interaction_ends(status: str, reason: DoneReason) -> None:
     assert told(CREATED, ended(status))[-1] == Done(reason=reason, native=status)
+
+
+@pytest.mark.parametrize("usage", [{"total_tokens": "7"}, 7], ids=str)
+def test_use_that_makes_no_sense_does_not_cost_the_end_of_an_interaction(usage: Any) -> None:
+    events = told(CREATED, ended("completed", usage=usage))
+    assert of(Raw, events)[0].raw == usage
+    assert events[-1] == Done(reason="stop", native="completed")
 
 
 def test_a_thought_that_is_not_shown_keeps_its_signature() -> None:

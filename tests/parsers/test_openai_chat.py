@@ -173,6 +173,22 @@ def test_other_choices_are_kept_and_noted_once() -> None:
     assert text_of(said) == "A"
 
 
+@pytest.mark.parametrize(
+    "usage", [{"prompt_tokens": "3"}, {"cost": {"total_cost": "x"}}, 7], ids=str
+)
+def test_usage_that_cannot_be_read_does_not_cost_the_words(usage: Any) -> None:
+    said = run(chunk({"content": "Hi"}, usage=usage), chunk({}, "stop", x_groq={"usage": usage}))
+    assert text_of(said) == "Hi"
+    assert [(raw.raw, raw.source[:9]) for raw in of(Raw, said)] == [(usage, "malformed")] * 2
+    assert said[-1] == Done(reason="stop", native="stop")
+
+
+def test_a_cost_may_be_told_with_what_it_is_made_of() -> None:
+    cost = {"input_tokens_cost": 0.1, "request_cost": 0.4, "total_cost": 0.5}
+    [used] = of(Usage, fed(chunk({"content": "Hi"}, usage={"prompt_tokens": 3, "cost": cost})))
+    assert (used.input, used.cost_usd) == (3, 0.5)
+
+
 def test_usage_comes_after_the_end_and_is_that_messages() -> None:
     usage = {
         "prompt_tokens": 10,

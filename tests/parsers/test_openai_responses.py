@@ -105,6 +105,16 @@ OWN = {
 TEXT = event("output_text.delta", content_index=0, delta="Hi")
 
 
+@pytest.mark.parametrize("usage", [{"input_tokens": "3"}, 7], ids=str)
+def test_usage_that_cannot_be_read_does_not_cost_the_end(usage: Any) -> None:
+    said = run(created(), ended(usage=usage))
+    assert [(raw.raw, raw.source[:9]) for raw in of(Raw, said)] == [(usage, "malformed")]
+    assert said[-2:] == [
+        StepEnd(id="r", reason="completed"),
+        Done(reason="stop", native="completed"),
+    ]
+
+
 def test_every_type_of_event_has_its_row() -> None:
     assert len(TYPES) == 59
     assert {*Responses.EVENTS, *Deltas.EVENTS} == {*TYPES, *OWN}

@@ -20,6 +20,7 @@ from mobox.events import (
     SubagentStart,
     Text,
     Thinking,
+    ThinkingDelta,
     TodoCreate,
     TodoItem,
     ToolResult,
@@ -136,6 +137,15 @@ def test_usage_that_is_said_twice_is_told_once() -> None:
         delta("hm", token_usage=usage), line("ActionStep", step_number=1, token_usage=usage)
     )
     assert of(Usage, events) == [Usage(id="step_1", input=5, output=2, total=7)]
+
+
+@pytest.mark.parametrize("usage", [{"input_tokens": "5"}, 7], ids=str)
+def test_usage_that_cannot_be_read_costs_neither_the_words_nor_the_step(usage: Any) -> None:
+    step = line("ActionStep", step_number=1, observations="1", token_usage=usage)
+    events = told(delta("hm", token_usage=usage), step)
+    assert [raw.raw for raw in of(Raw, events)] == [usage, usage]
+    assert of(ThinkingDelta, events) == [ThinkingDelta(id="step_1:1", delta="hm")]
+    assert of(StepEnd, events) == [StepEnd(id="step_1")]
 
 
 def test_the_answer_is_text_and_result() -> None:

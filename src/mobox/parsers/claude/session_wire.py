@@ -55,10 +55,10 @@ class ToolResult(Struct):
 
 
 class ModelUsage(Struct, rename="camel"):
-    input_tokens: Count = 0
-    output_tokens: Count = 0
-    cache_read_input_tokens: Count = 0
-    cache_creation_input_tokens: Count = 0
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
     thinking_tokens: Count | None = None
 
 
@@ -73,7 +73,7 @@ class Result(Line):
     session_id: str | None = None
     total_cost_usd: int | float | None = None
     errors: list[str] | None = None
-    model_usage: dict[str, ModelUsage] | None = field(default=None, name="modelUsage")
+    model_usage: JSON = field(default=None, name="modelUsage")
 
 
 class ControlRequest(Line):

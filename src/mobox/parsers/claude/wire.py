@@ -22,7 +22,7 @@ class Line(Struct, tag_field="type", gc=False):
 class Message(Struct):
     id: str | None = None
     model: str | None = None
-    usage: dict[str, JSON] | None = None
+    usage: JSON = None
 
 
 class WholeMessage(Message, kw_only=True):
@@ -102,7 +102,7 @@ class MessageChange(Struct):
 
 class MessageDelta(Line, tag="message_delta"):
     delta: MessageChange
-    usage: dict[str, JSON] | None = None
+    usage: JSON = None
     context_management: JSON = None
 
 

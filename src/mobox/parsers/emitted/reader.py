@@ -42,6 +42,7 @@ from mobox.parsers.emitted.plan import (
     which,
 )
 from mobox.parsers.json_values import objects_in
+from mobox.parsers.kept import or_raw
 from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
@@ -87,8 +88,10 @@ class EmittedLines:
         """What a line that `knows` knows means; may raise `msgspec.ValidationError`."""
         kind, data = line["type"], line["data"]
         if kind in _USAGE_WITHIN and type(data.get("usage")) is dict:
-            data = {name: value for name, value in data.items() if name != "usage"}
-            events = [*self._read("usage_total", line["data"]["usage"]), *self._read(kind, data)]
+            data = dict(data)
+            usage = data.pop("usage")
+            used = or_raw(lambda: self._read("usage_total", usage), usage)
+            events = [*used, *self._read(kind, data)]
         else:
             events = self._read(kind, data)
         for event in events:

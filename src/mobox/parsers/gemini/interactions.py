@@ -42,6 +42,8 @@ from mobox.inputs import input_of
 from mobox.names import Names
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.reasons import VENDOR
+from mobox.parsers.kept import or_raw
+from mobox.usage import sum_of
 
 __all__ = ["Interactions"]
 
@@ -140,21 +142,20 @@ class Interactions:
         return [*events, StepEnd(id=self._name, reason=self._status)]
 
     def _used(self, told: wire.Interaction) -> Events:
-        usage = told.usage
-        if usage is None:
-            return []
-        return [
-            Usage(
-                id=self._name,
-                input=(usage.total_input_tokens or 0) + (usage.total_tool_use_tokens or 0),
-                output=(usage.total_output_tokens or 0) + (usage.total_thought_tokens or 0),
-                cache_read=usage.total_cached_tokens,
-                reasoning=usage.total_thought_tokens,
-                total=usage.total_tokens,
-                model=told.model,
-                service_tier=told.service_tier,
-            )
-        ]
+        return or_raw(lambda: [self._use_of(told)], told.usage) if told.usage is not None else []
+
+    def _use_of(self, told: wire.Interaction) -> Usage:
+        usage = convert(told.usage, wire.Usage)
+        return Usage(
+            id=self._name,
+            input=sum_of(usage.total_input_tokens, usage.total_tool_use_tokens),
+            output=sum_of(usage.total_output_tokens, usage.total_thought_tokens),
+            cache_read=usage.total_cached_tokens,
+            reasoning=usage.total_thought_tokens,
+            total=usage.total_tokens,
+            model=told.model,
+            service_tier=told.service_tier,
+        )
 
     def _failed(self, event: wire.ErrorEvent) -> Events:
         told = event.error or wire.Failure()

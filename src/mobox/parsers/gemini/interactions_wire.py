@@ -24,7 +24,7 @@ class Interaction(Struct):
     model: str | None = None
     agent: str | None = None
     service_tier: str | None = None
-    usage: Usage | None = None
+    usage: JSON = None
 
 
 class InteractionEvent(Struct):

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from mobox.events import JSON
-from mobox.parsers.langchain.wire import Index, Object, Usage
+from mobox.parsers.langchain.wire import Index, Object
 
 Namespace = list[str]
 
@@ -73,7 +73,7 @@ class BlockFinish(Event, tag="content-block-finish"):
 
 
 class MessageFinish(Event, tag="message-finish"):
-    usage: Usage | None = None
+    usage: JSON = None
     metadata: Object | None = None
     reason: str | None = None
 

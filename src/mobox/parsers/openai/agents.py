@@ -34,7 +34,7 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import done_of, use_of
+from mobox.parsers.openai.accounts import done_of, used
 from mobox.parsers.openai.findings import without_images
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
@@ -205,9 +205,7 @@ class Agents:
 
     def _result(self, record: wire.RunResult) -> Events:
         self._over = True
-        events: Events = []
-        if record.usage:
-            events.append(use_of(record.usage, per="run"))
+        events = used(record.usage, per="run")
         text = record.final_output if isinstance(record.final_output, str) else None
         failed = self._done is not None and self._done.reason == "error"
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))

@@ -32,10 +32,10 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    Usage,
 )
+from mobox.parsers.json_values import object_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import VENDOR, done_of, error_of, use_of
+from mobox.parsers.openai.accounts import VENDOR, done_of, error_of, used
 from mobox.parsers.openai.chat_calls import ChatCalls
 from mobox.parsers.openai.extras import Extras
 from mobox.parsers.openai.names import Names
@@ -288,13 +288,10 @@ class Chat:
     def _block_for_sources(self) -> str | None:
         return self._open[1] if self._open is not None and self._open[0] is Text else self._message
 
-    def _use(self, chunk: wire.Chunk) -> list[Usage]:
-        groq = chunk.x_groq or {}
-        usage = chunk.usage or groq.get("usage")
-        if not isinstance(usage, dict) or not usage:
-            return []
-        about = {"id": self._message, "model": self._model, "service_tier": chunk.service_tier}
-        return [use_of(usage, **about)]
+    def _use(self, chunk: wire.Chunk) -> Events:
+        usage = chunk.usage or object_of(chunk.x_groq).get("usage")
+        about = {"model": self._model, "service_tier": chunk.service_tier}
+        return used(usage, (), id=self._message, **about)
 
     TELLERS: ClassVar[dict[str, Callable[[Chat, Any, wire.Delta], Events]]] = {
         "reasoning_content": _reasoning_content,

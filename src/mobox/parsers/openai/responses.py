@@ -25,7 +25,7 @@ from mobox.events import (
     StreamEvent,
 )
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import done_of, error_of, use_of
+from mobox.parsers.openai.accounts import done_of, error_of, used
 from mobox.parsers.openai.deltas import Deltas
 from mobox.parsers.openai.items import Items
 from mobox.parsers.openai.names import Names
@@ -155,10 +155,8 @@ class Responses:
         return [error_of(told, self._scope)]
 
     def _use(self, response: wire.Response) -> Events:
-        if not response.usage:
-            return []
-        about = {"id": self._response, "scope": self._scope, "model": response.model or self.model}
-        return [use_of(response.usage, service_tier=response.service_tier, **about)]
+        about = {"model": response.model or self.model, "service_tier": response.service_tier}
+        return used(response.usage, self._scope, id=self._response, **about)
 
     def _leave(self, status: Outcome) -> Events:
         ends = self.items.leave(interrupted=status == "interrupted")

@@ -59,8 +59,8 @@ class Chunk(Struct):
     id: str | None = None
     model: str | None = None
     service_tier: str | None = None
-    usage: Object | None = None
-    x_groq: Object | None = None
+    usage: JSON = None
+    x_groq: JSON = None
     error: JSON = None
     citations: list[JSON] | None = None
     search_results: list[JSON] | None = None
@@ -92,7 +92,7 @@ class Response(Struct):
     model: str | None = None
     status: str | None = None
     output: list[Object] | None = None
-    usage: Object | None = None
+    usage: JSON = None
     error: Object | None = None
     incomplete_details: Object | None = None
     service_tier: str | None = None
@@ -166,7 +166,7 @@ class RunResult(Struct):
     final_output: JSON = None
     current_turn: Count | None = None
     interruptions: list[Interruption] | None = None
-    usage: Object | None = None
+    usage: JSON = None
     state: JSON = None
 
 

@@ -42,6 +42,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.names import Names
+from mobox.parsers.kept import or_raw
 from mobox.parsers.plans import change
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.images import file_of
@@ -267,9 +268,15 @@ class Agent:
             return []
         return [StepEnd(id=name, scope=self.scope, status=status, reason=reason)]
 
-    def _use(self, usage: wire.TokenUsage | None) -> Events:
+    def _use(self, usage: JSON) -> Events:
         """What the step has used; the last piece of a stream says it, and the step once more."""
-        if usage is None or usage == self._told_usage:
+        if usage is None:
+            return []
+        return or_raw(lambda: self._used(usage), usage, self.scope)
+
+    def _used(self, told: JSON) -> Events:
+        usage = msgspec.convert(told, wire.TokenUsage)
+        if usage == self._told_usage:
             return []
         self._told_usage = usage
         return [

@@ -53,7 +53,7 @@ class CallFragment(Struct):
 class StreamDelta(Struct):
     content: str | None = None
     tool_calls: list[CallFragment] | None = None
-    token_usage: TokenUsage | None = None
+    token_usage: JSON = None
 
 
 class Function(Struct):
@@ -98,14 +98,14 @@ class ActionStep(Struct):
     observations: str | None = None
     observations_images: list[JSON] | None = None
     action_output: JSON = None
-    token_usage: TokenUsage | None = None
+    token_usage: JSON = None
 
 
 class PlanningStep(Struct):
     plan: str
     model_output_message: Message | None = None
     timing: Timing | None = None
-    token_usage: TokenUsage | None = None
+    token_usage: JSON = None
 
 
 class TaskStep(Struct):
