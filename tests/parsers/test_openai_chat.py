@@ -160,9 +160,31 @@ def test_content_may_be_an_array_of_parts() -> None:
     assert text_of(said) == "So!"
 
 
-def test_a_part_of_content_that_nobody_knows_is_raw() -> None:
-    line = chunk({"content": [{"type": "hologram"}]})
-    assert of(Raw, fed(line)) == [Raw(raw=line)]
+@pytest.mark.parametrize("part", [{"type": "hologram"}, 7], ids=str)
+def test_a_part_of_content_that_nobody_knows_is_raw_and_the_others_are_told(part: Any) -> None:
+    hello = {"type": "text", "text": "Hello"}
+    said = run(chunk({"content": [hello, part, "!"]}), chunk({}, "stop"))
+    assert of(Raw, said) == [Raw(raw=part)]
+    assert text_of(said) == "Hello!"
+    assert [start.id for start in of(StepStart, said)] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("field", "odd"),
+    [
+        ("reasoning", {"text": "Hm"}),
+        ("audio", {"data": 7}),
+        ("executed_tools", {"index": "0"}),
+        ("annotations", 7),
+        ("tool_calls", [{"index": -1}]),
+    ],
+)
+def test_a_field_that_cannot_be_read_does_not_cost_the_words(field: str, odd: Any) -> None:
+    told = [odd] if field == "executed_tools" else odd
+    said = run(chunk({"content": "Hello", field: told}, "stop"))
+    assert [raw.raw for raw in of(Raw, said)] == [odd]
+    assert text_of(said) == "Hello"
+    assert said[-1] == Done(reason="stop", native="stop")
 
 
 def test_other_choices_are_kept_and_noted_once() -> None:

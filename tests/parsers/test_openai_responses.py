@@ -142,6 +142,23 @@ def test_a_response_is_a_turn() -> None:
     ]
 
 
+@pytest.mark.parametrize("odd", [{"type": "hologram"}, {"id": "i9"}, 7], ids=str)
+def test_an_item_that_nobody_knows_costs_neither_the_others_nor_the_end(odd: Any) -> None:
+    hello = {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}
+    said = run(created(), ended(output=[odd, hello]))
+    assert [raw.raw for raw in of(Raw, said)] == [odd]
+    assert text_of(said) == "Hello"
+    assert said[-1] == Done(reason="stop", native="completed")
+
+
+def test_a_part_that_cannot_be_read_does_not_cost_the_others() -> None:
+    odd = {"type": "output_text", "text": 7}
+    words = [odd, {"type": "output_text", "text": "Hello"}]
+    said = run(created(), done(0, "message", content=words), done(1, "reasoning", summary=[odd]))
+    assert [raw.raw for raw in of(Raw, said)] == [odd, odd]
+    assert text_of(said) == "Hello"
+
+
 def test_an_unknown_event_is_raw() -> None:
     line = event("hologram.delta", delta="x")
     assert fed(line) == [Raw(raw=line)]

@@ -18,14 +18,11 @@ def or_raw(
     scope: tuple[str, ...] = (),
     source: str | None = None,
 ) -> list[StreamEvent]:
-    """What `read` makes of a piece; RAW, if it cannot be read.
-
-    `source` is the one of a piece that is of no known kind.
-    """
+    """What `read` makes of a piece; RAW, if it cannot be read, for its reason or for `source`."""
     try:
         return list(read())
     except NotUnderstood:
         why = source
     except ValidationError as error:
-        why = f"malformed: {error}"
+        why = source or f"malformed: {error}"
     return [Raw(scope=scope, raw=raw, source=why)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -32,6 +33,7 @@ from mobox.parsers.adk.speaker import Speaker
 from mobox.parsers.gemini import wire as parts_wire
 from mobox.parsers.gemini.calls import OpenCalls
 from mobox.parsers.gemini.reasons import VENDOR, reason_of
+from mobox.parsers.kept import or_raw
 
 __all__ = ["Run"]
 
@@ -176,7 +178,7 @@ class Run:
                 events += self._branches.returned(response.id)
                 is_ticket = self._requests.returned(response.id)
                 response.will_continue = is_ticket or response.will_continue
-                events += speaker.content.respond(response)
+                events += or_raw(partial(speaker.content.respond, response), part, scope, "a part")
         return events
 
     def _asks(self, part: Part) -> bool:
@@ -188,10 +190,7 @@ class Run:
         for part in filter(self._asks, parts):
             call = _call(part)
             assert call is not None  # it asks
-            try:
-                events += self._requests.ask(call, scope)
-            except ValidationError as error:
-                events.append(Raw(scope=scope, raw=part, source=f"malformed: {error}"))
+            events += or_raw(partial(self._requests.ask, call, scope), part, scope)
         calls = {call.id: call for part in parts if (call := _call(part)) is not None}
         for name in event.long_running_tool_ids or ():
             if name in calls and not self._requests.knows(calls[name]):

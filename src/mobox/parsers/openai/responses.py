@@ -9,6 +9,7 @@ Rule 3: a response that neither completed nor said why not broke off. If another
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from msgspec import convert
@@ -24,6 +25,7 @@ from mobox.events import (
     StepStart,
     StreamEvent,
 )
+from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import done_of, error_of, used
 from mobox.parsers.openai.deltas import Deltas
@@ -130,7 +132,7 @@ class Responses:
         told = [] if self.items else [
             told
             for index, item in enumerate(response.output or ())
-            for told in self.items.finish(index, item)
+            for told in or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
         self._end = response.status or "completed"
         return [*told, *self._use(response), *self._leave("ok")]

@@ -34,7 +34,7 @@ class CallPiece(Struct):
 
 class Delta(Struct):
     role: str | None = None
-    content: str | list[Object | str] | None = None
+    content: str | list[JSON] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: JSON = None
@@ -91,7 +91,7 @@ class Response(Struct):
     id: str | None = None
     model: str | None = None
     status: str | None = None
-    output: list[Object] | None = None
+    output: list[JSON] | None = None
     usage: JSON = None
     error: Object | None = None
     incomplete_details: Object | None = None
@@ -165,7 +165,7 @@ class RunResult(Struct):
 
     final_output: JSON = None
     current_turn: Count | None = None
-    interruptions: list[Interruption] | None = None
+    interruptions: list[JSON] | None = None
     usage: JSON = None
     state: JSON = None
 
