@@ -157,6 +157,27 @@ def test_the_answer_is_text_and_result() -> None:
     assert of(Result, events) == [Result(text='{"a":1}', duration_ms=500.0, num_turns=3)]
 
 
+def test_an_answer_has_another_name_in_earlier_versions() -> None:
+    events = told(line("FinalAnswerStep", final_answer="42"))
+    assert of(Text, events) == [Text(id="answer", content="42")]
+
+
+def test_an_answer_of_nothing_ends_the_run_without_words() -> None:
+    nested = line("FinalAnswerStep", "sub:1", output=None)
+    events = told(nested, line("FinalAnswerStep", output=None))
+    assert of(Text, events) == []
+    assert of(SubagentEnd, events) == [SubagentEnd(id="sub:1", agent="sub")]
+    assert events[-2:] == [Result(), Done(reason="stop")]
+
+
+def test_a_final_step_without_an_answer_is_kept() -> None:
+    final = line("FinalAnswerStep", "sub:1", said="42")
+    events = told(final, delta("hm", "sub:1"))
+    assert [raw.raw for raw in of(Raw, events)] == [final]
+    assert of(Text, events) == []
+    assert [start.id for start in of(SubagentStart, events)] == ["sub:1"]
+
+
 @pytest.mark.parametrize(
     "image",
     ["data:image/png;base64,iVBO", {"media_type": "image/png", "base64": "iVBO"}],

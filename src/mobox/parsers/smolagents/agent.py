@@ -218,14 +218,16 @@ class Agent:
         before, self._plan = self._plan, items
         return [msgspec.structs.replace(each, scope=self.scope) for each in change(before, items)]
 
-    def _final_answer(self, answer: wire.FinalAnswer) -> Events:
-        self.final, self.has_ended = answer.output, True
+    def _final_answer(self, told: wire.FinalAnswer) -> Events:
+        self.final, self.has_ended = told.answer, True
         events = [*self._end_thought(), *self._leave_step()]
         name = self._own("answer")
-        shown = file_of(answer.output, name, self.scope) if _is_image(answer.output) else None
+        shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
         if shown is not None:
             return [*events, shown, *self._statistics(None)]
-        text = words_of(answer.output)
+        text = words_of(self.final)
+        if text is None:
+            return [*events, *self._statistics(None)]
         said = Text(id=name, scope=self.scope, content=text)
         end = TextEnd(id=name, scope=self.scope)
         return [*events, said, end, *self._statistics(text)]
@@ -305,8 +307,10 @@ class Agent:
     }
 
 
-def words_of(output: JSON) -> str:
-    """An answer as text: what is not words already is told as JSON."""
+def words_of(output: JSON) -> str | None:
+    """An answer as text: what is not words already is told as JSON; nothing, if there is none."""
+    if output is None:
+        return None
     return output if isinstance(output, str) else msgspec.json.encode(output).decode()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from mobox.events import JSON, Count
 
@@ -113,4 +113,16 @@ class TaskStep(Struct):
 
 
 class FinalAnswer(Struct):
-    output: JSON = None
+    output: JSON = UNSET
+    final_answer: JSON = UNSET
+    """What earlier versions call it."""
+
+    def __post_init__(self) -> None:
+        if self.output is UNSET and self.final_answer is UNSET:
+            raise ValueError("no answer")
+
+    @property
+    def answer(self) -> JSON:
+        """What the run came to; `None` where it came to nothing."""
+        told = (self.output, self.final_answer)
+        return next((each for each in told if each is not UNSET and each is not None), None)
