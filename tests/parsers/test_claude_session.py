@@ -1024,6 +1024,16 @@ def test_a_tool_that_was_denied_says_so() -> None:
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="No.", status="denied")]
 
 
+def test_a_session_that_does_not_say_that_it_failed_has_ended_well() -> None:
+    parser = get_parser("claude")
+    [total, ended] = parser.feed(
+        result(subtype=None, is_error=None, modelUsage={"claude": {"inputTokens": None}})
+    )
+    assert total == Usage(per="run", cache_read=0, cache_write=0, model="claude")
+    assert ended == Result()
+    assert parser.close() == [Done(reason="stop", native="end_turn")]
+
+
 @pytest.mark.parametrize(
     "meta", [None, [], [{"id": "u"}], [{"id": "t", "permission_decision": {"decision": "allow"}}]]
 )

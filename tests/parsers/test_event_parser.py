@@ -1,13 +1,19 @@
 """What every parser does, whatever its framework."""
 
 import json
+import pkgutil
+from importlib import import_module
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.inspect import AnyType, NoneType, StructType, UnionType, type_info
 
+from mobox import parsers
 from mobox.events import (
     JSON,
     MOST,
+    Custom,
     Raw,
     Retract,
     StreamEvent,
@@ -17,6 +23,7 @@ from mobox.events import (
     TodoCreate,
     TodoDone,
     TodoItem,
+    ToolUseStart,
     Usage,
 )
 from mobox.parsers import EmittedParser, EventParser, get_parser
@@ -175,6 +182,67 @@ def test_what_counts_sum_up_to_can_be_read_back(framework: str, line: JSON) -> N
     [used] = [event for event in get_parser(framework).feed(line) if isinstance(event, Usage)]
     assert MOST in (used.input, used.output)
     assert StreamEvent.of("usage", used.data, id=used.id) == used
+
+
+SHAPES = [
+    shape
+    for module in pkgutil.walk_packages(parsers.__path__, f"{parsers.__name__}.")
+    if module.name.endswith("wire")
+    for shape in vars(import_module(module.name)).values()
+    if isinstance(shape, type) and issubclass(shape, Struct) and shape.__module__ == module.name
+    if not shape.__name__.startswith("Spoken")  # the short way, which leaves null to the long one
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.__module__}.{shape.__name__}")
+def test_null_is_the_same_as_absent(shape: type[Struct]) -> None:
+    told = type_info(shape)
+    assert isinstance(told, StructType)
+    for field in told.fields:
+        types = field.type.types if isinstance(field.type, UnionType) else (field.type,)
+        may_be_null = any(isinstance(each, AnyType | NoneType) for each in types)
+        assert field.required or may_be_null, field.name
+
+
+NULLS: list[tuple[str, JSON, StreamEvent]] = [
+    (
+        "langchain",
+        {
+            "event": "on_custom_event",
+            "run_id": "r",
+            "name": None,
+            "data": None,
+            "metadata": None,
+            "parent_ids": None,
+        },
+        Custom(name="custom", value={}),
+    ),
+    (
+        "langchain",
+        {"method": "custom", "params": {"data": 1, "namespace": None}},
+        Custom(name="custom", value=1),
+    ),
+    (
+        "openai",
+        {"choices": [{"delta": {"executed_tools": [{"index": None, "type": None}]}}]},
+        ToolUseStart(id="call_1", name="tool", kind="custom", server=True),
+    ),
+    (
+        "smolagents",
+        {"type": "FinalAnswerStep", "data": {"output": "42"}, "within": None},
+        Text(id="answer", content="42"),
+    ),
+    (
+        "claude",
+        {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": None}]}},
+        Text(id="m:0"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("framework", "line", "told"), NULLS, ids=str)
+def test_a_line_with_nulls_is_read(framework: str, line: JSON, told: StreamEvent) -> None:
+    assert told in get_parser(framework).feed(line)
 
 
 UNREAD: list[tuple[str, JSON]] = [

@@ -323,7 +323,7 @@ class Session:
                 num_turns=line.num_turns,
                 session_id=line.session_id,
                 cost_usd=line.total_cost_usd,
-                is_error=line.is_error,
+                is_error=bool(line.is_error),
             )
         )
         error, self._error = self._error, None

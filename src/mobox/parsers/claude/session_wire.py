@@ -1,7 +1,8 @@
 """The shapes of Claude Code's stream-json lines, as far as the parser reads them.
 
 These are the lines between the Agent SDK and its command line program (`claude -p
---output-format stream-json`). Keys that are not listed are ignored here.
+--output-format stream-json`). Keys that are not listed are ignored here, and null is the same as
+absent.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class ModelUsage(Struct, rename="camel"):
 
 
 class Result(Line):
-    subtype: str = ""
-    is_error: bool = False
+    subtype: str | None = None
+    is_error: bool | None = None
     result: str | None = None
     stop_reason: str | None = None
     terminal_reason: str | None = None

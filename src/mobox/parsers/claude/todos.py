@@ -25,12 +25,12 @@ Scope = tuple[str, ...]
 
 class _Todo(Struct, rename="camel"):
     content: str
-    status: str = "pending"
+    status: str | None = None
     active_form: str | None = None
 
 
 class _TodoWrite(Struct):
-    todos: list[_Todo] = []
+    todos: list[_Todo] | None = None
     new_todos: list[_Todo] | None = field(default=None, name="newTodos")
 
 
@@ -54,7 +54,7 @@ class _TaskUpdate(Struct, rename="camel"):
 class _Listed(Struct):
     id: str
     subject: str
-    status: str = "pending"
+    status: str | None = None
 
 
 class _TaskList(Struct):
@@ -85,7 +85,7 @@ class Todos:
         todos = write.todos if write.new_todos is None else write.new_todos
         self._items = {
             str(n): _item(todo.content, todo.status, todo.active_form)
-            for n, todo in enumerate(todos)
+            for n, todo in enumerate(todos or ())
         }
 
     def _create(self, told: dict[str, JSON]) -> None:
@@ -157,6 +157,6 @@ class ToldPlan:
         return told
 
 
-def _item(content: str, status: str, active_form: str | None) -> TodoItem:
+def _item(content: str, status: str | None, active_form: str | None) -> TodoItem:
     item = TodoItem(content=content, active_form=active_form)
     return replace(item, status=status) if status in ("in_progress", "completed") else item

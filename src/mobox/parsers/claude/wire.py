@@ -144,12 +144,12 @@ class Block(Struct):
 
 
 class Text(Struct):
-    text: str = ""
+    text: str | None = None
     citations: list[dict[str, JSON]] | None = None
 
 
 class Thinking(Struct):
-    thinking: str = ""
+    thinking: str | None = None
     signature: str | None = None
 
 
@@ -194,7 +194,7 @@ class Fallback(Struct):
 
 class McpToolListing(Struct):
     mcp_server_name: str
-    tools: list[JSON] = []
+    tools: list[JSON] | None = None
 
 
 class OutputDetails(Struct):

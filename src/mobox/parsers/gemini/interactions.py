@@ -258,7 +258,7 @@ class Interactions:
                 title=each.title,
                 location={"startIndex": each.start_index, "endIndex": each.end_index},
             )
-            for each in delta.annotations
+            for each in delta.annotations or ()
         ]
 
     def _media(self, step: _Step, delta: wire.MediaDelta, kind: str) -> Events:

@@ -119,4 +119,4 @@ class Annotation(Struct):
 
 
 class AnnotationsDelta(Struct):
-    annotations: list[Annotation] = []
+    annotations: list[Annotation] | None = None

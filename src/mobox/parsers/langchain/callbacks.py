@@ -70,7 +70,7 @@ class Callbacks:
 
     def read(self, raw: Object) -> Events:
         """What one line means."""
-        line = convert(raw, Line)
+        line = convert({name: raw[name] for name in raw if raw[name] is not None}, Line)
         handle = self.LINES.get(line.event)
         if handle is None:
             if line.event.startswith(("on_prompt_", "on_parser_")):

@@ -86,7 +86,7 @@ class Protocol:
         """What one line means."""
         self._run.is_graph = True
         self.stretch = NO_STRETCH
-        space = tuple(line.params.namespace)
+        space = tuple(line.params.namespace or ())
         handle = self.LINES.get(type(line))
         if handle is None:  # a part of LangGraph's own stream, under the name of its mode
             return self._in_part(line.params, space, line.__struct_config__.tag)

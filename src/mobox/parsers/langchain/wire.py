@@ -91,7 +91,7 @@ class Interrupt(Struct):
 
 class Todo(Struct):
     content: str
-    status: str = "pending"
+    status: str | None = None
 
 
 class Task(Struct):

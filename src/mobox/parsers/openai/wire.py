@@ -71,8 +71,8 @@ class Chunk(Struct):
 class ExecutedTool(Struct):
     """A tool that the provider ran within a completion."""
 
-    index: Index = 0
-    type: str = "tool"
+    index: Index | None = None
+    type: str | None = None
     name: str | None = None
     arguments: JSON = None
     output: JSON = None

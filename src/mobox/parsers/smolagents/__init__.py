@@ -64,7 +64,7 @@ class SmolagentsParser(EventParser):
         line = msgspec.convert(as_line(raw) if "_class" in raw else raw, wire.Line)
         if line.type not in self.TYPES:
             raise NotUnderstood
-        path = tuple(line.within)
+        path = tuple(line.within or ())
         if line.type == _TASK:
             return self._announce(path, msgspec.convert(line.data, wire.TaskStep))
         said = msgspec.convert(line.data, Agent.READERS[line.type][0])

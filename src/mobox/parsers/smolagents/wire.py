@@ -16,7 +16,7 @@ from mobox.events import JSON, Count
 class Line(Struct):
     type: str
     data: dict[str, JSON]
-    within: list[str] = []
+    within: list[str] | None = None
     """The managed agents, outermost first, whose line this is: `name:number of the call`."""
 
 
