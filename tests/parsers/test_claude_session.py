@@ -1024,6 +1024,22 @@ def test_a_tool_that_was_denied_says_so() -> None:
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="No.", status="denied")]
 
 
+@pytest.mark.parametrize("odd", [{"type": "tool_result"}, 7], ids=str)
+def test_a_result_that_cannot_be_read_does_not_cost_the_others(odd: Any) -> None:
+    line = user(odd, output("t"))
+    assert fed(line) == [ToolResult(id="t", output="done"), Raw(raw=line)]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [7, [7], [{"id": []}], [{"id": "t", "permission_decision": 7}, {}], {"id": "t"}],
+    ids=str,
+)
+def test_what_is_said_of_a_result_and_cannot_be_read_does_not_cost_it(meta: Any) -> None:
+    line = user(output("t"), tool_result_meta=meta)
+    assert fed(line) == [ToolResult(id="t", output="done")]
+
+
 def test_a_session_that_does_not_say_that_it_failed_has_ended_well() -> None:
     parser = get_parser("claude")
     [total, ended] = parser.feed(

@@ -150,7 +150,7 @@ class Session:
             if result.ok:
                 events += self._planned(result.tool_id, result.outcome)
             events += self._tasks.returned(result.tool_id, scope, result.ok)
-        beside = len(line.message.content) > len(results)  # words to the model
+        beside = len(line.message.content) > len(results)  # words to the model, or what is broken
         return [*events, Raw(scope=scope, raw=raw)] if beside else events
 
     def _planned(self, tool_id: str, outcome: JSON) -> Events:

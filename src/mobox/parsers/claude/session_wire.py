@@ -30,23 +30,14 @@ class Assistant(Line):
 
 
 class UserMessage(Struct):
-    content: str | list[dict[str, JSON]]
-
-
-class Decision(Struct):
-    decision: str | None = None
-
-
-class ResultMeta(Struct):
-    id: str
-    permission_decision: Decision | None = None
+    content: str | list[JSON]
 
 
 class User(Line):
     message: UserMessage
     parent_tool_use_id: str | None = None
     tool_use_result: JSON = None
-    tool_result_meta: list[ResultMeta] | None = None
+    tool_result_meta: JSON = None
 
 
 class ToolResult(Struct):
