@@ -116,6 +116,16 @@ def test_a_call_begins_when_it_has_a_name() -> None:
     ]
 
 
+def test_the_text_of_a_custom_call_is_a_json_string_also_before_it_has_a_name() -> None:
+    def piece(**custom: str) -> Any:
+        return chunk({"tool_calls": [{"index": 0, "id": "a", "custom": custom}]})
+
+    said = fed(piece(input='"a'), piece(input="\n"), piece(name="f", input="b"), chunk({}, "stop"))
+    deltas = [delta.delta for delta in of(ToolUseDelta, said)]
+    assert deltas == ['"\\"a', "\\n", "b"]
+    assert of(ToolUseEnd, said) == [ToolUseEnd(id="a", input='"a\nb')]
+
+
 def test_a_call_that_never_gets_a_name_is_told_at_the_end() -> None:
     assert of(ToolUseStart, run(call(0, "{", id="a"))) == [ToolUseStart(id="a", name="unknown")]
 
