@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import msgspec
 from msgspec import ValidationError, convert
 
 from mobox.errors import NotUnderstood
@@ -33,6 +32,7 @@ from mobox.parsers.adk.speaker import Speaker
 from mobox.parsers.gemini import wire as parts_wire
 from mobox.parsers.gemini.calls import OpenCalls
 from mobox.parsers.gemini.reasons import VENDOR, reason_of
+from mobox.parsers.json_values import words_of
 from mobox.parsers.kept import or_raw
 
 __all__ = ["Run"]
@@ -265,7 +265,7 @@ class Run:
             return []
         said = {"/".join(scope): words for scope, words in self._beside.items()}
         if not said and self._output is not None:
-            said = {f"{self._prefix}output": _words(self._output)}
+            said = {f"{self._prefix}output": words_of(self._output)}
         return [
             event
             for name, words in said.items()
@@ -305,7 +305,3 @@ def _call(part: Part) -> parts_wire.FunctionCall | None:
 
 def _is_text(part: Part) -> bool:
     return bool(part.get("text")) and isinstance(part["text"], str) and not part.get("thought")
-
-
-def _words(output: JSON) -> str:
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()

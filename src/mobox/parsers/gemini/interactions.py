@@ -43,6 +43,7 @@ from mobox.names import Names
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.reasons import VENDOR
 from mobox.parsers.kept import or_raw
+from mobox.parsers.server_tools import pages_in
 from mobox.usage import sum_of
 
 __all__ = ["Interactions"]
@@ -299,7 +300,7 @@ class Interactions:
             status="error" if outcome.is_error else "ok",
             provider={VENDOR: {"signature": outcome.signature}} if outcome.signature else None,
         )
-        return [result, *_found(outcome)]
+        return [result, *pages_in(outcome.call_id, (), outcome.result)]
 
     EVENTS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
         "interaction.created": (wire.InteractionEvent, _created),
@@ -321,15 +322,3 @@ class Interactions:
         "video": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "video")),
         "document": (wire.MediaDelta, lambda self, step, delta: self._media(step, delta, "")),
     }
-
-
-def _found(outcome: wire.Outcome) -> Events:
-    """The pages that a result names."""
-    results = outcome.result if isinstance(outcome.result, list) else [outcome.result]
-    pages = [each for each in results if isinstance(each, dict)]
-    found = [(page.get("url"), page.get("title")) for page in pages]
-    return [
-        Source(id=outcome.call_id, url=url, title=title if isinstance(title, str) else None)
-        for url, title in found
-        if isinstance(url, str)
-    ]

@@ -42,6 +42,7 @@ from mobox.events import (
     Usage,
 )
 from mobox.names import Names
+from mobox.parsers.json_values import words_of
 from mobox.parsers.kept import or_raw
 from mobox.parsers.plans import change
 from mobox.parsers.smolagents import wire
@@ -70,7 +71,7 @@ class Agent:
     def __init__(self, prefix: str = "", scope: Scope = ()) -> None:
         self.scope = scope
         self.final: JSON = None
-        """What the run came to."""
+        """What the run came to; `None`, if to nothing."""
         self.has_ended = False
         self.reached_limit = False
         self.calls: dict[str, str] = {}
@@ -225,9 +226,9 @@ class Agent:
         shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
         if shown is not None:
             return [*events, shown, *self._statistics(None)]
-        text = words_of(self.final)
-        if text is None:
+        if self.final is None:
             return [*events, *self._statistics(None)]
+        text = words_of(self.final)
         said = Text(id=name, scope=self.scope, content=text)
         end = TextEnd(id=name, scope=self.scope)
         return [*events, said, end, *self._statistics(text)]
@@ -305,13 +306,6 @@ class Agent:
         "ActionStep": (wire.ActionStep, _action_step),
         "FinalAnswerStep": (wire.FinalAnswer, _final_answer),
     }
-
-
-def words_of(output: JSON) -> str | None:
-    """An answer as text: what is not words already is told as JSON; nothing, if there is none."""
-    if output is None:
-        return None
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
 
 
 def _did_something(step: wire.ActionStep) -> bool:
