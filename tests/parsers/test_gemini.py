@@ -494,6 +494,18 @@ def test_arguments_that_break_off() -> None:
     assert of(ToolUseEnd, events) == [ToolUseEnd(id="c1", invalid='{"a')]
 
 
+def test_words_of_an_interaction_that_was_joined_in_the_middle_are_told() -> None:
+    thought = step("delta", 0, delta={"type": "thought_summary", "content": {"text": "Hm"}})
+    words = [step("delta", 1, delta={"type": "text", "text": text}) for text in ("He", "llo")]
+    strange = step("delta", 2, delta={"type": "arguments_delta", "arguments": "{}"})
+    events = told(thought, *words, strange, step("stop", 1), ended("completed"))
+    assert [event.content for event in of(Thinking, events)] == ["Hm"]
+    assert [event.content for event in of(Text, events)] == ["He"]
+    assert [event.delta for event in of(TextDelta, events)] == ["llo"]
+    assert [raw.raw for raw in of(Raw, events)] == [strange]
+    assert len(of(TextEnd, events)) == len(of(ThinkingEnd, events)) == 1
+
+
 def test_media_of_an_interaction_are_files() -> None:
     image = delta("image", data="iVBO", mime_type="image/webp")
     document = delta("document", uri="https://example.org/a.pdf")
@@ -508,7 +520,7 @@ def test_media_of_an_interaction_are_files() -> None:
     "line",
     [
         begun("user_input"),
-        delta("text", text="of no step"),
+        delta("arguments_delta", arguments="of no step"),
         step("stop", 9),
         {"event_type": "step.start", "index": -1, "step": {}},
     ],
