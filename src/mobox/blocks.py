@@ -64,20 +64,14 @@ BLOCK_OF: Final[dict[EventType, Block | None]] = {
 }
 """The block open after the event; `None` for no block. Unlisted events leave it alone."""
 
-LINES: Final = {
-    EventType.STATUS,
-    EventType.TODO_CREATE,
-    EventType.TODO_UPDATE,
-    EventType.TODO_DONE,
-    EventType.SUBAGENT_START,
-    EventType.SUBAGENT_END,
-}
-"""What has no text of its own: each is a line of the block that it opens."""
-
 _OPENINGS = {EventType.TEXT: Block.TEXT, EventType.THINKING: Block.THINKING}
 _DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THINKING}
 _ENDS = {EventType.TEXT_END: Block.TEXT, EventType.THINKING_END: Block.THINKING}
 _SAID_IN = _OPENINGS | _DELTAS
+
+LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _SAID_IN.keys()
+"""What has no text of its own: each is a line of the block that it opens."""
+
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer ones are no count of ours
 
 

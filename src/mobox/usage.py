@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mobox.events import MOST, Result, Usage
 
-__all__ = ["Totals", "UsageTotal"]
+__all__ = ["Totals", "UsageTotal", "sum_of"]
 
 
 class Totals(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,6 +33,11 @@ _NO_TOTALS = Totals()
 _NO_RESULT = Result()
 _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total", "cost_usd")
 _values = attrgetter(*_COUNTS)
+
+
+def sum_of(*counts: int | None) -> int:
+    """Counts together, without those that nobody told, and no more than a log can hold."""
+    return min(sum(count or 0 for count in counts), MOST)
 
 
 class UsageTotal:

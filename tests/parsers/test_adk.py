@@ -307,6 +307,13 @@ def test_credentials_and_input_are_asked_for() -> None:
     assert events[-1] == Paused(request_ids=("r1", "r2"))
 
 
+def test_a_result_of_nothing_does_not_cost_the_others() -> None:
+    nobody = {"functionResponse": {"name": "nobody", "response": {}}}
+    events = told(event(call("f", "c1")), event(nobody, result("f", "c1"), id="e2"))
+    assert [raw.raw for raw in of(Raw, events)] == [nobody]
+    assert [told.id for told in of(ToolResult, events)] == ["c1"]
+
+
 def test_a_request_that_makes_no_sense_is_kept() -> None:
     broken = call("adk_request_input", "r1", message=7)
     assert of(Raw, told(event(broken)))[0].raw == broken

@@ -1024,6 +1024,32 @@ def test_a_tool_that_was_denied_says_so() -> None:
     assert last_of(NEEDS, line) == [ToolResult(id="t", output="No.", status="denied")]
 
 
+@pytest.mark.parametrize("odd", [{"type": "tool_result"}, 7], ids=str)
+def test_a_result_that_cannot_be_read_does_not_cost_the_others(odd: Any) -> None:
+    line = user(odd, output("t"))
+    assert fed(line) == [ToolResult(id="t", output="done"), Raw(raw=line)]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [7, [7], [{"id": []}], [{"id": "t", "permission_decision": 7}, {}], {"id": "t"}],
+    ids=str,
+)
+def test_what_is_said_of_a_result_and_cannot_be_read_does_not_cost_it(meta: Any) -> None:
+    line = user(output("t"), tool_result_meta=meta)
+    assert fed(line) == [ToolResult(id="t", output="done")]
+
+
+def test_a_session_that_does_not_say_that_it_failed_has_ended_well() -> None:
+    parser = get_parser("claude")
+    [total, ended] = parser.feed(
+        result(subtype=None, is_error=None, modelUsage={"claude": {"inputTokens": None}})
+    )
+    assert total == Usage(per="run", cache_read=0, cache_write=0, model="claude")
+    assert ended == Result()
+    assert parser.close() == [Done(reason="stop", native="end_turn")]
+
+
 @pytest.mark.parametrize(
     "meta", [None, [], [{"id": "u"}], [{"id": "t", "permission_decision": {"decision": "allow"}}]]
 )
@@ -1218,7 +1244,6 @@ def test_an_unknown_line_is_raw(line: Line) -> None:
         {"type": "stream_event"},
         {"type": "stream_event", "event": {"type": "message_start"}},
         result(is_error="yes"),
-        result(modelUsage={"claude": {"inputTokens": -1}}),
         {"type": "control_request", "request_id": "r"},
         {"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}},
         {"type": "control_cancel_request"},
@@ -1248,10 +1273,18 @@ def with_value(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-def block_at(line: Line) -> Any:
-    """The one block of a message."""
-    [block] = line["message"]["content"]
-    return block
+def value_at(value: Any, path: tuple[Any, ...]) -> Any:
+    return value_at(value[path[0]], path[1:]) if path else value
+
+
+@pytest.mark.parametrize("usage", [{"claude": {"inputTokens": -1}}, {"claude": 7}, 7], ids=str)
+def test_a_total_that_cannot_be_read_does_not_cost_the_end(usage: Any) -> None:
+    parser = get_parser("claude")
+    [raw, ended] = parser.feed(result(result="42", modelUsage=usage))
+    assert isinstance(raw, Raw)
+    assert raw.raw == usage
+    assert isinstance(ended, Result)
+    assert parser.close() == [Done(reason="stop", native="end_turn")]
 
 
 EVERY_LINE: Lines = [
@@ -1273,7 +1306,7 @@ def test_no_value_of_a_wrong_type_is_fatal(odd: Any) -> None:
             for before in (AGENT, RESEARCHER, *CALLING):
                 parser.feed(before)
             kept = [raw.raw for raw in of_type(parser.feed(spoiled), Raw) if isinstance(raw, Raw)]
-            assert kept in ([], [spoiled]) or (path[0] == "message" and kept == [block_at(spoiled)])
+            assert kept in ([], *([value_at(spoiled, place)] for place in places(spoiled)))
             parser.close()
 
 

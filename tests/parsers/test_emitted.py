@@ -321,6 +321,65 @@ RULES: list[tuple[str, list[dict[str, Any]], Events]] = [
         [ToolUseStart(id="c", name="a"), ToolUseEnd(id="c", provider=kept(name="b", kind="code"))],
     ),
     (
+        "all of it",
+        [
+            line("tool_call_start", id="c", name="a", kind="code"),
+            line("tool_use", id="c", name="a", server=True, display="todos", scope=["s"]),
+        ],
+        [
+            ToolUseStart(id="c", name="a", kind="code"),
+            ToolUseEnd(id="c", provider=kept(server=True, display="todos", scope=["s"])),
+        ],
+    ),
+    (
+        "a plan is told however its call began",
+        [
+            line("tool_call_start", id="c", name="write_todos"),
+            line("tool_use", id="c", name="write_todos", input={"todos": [{"content": "x"}]}),
+        ],
+        [
+            ToolUseStart(id="c", name="write_todos", display="todos"),
+            ToolUseEnd(id="c", input={"todos": [{"content": "x"}]}),
+            TodoCreate(items=(TodoItem(content="x"),)),
+        ],
+    ),
+    (
+        "and so is a thought, of whoever thinks it",
+        [
+            line("tool_call_start", id="c", name="think_tool", scope=["s"]),
+            line("tool_use", id="c", name="think_tool", input={"thought": "hm"}),
+            line("tool_use", id="d", name="think_tool", input={"thought": "ah"}, scope=["s"]),
+        ],
+        [
+            ToolUseStart(id="c", scope=("s",), name="think_tool", display="think"),
+            ToolUseEnd(id="c", scope=("s",), input={"thought": "hm"}),
+            Thinking(scope=("s",), content="hm", source="think"),
+            ToolUseStart(id="d", scope=("s",), name="think_tool", display="think"),
+            ToolUseEnd(id="d", scope=("s",), input={"thought": "ah"}),
+            Thinking(scope=("s",), content="ah", source="think"),
+        ],
+    ),
+    *(
+        (
+            f"a plan of another shape does not cost its call: {todos}",
+            [
+                line("tool_use", id="a", name="ls"),
+                line("tool_use", name="write_todos", input={"todos": todos}),
+                line("tool_result", id="a", content=1),
+                line("tool_result", content=2),
+            ],
+            [
+                ToolUseStart(id="a", name="ls"),
+                ToolUseEnd(id="a"),
+                ToolUseStart(id="call_1", name="write_todos", display="todos"),
+                ToolUseEnd(id="call_1", input={"todos": todos}),
+                ToolResult(id="a", output=1),
+                ToolResult(id="call_1", output=2),
+            ],
+        )
+        for todos in ('["x"]', [{"task": "x"}], 7)
+    ),
+    (
         "a start may carry the input",
         [
             line("tool_call_start", id="c", name="a", args={"x": 1}),
@@ -786,7 +845,6 @@ MALFORMED = [
     line("usage", input_tokens=1.5),
     line("usage", cache_read_input_tokens=[], input_tokens=1),
     line("done", reason=5),
-    line("done", usage={"input_tokens": {}}),
     line("error"),
     line("custom", value=1),
     line("custom", name="a", provider={"emitted": 1}, x=1),
@@ -801,6 +859,14 @@ def test_a_line_of_the_wrong_shape_is_raw(malformed: dict[str, Any]) -> None:
     assert isinstance(event, Raw)
     assert event.raw == malformed
     assert str(event.source).startswith("malformed: ")
+
+
+def test_usage_of_the_wrong_shape_does_not_cost_the_end_that_it_is_told_with() -> None:
+    usage: dict[str, Any] = {"input_tokens": {}}
+    raw, done = feed(line("done", usage=usage))
+    assert isinstance(raw, Raw)
+    assert (raw.raw, str(raw.source)[:9]) == (usage, "malformed")
+    assert done == Done(reason="stop")
 
 
 def test_a_malformed_line_changes_nothing() -> None:

@@ -1,12 +1,19 @@
 """What every parser does, whatever its framework."""
 
 import json
+import pkgutil
+from importlib import import_module
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.inspect import AnyType, NoneType, StructType, UnionType, type_info
 
+from mobox import parsers
 from mobox.events import (
     JSON,
+    MOST,
+    Custom,
     Raw,
     Retract,
     StreamEvent,
@@ -16,6 +23,8 @@ from mobox.events import (
     TodoCreate,
     TodoDone,
     TodoItem,
+    ToolUseStart,
+    Usage,
 )
 from mobox.parsers import EmittedParser, EventParser, get_parser
 from mobox.parsers.claude import ClaudeParser, wire
@@ -153,9 +162,87 @@ def test_a_block_of_a_whole_message_that_is_not_understood_takes_no_other_along(
 def test_a_count_that_no_client_can_count_is_kept_as_raw(count: int) -> None:
     usage = {"input_tokens": count, "cache_read_input_tokens": count}
     line = {"type": "message_start", "message": {"id": "m", "usage": usage}}
-    [raw] = claude(line)
-    assert isinstance(raw, Raw)
+    [raw] = [event for event in claude(line) if isinstance(event, Raw)]
+    assert raw.raw == usage
     assert (raw.source or "").startswith("malformed")
+
+
+_CACHED = {"cache_read_input_tokens": MOST, "cache_creation_input_tokens": MOST}
+_TOTALS = {"total_input_tokens": MOST, "total_tool_use_tokens": MOST, "total_thought_tokens": MOST}
+USED: list[tuple[str, JSON]] = [
+    ("claude", {"type": "message_start", "message": {"usage": {"input_tokens": MOST, **_CACHED}}}),
+    ("claude", {"type": "result", "modelUsage": {model: {"outputTokens": MOST} for model in "ab"}}),
+    ("emitted", {"type": "usage", "data": {"input_tokens": MOST, **_CACHED}}),
+    ("gemini", {"event_type": "interaction.completed", "interaction": {"usage": _TOTALS}}),
+]
+
+
+@pytest.mark.parametrize(("framework", "line"), USED, ids=str)
+def test_what_counts_sum_up_to_can_be_read_back(framework: str, line: JSON) -> None:
+    [used] = [event for event in get_parser(framework).feed(line) if isinstance(event, Usage)]
+    assert MOST in (used.input, used.output)
+    assert StreamEvent.of("usage", used.data, id=used.id) == used
+
+
+SHAPES = [
+    shape
+    for module in pkgutil.walk_packages(parsers.__path__, f"{parsers.__name__}.")
+    if module.name.endswith("wire")
+    for shape in vars(import_module(module.name)).values()
+    if isinstance(shape, type) and issubclass(shape, Struct) and shape.__module__ == module.name
+    if not shape.__name__.startswith("Spoken")  # the short way, which leaves null to the long one
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.__module__}.{shape.__name__}")
+def test_null_is_the_same_as_absent(shape: type[Struct]) -> None:
+    told = type_info(shape)
+    assert isinstance(told, StructType)
+    for field in told.fields:
+        types = field.type.types if isinstance(field.type, UnionType) else (field.type,)
+        may_be_null = any(isinstance(each, AnyType | NoneType) for each in types)
+        assert field.required or may_be_null, field.name
+
+
+NULLS: list[tuple[str, JSON, StreamEvent]] = [
+    (
+        "langchain",
+        {
+            "event": "on_custom_event",
+            "run_id": "r",
+            "name": None,
+            "data": None,
+            "metadata": None,
+            "parent_ids": None,
+        },
+        Custom(name="custom", value={}),
+    ),
+    (
+        "langchain",
+        {"method": "custom", "params": {"data": 1, "namespace": None}},
+        Custom(name="custom", value=1),
+    ),
+    (
+        "openai",
+        {"choices": [{"delta": {"executed_tools": [{"index": None, "type": None}]}}]},
+        ToolUseStart(id="call_1", name="tool", kind="custom", server=True),
+    ),
+    (
+        "smolagents",
+        {"type": "FinalAnswerStep", "data": {"output": "42"}, "within": None},
+        Text(id="answer", content="42"),
+    ),
+    (
+        "claude",
+        {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": None}]}},
+        Text(id="m:0"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("framework", "line", "told"), NULLS, ids=str)
+def test_a_line_with_nulls_is_read(framework: str, line: JSON, told: StreamEvent) -> None:
+    assert told in get_parser(framework).feed(line)
 
 
 UNREAD: list[tuple[str, JSON]] = [

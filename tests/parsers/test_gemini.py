@@ -439,8 +439,8 @@ def delta(kind: str, **more: Any) -> Line:
 CREATED = {"event_type": "interaction.created", "interaction": {"id": "i1", "model": "g"}}
 
 
-def ended(status: str) -> Line:
-    return {"event_type": "interaction.completed", "interaction": {"status": status}}
+def ended(status: str, **more: Any) -> Line:
+    return {"event_type": "interaction.completed", "interaction": {"status": status, **more}}
 
 
 @pytest.mark.parametrize(
@@ -455,6 +455,13 @@ def ended(status: str) -> Line:
 )
 def test_how_an_interaction_ends(status: str, reason: DoneReason) -> None:
     assert told(CREATED, ended(status))[-1] == Done(reason=reason, native=status)
+
+
+@pytest.mark.parametrize("usage", [{"total_tokens": "7"}, 7], ids=str)
+def test_use_that_makes_no_sense_does_not_cost_the_end_of_an_interaction(usage: Any) -> None:
+    events = told(CREATED, ended("completed", usage=usage))
+    assert of(Raw, events)[0].raw == usage
+    assert events[-1] == Done(reason="stop", native="completed")
 
 
 def test_a_thought_that_is_not_shown_keeps_its_signature() -> None:
@@ -487,6 +494,18 @@ def test_arguments_that_break_off() -> None:
     assert of(ToolUseEnd, events) == [ToolUseEnd(id="c1", invalid='{"a')]
 
 
+def test_words_of_an_interaction_that_was_joined_in_the_middle_are_told() -> None:
+    thought = step("delta", 0, delta={"type": "thought_summary", "content": {"text": "Hm"}})
+    words = [step("delta", 1, delta={"type": "text", "text": text}) for text in ("He", "llo")]
+    strange = step("delta", 2, delta={"type": "arguments_delta", "arguments": "{}"})
+    events = told(thought, *words, strange, step("stop", 1), ended("completed"))
+    assert [event.content for event in of(Thinking, events)] == ["Hm"]
+    assert [event.content for event in of(Text, events)] == ["He"]
+    assert [event.delta for event in of(TextDelta, events)] == ["llo"]
+    assert [raw.raw for raw in of(Raw, events)] == [strange]
+    assert len(of(TextEnd, events)) == len(of(ThinkingEnd, events)) == 1
+
+
 def test_media_of_an_interaction_are_files() -> None:
     image = delta("image", data="iVBO", mime_type="image/webp")
     document = delta("document", uri="https://example.org/a.pdf")
@@ -501,7 +520,7 @@ def test_media_of_an_interaction_are_files() -> None:
     "line",
     [
         begun("user_input"),
-        delta("text", text="of no step"),
+        delta("arguments_delta", arguments="of no step"),
         step("stop", 9),
         {"event_type": "step.start", "index": -1, "step": {}},
     ],

@@ -763,6 +763,19 @@ def test_a_bare_message_may_come_in_any_form(line: Line) -> None:
     assert log[-1] == Done(reason="length", native="length")
 
 
+@pytest.mark.parametrize("usage", [{"input_tokens": "5"}, 7], ids=str)
+def test_usage_that_cannot_be_read_does_not_cost_the_words(usage: Any) -> None:
+    end = in_message("message-finish", usage=usage, metadata={"stop_reason": "end_turn"})
+    for lines in (
+        [chunk(content="Hi", usage_metadata=usage), chunk(chunk_position="last")],
+        [begin(), block(0, "text", text="Hi"), end],
+    ):
+        log = recorded(*lines)
+        assert "".join(event.delta for event in of(TextDelta, log)) == "Hi"
+        assert [(raw.raw, raw.source[:9]) for raw in of(Raw, log)] == [(usage, "malformed")]
+        assert [end.status for end in of(StepEnd, log)] == ["ok"]
+
+
 def test_shares_of_the_usage_add_up() -> None:
     first = {"input_tokens": 10, "output_tokens": 0, "total_tokens": 10}
     rest = {"input_tokens": 0, "output_tokens": 5, "total_tokens": 5}

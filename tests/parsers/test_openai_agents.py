@@ -220,6 +220,13 @@ def test_where_a_tool_comes_from_tells_that_it_is_an_agent(origin: Any) -> None:
     assert of(SubagentStart, said) == [SubagentStart(id="c", agent="b", task="do")]
 
 
+def test_a_request_about_no_call_costs_neither_the_result_nor_the_other_requests() -> None:
+    said = run(AGENT, left(interruptions=[{}, {"call_id": "c", "tool_name": "f"}]))
+    assert of(Raw, said) == [Raw(raw={})]
+    assert len(of(Result, said)) == 1
+    assert said[-1] == Paused(request_ids=("c",))
+
+
 def test_a_nested_line_without_its_event_is_raw() -> None:
     line = {"event": "raw_response_event", "agent": "b", "tool_call": "nobody"}
     assert of(Raw, run(AGENT, line)) == [Raw(raw=line)]

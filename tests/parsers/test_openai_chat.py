@@ -116,6 +116,16 @@ def test_a_call_begins_when_it_has_a_name() -> None:
     ]
 
 
+def test_the_text_of_a_custom_call_is_a_json_string_also_before_it_has_a_name() -> None:
+    def piece(**custom: str) -> Any:
+        return chunk({"tool_calls": [{"index": 0, "id": "a", "custom": custom}]})
+
+    said = fed(piece(input='"a'), piece(input="\n"), piece(name="f", input="b"), chunk({}, "stop"))
+    deltas = [delta.delta for delta in of(ToolUseDelta, said)]
+    assert deltas == ['"\\"a', "\\n", "b"]
+    assert of(ToolUseEnd, said) == [ToolUseEnd(id="a", input='"a\nb')]
+
+
 def test_a_call_that_never_gets_a_name_is_told_at_the_end() -> None:
     assert of(ToolUseStart, run(call(0, "{", id="a"))) == [ToolUseStart(id="a", name="unknown")]
 
@@ -160,9 +170,31 @@ def test_content_may_be_an_array_of_parts() -> None:
     assert text_of(said) == "So!"
 
 
-def test_a_part_of_content_that_nobody_knows_is_raw() -> None:
-    line = chunk({"content": [{"type": "hologram"}]})
-    assert of(Raw, fed(line)) == [Raw(raw=line)]
+@pytest.mark.parametrize("part", [{"type": "hologram"}, 7], ids=str)
+def test_a_part_of_content_that_nobody_knows_is_raw_and_the_others_are_told(part: Any) -> None:
+    hello = {"type": "text", "text": "Hello"}
+    said = run(chunk({"content": [hello, part, "!"]}), chunk({}, "stop"))
+    assert of(Raw, said) == [Raw(raw=part)]
+    assert text_of(said) == "Hello!"
+    assert [start.id for start in of(StepStart, said)] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("field", "odd"),
+    [
+        ("reasoning", {"text": "Hm"}),
+        ("audio", {"data": 7}),
+        ("executed_tools", {"index": "0"}),
+        ("annotations", 7),
+        ("tool_calls", [{"index": -1}]),
+    ],
+)
+def test_a_field_that_cannot_be_read_does_not_cost_the_words(field: str, odd: Any) -> None:
+    told = [odd] if field == "executed_tools" else odd
+    said = run(chunk({"content": "Hello", field: told}, "stop"))
+    assert [raw.raw for raw in of(Raw, said)] == [odd]
+    assert text_of(said) == "Hello"
+    assert said[-1] == Done(reason="stop", native="stop")
 
 
 def test_other_choices_are_kept_and_noted_once() -> None:
@@ -171,6 +203,22 @@ def test_other_choices_are_kept_and_noted_once() -> None:
     assert [raw.source for raw in of(Raw, said)] == ["choice 1", "choice 1"]
     assert len(of(Status, said)) == 1
     assert text_of(said) == "A"
+
+
+@pytest.mark.parametrize(
+    "usage", [{"prompt_tokens": "3"}, {"cost": {"total_cost": "x"}}, 7], ids=str
+)
+def test_usage_that_cannot_be_read_does_not_cost_the_words(usage: Any) -> None:
+    said = run(chunk({"content": "Hi"}, usage=usage), chunk({}, "stop", x_groq={"usage": usage}))
+    assert text_of(said) == "Hi"
+    assert [(raw.raw, raw.source[:9]) for raw in of(Raw, said)] == [(usage, "malformed")] * 2
+    assert said[-1] == Done(reason="stop", native="stop")
+
+
+def test_a_cost_may_be_told_with_what_it_is_made_of() -> None:
+    cost = {"input_tokens_cost": 0.1, "request_cost": 0.4, "total_cost": 0.5}
+    [used] = of(Usage, fed(chunk({"content": "Hi"}, usage={"prompt_tokens": 3, "cost": cost})))
+    assert (used.input, used.cost_usd) == (3, 0.5)
 
 
 def test_usage_comes_after_the_end_and_is_that_messages() -> None:

@@ -105,6 +105,16 @@ OWN = {
 TEXT = event("output_text.delta", content_index=0, delta="Hi")
 
 
+@pytest.mark.parametrize("usage", [{"input_tokens": "3"}, 7], ids=str)
+def test_usage_that_cannot_be_read_does_not_cost_the_end(usage: Any) -> None:
+    said = run(created(), ended(usage=usage))
+    assert [(raw.raw, raw.source[:9]) for raw in of(Raw, said)] == [(usage, "malformed")]
+    assert said[-2:] == [
+        StepEnd(id="r", reason="completed"),
+        Done(reason="stop", native="completed"),
+    ]
+
+
 def test_every_type_of_event_has_its_row() -> None:
     assert len(TYPES) == 59
     assert {*Responses.EVENTS, *Deltas.EVENTS} == {*TYPES, *OWN}
@@ -130,6 +140,23 @@ def test_a_response_is_a_turn() -> None:
         StepEnd(id="r", reason="completed"),
         Done(reason="stop", native="completed"),
     ]
+
+
+@pytest.mark.parametrize("odd", [{"type": "hologram"}, {"id": "i9"}, 7], ids=str)
+def test_an_item_that_nobody_knows_costs_neither_the_others_nor_the_end(odd: Any) -> None:
+    hello = {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}
+    said = run(created(), ended(output=[odd, hello]))
+    assert [raw.raw for raw in of(Raw, said)] == [odd]
+    assert text_of(said) == "Hello"
+    assert said[-1] == Done(reason="stop", native="completed")
+
+
+def test_a_part_that_cannot_be_read_does_not_cost_the_others() -> None:
+    odd = {"type": "output_text", "text": 7}
+    words = [odd, {"type": "output_text", "text": "Hello"}]
+    said = run(created(), done(0, "message", content=words), done(1, "reasoning", summary=[odd]))
+    assert [raw.raw for raw in of(Raw, said)] == [odd, odd]
+    assert text_of(said) == "Hello"
 
 
 def test_an_unknown_event_is_raw() -> None:

@@ -20,6 +20,7 @@ from mobox.events import (
     SubagentStart,
     Text,
     Thinking,
+    ThinkingDelta,
     TodoCreate,
     TodoItem,
     ToolResult,
@@ -138,6 +139,15 @@ def test_usage_that_is_said_twice_is_told_once() -> None:
     assert of(Usage, events) == [Usage(id="step_1", input=5, output=2, total=7)]
 
 
+@pytest.mark.parametrize("usage", [{"input_tokens": "5"}, 7], ids=str)
+def test_usage_that_cannot_be_read_costs_neither_the_words_nor_the_step(usage: Any) -> None:
+    step = line("ActionStep", step_number=1, observations="1", token_usage=usage)
+    events = told(delta("hm", token_usage=usage), step)
+    assert [raw.raw for raw in of(Raw, events)] == [usage, usage]
+    assert of(ThinkingDelta, events) == [ThinkingDelta(id="step_1:1", delta="hm")]
+    assert of(StepEnd, events) == [StepEnd(id="step_1")]
+
+
 def test_the_answer_is_text_and_result() -> None:
     timing = {"start_time": 10.0, "end_time": 10.5}
     events = told(
@@ -145,6 +155,27 @@ def test_the_answer_is_text_and_result() -> None:
     )
     assert of(Text, events) == [Text(id="answer", content='{"a":1}')]
     assert of(Result, events) == [Result(text='{"a":1}', duration_ms=500.0, num_turns=3)]
+
+
+def test_an_answer_has_another_name_in_earlier_versions() -> None:
+    events = told(line("FinalAnswerStep", final_answer="42"))
+    assert of(Text, events) == [Text(id="answer", content="42")]
+
+
+def test_an_answer_of_nothing_ends_the_run_without_words() -> None:
+    nested = line("FinalAnswerStep", "sub:1", output=None)
+    events = told(nested, line("FinalAnswerStep", output=None))
+    assert of(Text, events) == []
+    assert of(SubagentEnd, events) == [SubagentEnd(id="sub:1", agent="sub")]
+    assert events[-2:] == [Result(), Done(reason="stop")]
+
+
+def test_a_final_step_without_an_answer_is_kept() -> None:
+    final = line("FinalAnswerStep", "sub:1", said="42")
+    events = told(final, delta("hm", "sub:1"))
+    assert [raw.raw for raw in of(Raw, events)] == [final]
+    assert of(Text, events) == []
+    assert [start.id for start in of(SubagentStart, events)] == ["sub:1"]
 
 
 @pytest.mark.parametrize(

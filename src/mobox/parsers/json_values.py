@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mobox.events import JSON
 
-__all__ = ["file_data", "object_of", "objects_in", "text_in"]
+__all__ = ["file_data", "is_link", "object_of", "objects_in", "text_in", "words_of"]
 
 Object = dict[str, JSON]
 
@@ -23,6 +25,16 @@ def text_in(value: Object, *names: str) -> str | None:
     """The first of these members that is text and not empty."""
     words = (value.get(name) for name in names)
     return next((word for word in words if isinstance(word, str) and word), None)
+
+
+def words_of(value: JSON) -> str:
+    """A value as text: what is not words already is told as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def is_link(address: str) -> bool:
+    """Whether this is the address of a page, and not the name of a document."""
+    return address.startswith(("http://", "https://"))
 
 
 def file_data(url: str) -> tuple[str, str] | None:

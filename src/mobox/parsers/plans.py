@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from mobox.events import StreamEvent, TodoCreate, TodoDone, TodoItem, TodoUpdate
 
-__all__ = ["change"]
+__all__ = ["change", "item_of"]
 
 Items = tuple[TodoItem, ...]
+
+
+def item_of(content: str, status: str | None, active_form: str | None = None) -> TodoItem:
+    """An item of a plan; one whose status is no word of ours has yet to be done."""
+    item = TodoItem(content=content, active_form=active_form)
+    return replace(item, status=status) if status in ("in_progress", "completed") else item
 
 
 def change(before: Items, after: Items) -> list[StreamEvent]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from mobox.events import JSON
+from mobox.events import JSON, Source
+from mobox.parsers.json_values import objects_in, text_in
 
-__all__ = ["SECRET", "is_error", "without_secrets"]
+__all__ = ["SECRET", "is_error", "pages_in", "without_secrets"]
 
 SECRET: Final = "encrypted_"
 """How the names of members begin that only their provider can read."""
@@ -18,6 +19,16 @@ def is_error(output: JSON) -> bool:
         return False
     kind, code = output.get("type"), output.get("return_code")
     return (isinstance(kind, str) and kind.endswith("_error")) or code not in (None, 0)
+
+
+def pages_in(name: str | None, scope: tuple[str, ...], output: JSON) -> list[Source]:
+    """The pages that a search names."""
+    items = objects_in(output if isinstance(output, list) else [output])
+    return [
+        Source(id=name, scope=scope, url=url, title=text_in(item, "title"))
+        for item in items
+        if (url := text_in(item, "url")) is not None
+    ]
 
 
 def without_secrets(value: JSON, path: str = "") -> tuple[JSON, dict[str, JSON]]:

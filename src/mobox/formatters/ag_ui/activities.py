@@ -5,18 +5,16 @@ Clients keep an activity among the messages, replace it by its id, and never sen
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from mobox.events import JSON, File, TodoItem
-from mobox.formatters.ag_ui.documents import event, known
+from mobox.formatters.ag_ui.documents import event
 from mobox.formatters.ag_ui.ids import WireIds
+from mobox.formatters.fields import known
+from mobox.formatters.links import address_of
 
 __all__ = ["Activities", "Activity"]
-
-_FILES: Final = ("http://", "https://", "data:", "blob:")
-_MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
 class Activity(NamedTuple):
@@ -81,13 +79,9 @@ class Activities:
 
 
 def _file_content(told: File) -> dict[str, JSON]:
-    """A page loads `url`, so that is never what could run in it."""
-    url = told.url if told.url and told.url.lower().startswith(_FILES) else None
-    if url is None and told.base64 and _MEDIA_TYPE.fullmatch(told.media_type):
-        url = f"data:{told.media_type};base64,{told.base64}"
     about = {
         "mediaType": told.media_type,
-        "url": url,
+        "url": address_of(told),
         "fileId": told.file_id,
         "name": told.name,
         "size": told.size,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mobox.events import JSON, Source, StreamEvent
-from mobox.formatters.ag_ui.documents import Documents, custom, delta_prefix, encode, event, known
+from mobox.formatters.ag_ui.documents import Documents, custom, delta_prefix, encode, event
+from mobox.formatters.fields import known
+from mobox.formatters.links import document_of, link_of
 
 __all__ = ["Block", "Blocks", "block_metadata", "citation", "encrypted"]
-
-_LINKS = ("http://", "https://")
 
 
 class Block:
@@ -144,12 +144,11 @@ def block_metadata(mobox: dict[str, JSON], citations: list[JSON]) -> dict[str, J
 
 
 def citation(source: Source) -> dict[str, JSON]:
-    """A source; a page makes a link of `url`, so that is never anything that could run in it."""
-    is_link = source.url is not None and source.url.lower().startswith(_LINKS)
+    """A source, whether a text cites it or not."""
     about = {
-        "url": source.url if is_link else None,
+        "url": link_of(source),
         "title": source.title,
-        "document": source.document if is_link else source.document or source.url,
+        "document": document_of(source),
         "file": source.file,
         "citedText": source.cited_text,
         "location": source.location,

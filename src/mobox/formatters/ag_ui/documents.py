@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from mobox.events import JSON, Custom, Status
+from mobox.formatters.fields import known
 
 __all__ = [
     "Documents",
@@ -15,7 +16,6 @@ __all__ = [
     "delta_prefix",
     "encode",
     "event",
-    "known",
     "mobox_metadata",
     "status",
 ]
@@ -44,11 +44,6 @@ def application(told: Custom) -> bytes:
 def status(told: Status) -> bytes:
     """A line on what the agent is busy with."""
     return custom("mobox.status", {"message": told.message, "kind": told.kind})
-
-
-def known(fields: dict[str, JSON]) -> dict[str, JSON]:
-    """`fields` without those that have no value."""
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def mobox_metadata(about: dict[str, JSON]) -> dict[str, Any] | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import JSON, InputRequest, InputResponse
-from mobox.formatters.ag_ui.documents import Documents, custom, known, mobox_metadata
+from mobox.formatters.ag_ui.documents import Documents, custom, mobox_metadata
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.profiles import Profile
 from mobox.formatters.ag_ui.tools import Tools
+from mobox.formatters.fields import known
 
 __all__ = ["Interrupts"]
 

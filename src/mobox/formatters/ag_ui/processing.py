@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.blocks import Block, Line, Move, OpenBlock
-from mobox.formatters.ag_ui.documents import Documents, custom, known
+from mobox.formatters.ag_ui.documents import Documents, custom
+from mobox.formatters.fields import known
 
 __all__ = ["Processing"]
 

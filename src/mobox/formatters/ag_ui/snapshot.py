@@ -16,11 +16,12 @@ from mobox.events import JSON, ToolResult
 from mobox.formatters.ag_ui.activities import Activities, Activity
 from mobox.formatters.ag_ui.arguments import arguments_text
 from mobox.formatters.ag_ui.blocks import block_metadata, citation
-from mobox.formatters.ag_ui.documents import encode, known
+from mobox.formatters.ag_ui.documents import encode
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, Profile
 from mobox.formatters.ag_ui.results import result_content, result_metadata
 from mobox.formatters.ag_ui.tools import tool_metadata
+from mobox.formatters.fields import known
 from mobox.formatters.profiles import profile_named
 from mobox.message import (
     BlockPart,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mobox.events import JSON, Outcome, StepEnd, StepStart, SubagentEnd, SubagentStart
-from mobox.formatters.ag_ui.documents import Documents, custom, event, known, mobox_metadata
+from mobox.formatters.ag_ui.documents import Documents, custom, event, mobox_metadata
 from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.profiles import Profile
+from mobox.formatters.fields import known
 
 __all__ = ["Steps", "Subagents"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import JSON, Result, Usage
-from mobox.formatters.ag_ui.documents import known
+from mobox.formatters.fields import known
 from mobox.usage import Totals, UsageTotal
 
 __all__ = ["ModelUsage"]

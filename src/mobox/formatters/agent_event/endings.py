@@ -6,6 +6,7 @@ from typing import Final
 
 from mobox.events import JSON, Done, DoneReason, Error, Result, Usage
 from mobox.formatters.agent_event.numbering import Documents, Numbering
+from mobox.formatters.fields import known
 from mobox.formatters.outcomes import failure_of
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
@@ -72,4 +73,4 @@ class Ending:
             "cache_read_input_tokens": totals.cache_read,
             "service_tier": self._service_tier,
         }
-        return {name: value for name, value in about.items() if value is not None}
+        return known(about)

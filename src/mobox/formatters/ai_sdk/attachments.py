@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from mobox.events import JSON, File, Source
-from mobox.formatters.ai_sdk.chunks import chunk, data, known, scope
+from mobox.formatters.ai_sdk.chunks import chunk, data, scope
+from mobox.formatters.fields import known
+from mobox.formatters.links import address_of, link_of
 
 __all__ = ["file", "source"]
-
-# A page makes links and images of these: what is written elsewhere could run in it.
-_LINKS = ("http://", "https://")
-_FILES = ("http://", "https://", "data:", "blob:")
-_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
 def source(event: Source, source_id: str) -> bytes:
@@ -27,8 +22,8 @@ def source(event: Source, source_id: str) -> bytes:
     }
     metadata = _metadata(known(about) | scope(event))
     common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
-    if event.url is not None and event.url.lower().startswith(_LINKS):
-        return chunk("source-url", url=event.url, title=event.title, **common)
+    if (link := link_of(event)) is not None:
+        return chunk("source-url", url=link, title=event.title, **common)
     title = event.title or event.document or event.file or event.url or "Source"
     # The client wants a media type, and no framework tells one.
     return chunk("source-document", mediaType="text/plain", title=title, **common)
@@ -37,14 +32,12 @@ def source(event: Source, source_id: str) -> bytes:
 def file(event: File, with_metadata: bool = True) -> bytes:
     """A file with its address or its bytes; one that only the provider can fetch is data."""
     about = known({"name": event.name, "size": event.size})
-    safe_url = event.url if event.url and event.url.lower().startswith(_FILES) else None
-    has_bytes = event.base64 and _MEDIA_TYPE.fullmatch(event.media_type)
-    if not has_bytes and not safe_url:
+    url = address_of(event)
+    if url is None:
         more = known(
             {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}
         )
         return data("file", more | about | scope(event))
-    url = safe_url or f"data:{event.media_type};base64,{event.base64}"
     metadata = _metadata(about | scope(event)) if with_metadata else None
     return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)
 

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from mobox.events import JSON, StreamEvent
+from mobox.formatters.fields import known
 
-__all__ = ["DONE", "chunk", "data", "delta_prefix", "encode", "harmless", "known", "scope"]
+__all__ = ["DONE", "chunk", "data", "delta_prefix", "encode", "harmless", "scope"]
 
 DONE = b"[DONE]"
 """The last document; the only one that is not JSON."""
@@ -48,11 +49,6 @@ def _is_dangerous(document: bytes) -> bool:
 def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:
     """A data part; one with an id replaces what was said under it, a transient one is not kept."""
     return chunk(f"data-{name}", payload={"data": value}, id=part_id, transient=transient or None)
-
-
-def known(fields: dict[str, JSON]) -> dict[str, JSON]:
-    """`fields` without those that have no value."""
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def scope(event: StreamEvent) -> dict[str, JSON]:

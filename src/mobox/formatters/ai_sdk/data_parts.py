@@ -25,7 +25,8 @@ from mobox.events import (
     SubagentStart,
     TodoItem,
 )
-from mobox.formatters.ai_sdk.chunks import data, known, scope
+from mobox.formatters.ai_sdk.chunks import data, scope
+from mobox.formatters.fields import known
 from mobox.usage import Totals
 
 __all__ = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mobox.events import JSON, DoneReason
-from mobox.formatters.ai_sdk.chunks import known
 from mobox.formatters.ai_sdk.data_parts import usage_data
+from mobox.formatters.fields import known
 from mobox.usage import Totals
 
 __all__ = ["message_metadata"]

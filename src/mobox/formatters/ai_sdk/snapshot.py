@@ -15,11 +15,12 @@ from mobox.events import JSON, ToolResult
 from mobox.formatters.ai_sdk import data_parts
 from mobox.formatters.ai_sdk.approvals import APPROVED, said_with
 from mobox.formatters.ai_sdk.attachments import file, source
-from mobox.formatters.ai_sdk.chunks import harmless, known
+from mobox.formatters.ai_sdk.chunks import harmless
 from mobox.formatters.ai_sdk.endings import message_metadata
 from mobox.formatters.ai_sdk.parts import vendors
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
 from mobox.formatters.ai_sdk.tools import INVALID_INPUT, tool_metadata
+from mobox.formatters.fields import known
 from mobox.formatters.outcomes import FAILED, error_of, error_text
 from mobox.formatters.profiles import profile_named
 from mobox.message import (

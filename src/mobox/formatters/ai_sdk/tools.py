@@ -12,8 +12,9 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.formatters.ai_sdk.chunks import chunk, delta_prefix, encode, known
+from mobox.formatters.ai_sdk.chunks import chunk, delta_prefix, encode
 from mobox.formatters.ai_sdk.profiles import Profile
+from mobox.formatters.fields import known
 from mobox.formatters.outcomes import FAILED, error_text
 
 __all__ = ["INVALID_INPUT", "Tools", "tool_metadata"]

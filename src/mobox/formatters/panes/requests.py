@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import JSON, InputRequest, InputResponse
+from mobox.formatters.fields import known
 from mobox.formatters.panes.messages import Documents, Message, Messages
 
 __all__ = ["Requests"]
@@ -27,16 +28,17 @@ class Requests:
 
     def ask(self, event: InputRequest) -> Documents:
         """A person is asked; `request.id` is what an answer must name."""
-        about: dict[str, JSON] = {
+        request: dict[str, JSON] = {
             "id": event.id,
             "kind": event.kind,
             "tool_id": event.tool_call_id,
             "schema": event.schema,
             "options": event.options,
         }
-        request = {name: value for name, value in about.items() if value is not None}
         again = self._messages.done(self._open[event.id]) if event.id in self._open else []
-        message = self._messages.new("chat", scope=event.scope, title="❓ Asked", request=request)
+        message = self._messages.new(
+            "chat", scope=event.scope, title="❓ Asked", request=known(request)
+        )
         self._open[event.id] = message
         return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-import msgspec
 from msgspec import ValidationError, convert
 
 from mobox.errors import NotUnderstood
@@ -32,6 +32,8 @@ from mobox.parsers.adk.speaker import Speaker
 from mobox.parsers.gemini import wire as parts_wire
 from mobox.parsers.gemini.calls import OpenCalls
 from mobox.parsers.gemini.reasons import VENDOR, reason_of
+from mobox.parsers.json_values import words_of
+from mobox.parsers.kept import or_raw
 
 __all__ = ["Run"]
 
@@ -176,7 +178,7 @@ class Run:
                 events += self._branches.returned(response.id)
                 is_ticket = self._requests.returned(response.id)
                 response.will_continue = is_ticket or response.will_continue
-                events += speaker.content.respond(response)
+                events += or_raw(partial(speaker.content.respond, response), part, scope, "a part")
         return events
 
     def _asks(self, part: Part) -> bool:
@@ -188,10 +190,7 @@ class Run:
         for part in filter(self._asks, parts):
             call = _call(part)
             assert call is not None  # it asks
-            try:
-                events += self._requests.ask(call, scope)
-            except ValidationError as error:
-                events.append(Raw(scope=scope, raw=part, source=f"malformed: {error}"))
+            events += or_raw(partial(self._requests.ask, call, scope), part, scope)
         calls = {call.id: call for part in parts if (call := _call(part)) is not None}
         for name in event.long_running_tool_ids or ():
             if name in calls and not self._requests.knows(calls[name]):
@@ -266,7 +265,7 @@ class Run:
             return []
         said = {"/".join(scope): words for scope, words in self._beside.items()}
         if not said and self._output is not None:
-            said = {f"{self._prefix}output": _words(self._output)}
+            said = {f"{self._prefix}output": words_of(self._output)}
         return [
             event
             for name, words in said.items()
@@ -306,7 +305,3 @@ def _call(part: Part) -> parts_wire.FunctionCall | None:
 
 def _is_text(part: Part) -> bool:
     return bool(part.get("text")) and isinstance(part["text"], str) and not part.get("thought")
-
-
-def _words(output: JSON) -> str:
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()

@@ -157,14 +157,14 @@ class Content:
         text = convert(line.content_block, wire.Text)
         self._open(line.index, name, "text")
         cited = [cite(name, self._scope, citation) for citation in text.citations or ()]
-        return [Text(id=name, scope=self._scope, content=text.text), *cited]
+        return [Text(id=name, scope=self._scope, content=text.text or ""), *cited]
 
     def _thinking(self, line: wire.ContentBlockStart, name: str) -> Events:
         thinking = convert(line.content_block, wire.Thinking)
         block = self._open(line.index, name, "thinking")
         if thinking.signature:
             block.provider["signature"] = thinking.signature
-        return [Thinking(id=name, scope=self._scope, content=thinking.thinking)]
+        return [Thinking(id=name, scope=self._scope, content=thinking.thinking or "")]
 
     def _redacted_thinking(self, line: wire.ContentBlockStart, name: str) -> Events:
         redacted = convert(line.content_block, wire.RedactedThinking)
@@ -254,7 +254,7 @@ class Content:
     def _mcp_tool_listing(self, line: wire.ContentBlockStart, name: str) -> Events:
         listing = convert(line.content_block, wire.McpToolListing)
         self._open(line.index, name, "listing")
-        message = f"{listing.mcp_server_name} offers {len(listing.tools)} tools"
+        message = f"{listing.mcp_server_name} offers {len(listing.tools or ())} tools"
         provider = {VENDOR: {"mcp_tool_listing": line.content_block}}
         return [Status(scope=self._scope, message=message, provider=provider)]
 

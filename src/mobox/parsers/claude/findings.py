@@ -8,6 +8,7 @@ from msgspec import convert
 
 from mobox.events import JSON, File, Source, StreamEvent
 from mobox.parsers.claude import wire
+from mobox.parsers.json_values import is_link
 
 __all__ = ["VENDOR", "cite", "found", "uploaded"]
 
@@ -23,7 +24,7 @@ def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
     """A citation of a text block."""
     cited = convert(citation, wire.Citation)
     link = cited.url or cited.source or ""
-    is_url = link.startswith(("http://", "https://"))
+    is_url = is_link(link)
     secret = {"encrypted_index": cited.encrypted_index} if cited.encrypted_index else None
     return Source(
         id=block_id,

@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from msgspec import ValidationError, convert
+from msgspec import convert
 
-from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Error,
-    Raw,
     Retract,
     Status,
     StepEnd,
@@ -29,6 +27,8 @@ from mobox.names import Names
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import Content
 from mobox.parsers.claude.findings import VENDOR
+from mobox.parsers.kept import or_raw
+from mobox.usage import sum_of
 
 __all__ = ["Messages"]
 
@@ -73,11 +73,12 @@ class Messages:
     def _whole_block(self, block: dict[str, JSON]) -> Events:
         """One block of a whole message; the others do not depend on its being understood."""
         index = len(self.content.told)
-        try:
+
+        def read() -> Events:
             start = self.content.start(wire.ContentBlockStart(index, block))
             return [*start, *self.content.stop(wire.ContentBlockStop(index))]
-        except (NotUnderstood, ValidationError):
-            return [Raw(scope=self._scope, raw=block)]
+
+        return or_raw(read, block, self._scope)
 
     def complete(self, message: wire.WholeMessage) -> Events:
         """A message that is being streamed, told whole: its tools may run from here on."""
@@ -95,8 +96,6 @@ class Messages:
     # Messages
 
     def _message_start(self, line: wire.MessageStart) -> Events:
-        if line.message.usage is not None:
-            convert(line.message.usage, wire.Usage)  # a broken line must not begin a message
         if self.streaming and self.stop_reason is None and line.message.id != self._message:
             self._broken = tuple(self.content.told)
         before = self._leave_message("interrupted" if self.streaming else "ok")
@@ -156,19 +155,22 @@ class Messages:
             return []
         return [Status(scope=self._scope, message=explanation, kind="notice")]
 
-    def _use(self, usage: dict[str, JSON] | None) -> Events:
-        if not usage:
-            return []
-        self._usage |= {name: value for name, value in usage.items() if value is not None}
-        counted = convert(self._usage, wire.Usage)
+    def _use(self, usage: JSON) -> Events:
+        return or_raw(lambda: self._used(usage), usage, self._scope) if usage else []
+
+    def _used(self, usage: JSON) -> Events:
+        told = {k: v for k, v in convert(usage, dict).items() if v is not None}
+        summed = {**self._usage, **told}
+        counted = convert(summed, wire.Usage)
+        self._usage = summed
         read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens
         details = counted.output_tokens_details
-        rest = {name: self._usage[name] for name in self._usage if name not in _COUNTED}
+        rest = {name: summed[name] for name in summed if name not in _COUNTED}
         return [
             Usage(
                 id=self._message,
                 scope=self._scope,
-                input=(counted.input_tokens or 0) + (read or 0) + (written or 0),
+                input=sum_of(counted.input_tokens, read, written),
                 output=counted.output_tokens or 0,
                 cache_read=read,
                 cache_write=written,

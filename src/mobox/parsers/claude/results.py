@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msgspec import convert
+from msgspec import ValidationError, convert
 
 from mobox.events import JSON, File, Outcome, StreamEvent, ToolResult
 from mobox.parsers.claude import session_wire as lines
+from mobox.parsers.json_values import object_of, objects_in
 
 __all__ = ["ReadResult", "read_results"]
 
@@ -24,11 +25,18 @@ class ReadResult(NamedTuple):
 
 
 def read_results(line: lines.User, scope: Scope) -> list[ReadResult]:
-    """The results in a line; none where it is text for the model."""
-    if isinstance(line.message.content, str):
-        return []
-    blocks = [b for b in line.message.content if b.get("type") == "tool_result"]
-    return [_read(convert(block, lines.ToolResult), line, scope) for block in blocks]
+    """The results in a line that can be read; none where it is text for the model."""
+    results: list[ReadResult] = []
+    broken: ValidationError | None = None
+    for block in objects_in(line.message.content):
+        if block.get("type") == "tool_result":
+            try:
+                results.append(_read(convert(block, lines.ToolResult), line, scope))
+            except ValidationError as error:
+                broken = error
+    if broken is not None and not results:
+        raise broken
+    return results
 
 
 def _read(block: lines.ToolResult, line: lines.User, scope: Scope) -> ReadResult:
@@ -49,9 +57,9 @@ def _read(block: lines.ToolResult, line: lines.User, scope: Scope) -> ReadResult
 
 
 def _status(block: lines.ToolResult, line: lines.User) -> Outcome:
-    decisions = {meta.id: meta.permission_decision for meta in line.tool_result_meta or ()}
-    decision = decisions.get(block.tool_use_id)
-    if decision is not None and decision.decision == "reject":
+    about = [m for m in objects_in(line.tool_result_meta) if m.get("id") == block.tool_use_id]
+    decisions = [object_of(meta.get("permission_decision")).get("decision") for meta in about]
+    if "reject" in decisions:
         return "denied"
     return "error" if block.is_error else "ok"
 

@@ -41,6 +41,8 @@ from mobox.parsers.claude.reasons import done_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
 from mobox.parsers.claude.todos import Plans
+from mobox.parsers.kept import or_raw
+from mobox.usage import sum_of
 
 __all__ = ["Session"]
 
@@ -148,7 +150,7 @@ class Session:
             if result.ok:
                 events += self._planned(result.tool_id, result.outcome)
             events += self._tasks.returned(result.tool_id, scope, result.ok)
-        beside = len(line.message.content) > len(results)  # words to the model
+        beside = len(line.message.content) > len(results)  # words to the model, or what is broken
         return [*events, Raw(scope=scope, raw=raw)] if beside else events
 
     def _planned(self, tool_id: str, outcome: JSON) -> Events:
@@ -312,7 +314,8 @@ class Session:
         events = self._messages[()].settle()
         self._waiting, self._held = {}, []
         if line.model_usage:
-            events.append(_total(line.model_usage, line.total_cost_usd))
+            use = line.model_usage
+            events += or_raw(lambda: [_total(use, line.total_cost_usd)], use)
         events.append(
             Result(
                 text=line.result,
@@ -320,7 +323,7 @@ class Session:
                 num_turns=line.num_turns,
                 session_id=line.session_id,
                 cost_usd=line.total_cost_usd,
-                is_error=line.is_error,
+                is_error=bool(line.is_error),
             )
         )
         error, self._error = self._error, None
@@ -362,18 +365,20 @@ def _cancelled(request: InputRequest) -> InputResponse:
     return InputResponse(id=request.id, scope=request.scope, decision="cancelled")
 
 
-def _total(models: dict[str, lines.ModelUsage], cost: float | None) -> Usage:
+def _total(told: JSON, cost: float | None) -> Usage:
     """The session's use so far, over all its models and subagents."""
-    read = sum(use.cache_read_input_tokens for use in models.values())
-    written = sum(use.cache_creation_input_tokens for use in models.values())
-    thought = [use.thinking_tokens for use in models.values() if use.thinking_tokens is not None]
+    models = convert(told, dict[str, lines.ModelUsage])
+    uses = models.values()
+    read = sum_of(*(use.cache_read_input_tokens for use in uses))
+    written = sum_of(*(use.cache_creation_input_tokens for use in uses))
+    thought = [use.thinking_tokens for use in uses if use.thinking_tokens is not None]
     return Usage(
         per="run",
-        input=sum(use.input_tokens for use in models.values()) + read + written,
-        output=sum(use.output_tokens for use in models.values()),
+        input=sum_of(*(use.input_tokens for use in uses), read, written),
+        output=sum_of(*(use.output_tokens for use in uses)),
         cache_read=read,
         cache_write=written,
-        reasoning=sum(thought) if thought else None,
+        reasoning=sum_of(*thought) if thought else None,
         cost_usd=cost,
         model=next(iter(models)) if len(models) == 1 else None,
     )

@@ -1,7 +1,8 @@
 """The shapes of Claude Code's stream-json lines, as far as the parser reads them.
 
 These are the lines between the Agent SDK and its command line program (`claude -p
---output-format stream-json`). Keys that are not listed are ignored here.
+--output-format stream-json`). Keys that are not listed are ignored here, and null is the same as
+absent.
 """
 
 from __future__ import annotations
@@ -29,23 +30,14 @@ class Assistant(Line):
 
 
 class UserMessage(Struct):
-    content: str | list[dict[str, JSON]]
-
-
-class Decision(Struct):
-    decision: str | None = None
-
-
-class ResultMeta(Struct):
-    id: str
-    permission_decision: Decision | None = None
+    content: str | list[JSON]
 
 
 class User(Line):
     message: UserMessage
     parent_tool_use_id: str | None = None
     tool_use_result: JSON = None
-    tool_result_meta: list[ResultMeta] | None = None
+    tool_result_meta: JSON = None
 
 
 class ToolResult(Struct):
@@ -55,16 +47,16 @@ class ToolResult(Struct):
 
 
 class ModelUsage(Struct, rename="camel"):
-    input_tokens: Count = 0
-    output_tokens: Count = 0
-    cache_read_input_tokens: Count = 0
-    cache_creation_input_tokens: Count = 0
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
     thinking_tokens: Count | None = None
 
 
 class Result(Line):
-    subtype: str = ""
-    is_error: bool = False
+    subtype: str | None = None
+    is_error: bool | None = None
     result: str | None = None
     stop_reason: str | None = None
     terminal_reason: str | None = None
@@ -73,7 +65,7 @@ class Result(Line):
     session_id: str | None = None
     total_cost_usd: int | float | None = None
     errors: list[str] | None = None
-    model_usage: dict[str, ModelUsage] | None = field(default=None, name="modelUsage")
+    model_usage: JSON = field(default=None, name="modelUsage")
 
 
 class ControlRequest(Line):

@@ -16,6 +16,7 @@ from mobox.events import (
 from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude.findings import VENDOR
+from mobox.parsers.json_values import object_of, text_in
 
 __all__ = ["Tasks"]
 
@@ -77,11 +78,9 @@ class Tasks:
         if tool_id in self._agents:
             return []
         self._agents.add(tool_id)
-        told = arguments if isinstance(arguments, dict) else {}
-        name, task = told.get("subagent_type"), told.get("prompt")
-        agent = self._unannounced[tool_id] = name if isinstance(name, str) else "agent"
-        task = task if isinstance(task, str) else None
-        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=task)]
+        told = object_of(arguments)
+        agent = self._unannounced[tool_id] = text_in(told, "subagent_type") or "agent"
+        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(told, "prompt"))]
 
     def returned(self, tool_id: str, scope: Scope, ok: bool) -> Events:
         """A call has its result; the subagent of one that is no task has ended with that."""

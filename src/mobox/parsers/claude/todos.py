@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mobox.events import JSON, StreamEvent, TodoItem, ToolUseEnd, ToolUseStart
 from mobox.parsers.json_values import object_of
-from mobox.parsers.plans import change
+from mobox.parsers.plans import change, item_of
 
 __all__ = ["Plans", "Todos", "ToldPlan"]
 
@@ -25,12 +25,12 @@ Scope = tuple[str, ...]
 
 class _Todo(Struct, rename="camel"):
     content: str
-    status: str = "pending"
+    status: str | None = None
     active_form: str | None = None
 
 
 class _TodoWrite(Struct):
-    todos: list[_Todo] = []
+    todos: list[_Todo] | None = None
     new_todos: list[_Todo] | None = field(default=None, name="newTodos")
 
 
@@ -54,7 +54,7 @@ class _TaskUpdate(Struct, rename="camel"):
 class _Listed(Struct):
     id: str
     subject: str
-    status: str = "pending"
+    status: str | None = None
 
 
 class _TaskList(Struct):
@@ -84,8 +84,8 @@ class Todos:
         write = convert(told, _TodoWrite)
         todos = write.todos if write.new_todos is None else write.new_todos
         self._items = {
-            str(n): _item(todo.content, todo.status, todo.active_form)
-            for n, todo in enumerate(todos)
+            str(n): item_of(todo.content, todo.status, todo.active_form)
+            for n, todo in enumerate(todos or ())
         }
 
     def _create(self, told: dict[str, JSON]) -> None:
@@ -101,7 +101,7 @@ class Todos:
         if update.status == "deleted":
             del self._items[update.task_id]
             return
-        self._items[update.task_id] = _item(
+        self._items[update.task_id] = item_of(
             update.subject or item.content,
             update.status or item.status,
             update.active_form or item.active_form,
@@ -110,7 +110,7 @@ class Todos:
     def _list(self, told: dict[str, JSON]) -> None:
         """A list may be older than an update that was made beside it: it only adds."""
         for listed in convert(told, _TaskList).tasks:
-            self._items.setdefault(listed.id, _item(listed.subject, listed.status, None))
+            self._items.setdefault(listed.id, item_of(listed.subject, listed.status, None))
 
     KEEPERS: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
         "TodoWrite": _write,
@@ -155,8 +155,3 @@ class ToldPlan:
             elif isinstance(event, ToolUseEnd) and event.id in self._writes:
                 told += self._todos.after("TodoWrite", event.input, None)
         return told
-
-
-def _item(content: str, status: str, active_form: str | None) -> TodoItem:
-    item = TodoItem(content=content, active_form=active_form)
-    return replace(item, status=status) if status in ("in_progress", "completed") else item

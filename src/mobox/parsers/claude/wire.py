@@ -22,7 +22,7 @@ class Line(Struct, tag_field="type", gc=False):
 class Message(Struct):
     id: str | None = None
     model: str | None = None
-    usage: dict[str, JSON] | None = None
+    usage: JSON = None
 
 
 class WholeMessage(Message, kw_only=True):
@@ -102,7 +102,7 @@ class MessageChange(Struct):
 
 class MessageDelta(Line, tag="message_delta"):
     delta: MessageChange
-    usage: dict[str, JSON] | None = None
+    usage: JSON = None
     context_management: JSON = None
 
 
@@ -144,12 +144,12 @@ class Block(Struct):
 
 
 class Text(Struct):
-    text: str = ""
+    text: str | None = None
     citations: list[dict[str, JSON]] | None = None
 
 
 class Thinking(Struct):
-    thinking: str = ""
+    thinking: str | None = None
     signature: str | None = None
 
 
@@ -194,7 +194,7 @@ class Fallback(Struct):
 
 class McpToolListing(Struct):
     mcp_server_name: str
-    tools: list[JSON] = []
+    tools: list[JSON] | None = None
 
 
 class OutputDetails(Struct):

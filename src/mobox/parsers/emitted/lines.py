@@ -25,6 +25,7 @@ from mobox.events import (
 )
 from mobox.parsers.emitted.forms import Data, Form, Names
 from mobox.parsers.emitted.plan import FinishedLine, PlanLine
+from mobox.usage import sum_of
 
 __all__ = ["LINES", "FoundLine", "SearchLine", "SpawnLine"]
 
@@ -120,7 +121,7 @@ def _with_cache(usage: Usage, data: Data) -> Usage:
     if data.get("input_tokens") is None:
         return usage
     beside = [field for name, field in _CACHE_BESIDE_INPUT.items() if data.get(name) is not None]
-    return replace(usage, input=usage.input + sum(getattr(usage, field) for field in beside))
+    return replace(usage, input=sum_of(usage.input, *(getattr(usage, f) for f in beside)))
 
 
 LINES: Final = {

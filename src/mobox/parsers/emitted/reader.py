@@ -41,7 +41,8 @@ from mobox.parsers.emitted.plan import (
     read_items,
     which,
 )
-from mobox.parsers.json_values import objects_in
+from mobox.parsers.json_values import object_of, objects_in
+from mobox.parsers.kept import or_raw
 from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
@@ -56,6 +57,7 @@ _DISPLAYS: Final = {**displays.CLAUDE, **displays.LANGCHAIN}
 _ECHO: Final = "told before"
 """Why a line is RAW that adds to what its call has told already, and so is no event of its own."""
 
+_UNSAID: Final = ToolUseStart(name="")
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
 _USAGE_WITHIN: Final = ("done", "result")
 
@@ -87,8 +89,10 @@ class EmittedLines:
         """What a line that `knows` knows means; may raise `msgspec.ValidationError`."""
         kind, data = line["type"], line["data"]
         if kind in _USAGE_WITHIN and type(data.get("usage")) is dict:
-            data = {name: value for name, value in data.items() if name != "usage"}
-            events = [*self._read("usage_total", line["data"]["usage"]), *self._read(kind, data)]
+            data = dict(data)
+            usage = data.pop("usage")
+            used = or_raw(lambda: self._read("usage_total", usage), usage)
+            events = [*used, *self._read(kind, data)]
         else:
             events = self._read(kind, data)
         for event in events:
@@ -135,27 +139,30 @@ class EmittedLines:
             start = self._named(use)
             told: Events = [replace(start, input=None), _input_of(start, use.input)]
             return told + self._shown_elsewhere(start, use.input)
-        news = {
-            field: getattr(use, field)
-            for field in ("name", "kind")
-            if getattr(use, field) != getattr(begun, field)
-        }
         given = begun.input if use.input is None else use.input
-        return [_keep(_input_of(begun, given), news)]
+        shown = replace(begun, display=begun.display or use.display)
+        end = _keep(_input_of(begun, given), _news(begun, use))
+        return [end, *self._shown_elsewhere(shown, given)]
 
     def _shown_elsewhere(self, call: ToolUseStart, given: JSON) -> Events:
         """What a call is displayed as, where no line of its own tells it."""
-        given = given if isinstance(given, dict) else {}
+        given = object_of(given)
         if call.display == "todos" and given.get("todos"):
-            plan = msgspec.convert({"items": given["todos"]}, PlanLine)
-            before = self._plan_of(call)
-            changes = change(before, read_items(plan, before)[0])
-            return [replace(event, scope=call.scope) for event in changes]
+            return self._planned(call, given["todos"])
         thought = given.get("thought")
         if call.display == "think" and isinstance(thought, str) and thought != self._thought:
             self._echoes.add(thought)
-            return [Thinking(content=thought, source="think")]
+            return [Thinking(scope=call.scope, content=thought, source="think")]
         return []
+
+    def _planned(self, call: ToolUseStart, todos: JSON) -> Events:
+        before = self._plan_of(call)
+        try:
+            plan = msgspec.convert({"items": todos}, PlanLine)
+            after, _ = read_items(plan, before)
+        except msgspec.ValidationError:
+            return []  # a plan of another shape; it is in the call
+        return [replace(event, scope=call.scope) for event in change(before, after)]
 
     def _think(self, thought: Thinking) -> Events:
         if thought.content not in self._echoes:
@@ -317,6 +324,16 @@ def _keep(event: StreamEvent, rest: Data, under: str = "emitted") -> StreamEvent
 
 def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
     return ToolUseEnd(id=start.id, scope=start.scope, input=value)
+
+
+def _news(begun: ToolUseStart, use: ToolUseStart) -> Data:
+    """What the line with a call's input says otherwise than the one with its start."""
+    told = {name: getattr(use, name) for name in ("scope", "name", "kind", "server", "display")}
+    return {
+        name: list(value) if name == "scope" else value
+        for name, value in told.items()
+        if value not in (getattr(begun, name), getattr(_UNSAID, name))
+    }
 
 
 def _source_of(result: Data) -> Data:

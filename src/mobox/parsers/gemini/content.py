@@ -9,9 +9,10 @@ Rule 4: a part of no known kind is kept as RAW, and says nothing about the other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar, Final
 
-from msgspec import ValidationError, convert, to_builtins
+from msgspec import convert, to_builtins
 
 from mobox.errors import NotUnderstood
 from mobox.events import (
@@ -37,6 +38,7 @@ from mobox.parsers.gemini.calls import OpenCalls
 from mobox.parsers.gemini.grounding import cited, fetched, grounded
 from mobox.parsers.gemini.partial_arguments import PartialArguments
 from mobox.parsers.gemini.reasons import VENDOR
+from mobox.parsers.kept import or_raw
 
 __all__ = ["Content"]
 
@@ -99,26 +101,23 @@ class Content:
 
     def part(self, raw: dict[str, JSON]) -> Events:
         """What one part means."""
-        try:
-            part = convert(raw, wire.Part)
-            for field, reader in self.PARTS.items():
-                if (value := getattr(part, field)) is not None:
-                    return reader(self, value, part)
-        except (NotUnderstood, ValidationError):
-            return [Raw(scope=self._scope, raw=raw, source="a part")]
+        return or_raw(lambda: self._part(raw), raw, self._scope, "a part")
+
+    def _part(self, raw: dict[str, JSON]) -> Events:
+        part = convert(raw, wire.Part)
+        for field, reader in self.PARTS.items():
+            if (value := getattr(part, field)) is not None:
+                return reader(self, value, part)
         if part.thought_signature:
             return self._sign(part.thought_signature)
-        return [Raw(scope=self._scope, raw=raw, source="a part")]
+        raise NotUnderstood
 
     def cite(self, candidate: wire.Candidate) -> Events:
         """What the message rests on; a stream may say the same again in every chunk."""
         told: Events = []
         for metadata, events in self._sources(candidate):
-            try:
-                told += [event for event in events if self._is_new(event)]
-            except ValidationError as error:
-                told.append(Raw(scope=self._scope, raw=metadata, source=f"malformed: {error}"))
-        return told
+            told += or_raw(partial(list, events), metadata, self._scope)
+        return [event for event in told if self._is_new(event)]
 
     def leave(self) -> Events:
         """The message ends, and with it what it has open."""

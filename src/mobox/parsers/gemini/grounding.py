@@ -9,12 +9,12 @@ from msgspec import convert
 
 from mobox.events import JSON, Source, Status, StreamEvent
 from mobox.parsers.gemini import wire
+from mobox.parsers.json_values import is_link
 
 __all__ = ["cited", "fetched", "grounded"]
 
 Scope = tuple[str, ...]
 
-_LINKS: Final = ("http://", "https://")
 _FETCHED: Final = "URL_RETRIEVAL_STATUS_SUCCESS"
 
 
@@ -97,7 +97,7 @@ def _at(support: wire.GroundingSupport, place: int) -> float | None:
 
 
 def _link(uri: str | None) -> str | None:
-    return uri if uri is not None and uri.startswith(_LINKS) else None
+    return uri if uri is not None and is_link(uri) else None
 
 
 def _known(about: dict[str, JSON]) -> dict[str, JSON] | None:

@@ -42,11 +42,16 @@ from mobox.inputs import input_of
 from mobox.names import Names
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.reasons import VENDOR
+from mobox.parsers.kept import or_raw
+from mobox.parsers.server_tools import pages_in
+from mobox.usage import sum_of
 
 __all__ = ["Interactions"]
 
 Events = list[StreamEvent]
 Reader = Callable[["Interactions", Any], Events]
+Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]
+"""By the kind of a step or a delta, or by how it ends: tools come faster than names for them."""
 
 _ENDS: Final[dict[str, DoneReason]] = {
     "completed": "stop",
@@ -66,7 +71,8 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "mcp_server_tool": "mcp",
 }
 _MEDIA: Final = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
-_SPEECH: Final = {"thought": True, "model_output": False}
+_IMPLIED: Final = {"text": "model_output", "thought_summary": "thought"}
+"""The steps that deltas are of whose start we did not see."""
 
 
 class _Step:
@@ -137,24 +143,24 @@ class Interactions:
         events = [*self._stop_all(), *self._used(told)]
         if self._status == "failed":
             events.append(Error(message="The interaction failed.", code="failed"))
-        return [*events, StepEnd(id=self._name, reason=self._status)]
+        has_begun = self._count > 0  # a stream that was joined in the middle may not say so
+        return [*events, StepEnd(id=self._name, reason=self._status)] if has_begun else events
 
     def _used(self, told: wire.Interaction) -> Events:
-        usage = told.usage
-        if usage is None:
-            return []
-        return [
-            Usage(
-                id=self._name,
-                input=(usage.total_input_tokens or 0) + (usage.total_tool_use_tokens or 0),
-                output=(usage.total_output_tokens or 0) + (usage.total_thought_tokens or 0),
-                cache_read=usage.total_cached_tokens,
-                reasoning=usage.total_thought_tokens,
-                total=usage.total_tokens,
-                model=told.model,
-                service_tier=told.service_tier,
-            )
-        ]
+        return or_raw(lambda: [self._use_of(told)], told.usage) if told.usage is not None else []
+
+    def _use_of(self, told: wire.Interaction) -> Usage:
+        usage = convert(told.usage, wire.Usage)
+        return Usage(
+            id=self._name,
+            input=sum_of(usage.total_input_tokens, usage.total_tool_use_tokens),
+            output=sum_of(usage.total_output_tokens, usage.total_thought_tokens),
+            cache_read=usage.total_cached_tokens,
+            reasoning=usage.total_thought_tokens,
+            total=usage.total_tokens,
+            model=told.model,
+            service_tier=told.service_tier,
+        )
 
     def _failed(self, event: wire.ErrorEvent) -> Events:
         told = event.error or wire.Failure()
@@ -165,17 +171,14 @@ class Interactions:
 
     def _step_start(self, event: wire.StepStart) -> Events:
         kind = convert(event.step, wire.Kind).type
+        shape, reader = _row(self.STEPS, kind)
         step = _Step(kind, f"{self._name}:{event.index}")
-        if kind in _SPEECH:
-            begun: Events = []
-        elif kind.endswith("_call"):
-            begun = self._begin_call(step, convert(event.step, wire.Call))
-        elif kind.endswith("_result"):
-            begun = self._hear(step, convert(event.step, wire.Outcome))
-        else:
-            raise NotUnderstood
+        begun = reader(self, step, convert(event.step, shape))
         self._steps[event.index] = step
         return begun
+
+    def _begin_speech(self, _step: _Step, _told: wire.Kind) -> Events:
+        return []
 
     def _begin_call(self, step: _Step, call: wire.Call) -> Events:
         tool = step.kind.removesuffix("_call")
@@ -203,21 +206,19 @@ class Interactions:
         return []
 
     def _step_delta(self, event: wire.StepDelta) -> Events:
-        step, kind = self._steps.get(event.index), convert(event.delta, wire.Kind).type
-        if step is None:
-            raise NotUnderstood
-        if kind in self.DELTAS:
-            shape, reader = self.DELTAS[kind]
-            return reader(self, step, convert(event.delta, shape))
-        if kind.endswith("_call"):
-            step.arguments = convert(event.delta, wire.ArgumentsDelta).arguments
-            return []
-        if kind.endswith("_result"):
-            return self._hear(step, convert(event.delta, wire.Outcome))
-        raise NotUnderstood
+        kind = convert(event.delta, wire.Kind).type
+        shape, reader = _row(self.DELTAS, kind)
+        delta = convert(event.delta, shape)
+        step = self._steps.get(event.index)
+        if step is None:  # the stream was joined in the middle
+            if kind not in _IMPLIED:
+                raise NotUnderstood
+            step = _Step(_IMPLIED[kind], f"{self._name}:{event.index}")
+            self._steps[event.index] = step
+        return reader(self, step, delta)
 
     def _say(self, step: _Step, words: str) -> Events:
-        thinks = _SPEECH.get(step.kind, False)
+        thinks = step.kind == "thought"
         if not words:
             return []
         if step.is_open:
@@ -247,6 +248,10 @@ class Interactions:
         step.pieces.append(delta.arguments)
         return [ToolUseDelta(id=step.name, delta=delta.arguments)]
 
+    def _whole_arguments(self, step: _Step, delta: wire.ArgumentsDelta) -> Events:
+        step.arguments = delta.arguments
+        return []
+
     def _annotations(self, step: _Step, delta: wire.AnnotationsDelta) -> Events:
         return [
             Source(
@@ -257,7 +262,7 @@ class Interactions:
                 title=each.title,
                 location={"startIndex": each.start_index, "endIndex": each.end_index},
             )
-            for each in delta.annotations
+            for each in delta.annotations or ()
         ]
 
     def _media(self, step: _Step, delta: wire.MediaDelta, kind: str) -> Events:
@@ -276,13 +281,18 @@ class Interactions:
         return [event for step in steps for event in self._stop(step)]
 
     def _stop(self, step: _Step) -> Events:
-        if step.kind == "thought":
-            hidden = [] if step.is_open else [Thinking(id=step.name, redacted=True)]
-            if hidden and not step.signatures:
-                return []
-            return [*hidden, ThinkingEnd(id=step.name, provider=step.provider)]
-        if step.kind == "model_output":
-            return [TextEnd(id=step.name, provider=step.provider)] if step.is_open else []
+        return self.STOPS.get(step.kind, Interactions._end_tool)(self, step)
+
+    def _end_thought(self, step: _Step) -> Events:
+        hidden = [] if step.is_open else [Thinking(id=step.name, redacted=True)]
+        if hidden and not step.signatures:
+            return []
+        return [*hidden, ThinkingEnd(id=step.name, provider=step.provider)]
+
+    def _end_text(self, step: _Step) -> Events:
+        return [TextEnd(id=step.name, provider=step.provider)] if step.is_open else []
+
+    def _end_tool(self, step: _Step) -> Events:
         return self._end_call(step) if step.outcome is None else self._end_result(step.outcome)
 
     def _end_call(self, step: _Step) -> Events:
@@ -298,7 +308,7 @@ class Interactions:
             status="error" if outcome.is_error else "ok",
             provider={VENDOR: {"signature": outcome.signature}} if outcome.signature else None,
         )
-        return [result, *_found(outcome)]
+        return [result, *pages_in(outcome.call_id, (), outcome.result)]
 
     EVENTS: ClassVar[dict[str, tuple[type[Struct], Reader]]] = {
         "interaction.created": (wire.InteractionEvent, _created),
@@ -309,7 +319,19 @@ class Interactions:
         "step.stop": (wire.StepStop, _step_stop),
         "error": (wire.ErrorEvent, _failed),
     }
-    DELTAS: ClassVar[dict[str, tuple[type[Struct], Callable[..., Events]]]] = {
+    STEPS: ClassVar[Rows] = {
+        "thought": (wire.Kind, _begin_speech),
+        "model_output": (wire.Kind, _begin_speech),
+        "*_call": (wire.Call, _begin_call),
+        "*_result": (wire.Outcome, _hear),
+    }
+    STOPS: ClassVar[dict[str, Callable[[Interactions, _Step], Events]]] = {
+        "thought": _end_thought,
+        "model_output": _end_text,
+    }
+    DELTAS: ClassVar[Rows] = {
+        "*_call": (wire.ArgumentsDelta, _whole_arguments),
+        "*_result": (wire.Outcome, _hear),
         "text": (wire.TextDelta, _text),
         "thought_summary": (wire.SummaryDelta, _summary),
         "thought_signature": (wire.SignatureDelta, _signature),
@@ -322,13 +344,10 @@ class Interactions:
     }
 
 
-def _found(outcome: wire.Outcome) -> Events:
-    """The pages that a result names."""
-    results = outcome.result if isinstance(outcome.result, list) else [outcome.result]
-    pages = [each for each in results if isinstance(each, dict)]
-    found = [(page.get("url"), page.get("title")) for page in pages]
-    return [
-        Source(id=outcome.call_id, url=url, title=title if isinstance(title, str) else None)
-        for url, title in found
-        if isinstance(url, str)
-    ]
+def _row(rows: Rows, kind: str) -> tuple[type[Struct], Callable[..., Events]]:
+    """The shape and the reader of that kind; raises `NotUnderstood`."""
+    _, dash, end = kind.rpartition("_")
+    row = rows.get(kind) or rows.get(f"*{dash}{end}")
+    if row is None:
+        raise NotUnderstood
+    return row

@@ -24,7 +24,7 @@ class Interaction(Struct):
     model: str | None = None
     agent: str | None = None
     service_tier: str | None = None
-    usage: Usage | None = None
+    usage: JSON = None
 
 
 class InteractionEvent(Struct):
@@ -119,4 +119,4 @@ class Annotation(Struct):
 
 
 class AnnotationsDelta(Struct):
-    annotations: list[Annotation] = []
+    annotations: list[Annotation] | None = None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import ValidationError, convert
+from msgspec import convert
 
-from mobox.events import JSON, MOST, DoneReason, Raw, StreamEvent, Usage
+from mobox.events import JSON, DoneReason, StreamEvent, Usage
 from mobox.parsers.gemini import wire
+from mobox.parsers.kept import or_raw
+from mobox.usage import sum_of
 
 __all__ = ["VENDOR", "reason_of", "used"]
 
@@ -49,26 +51,19 @@ def reason_of(word: str) -> DoneReason | None:
 
 def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> list[StreamEvent]:
     """What one answer has used; thoughts are counted apart by the API, and are output to us."""
-    if not usage:
-        return []
-    try:
-        told = convert(usage, wire.Usage)
-    except ValidationError as error:
-        return [Raw(scope=scope, raw=usage, source=f"malformed: {error}")]
-    return [
-        Usage(
-            id=name,
-            scope=scope,
-            input=_sum(told.prompt_token_count, told.tool_use_prompt_token_count),
-            output=_sum(told.candidates_token_count, told.thoughts_token_count),
-            cache_read=told.cached_content_token_count,
-            reasoning=told.thoughts_token_count,
-            total=told.total_token_count,
-            model=model,
-            service_tier=told.service_tier,
-        )
-    ]
+    return or_raw(lambda: [_use_of(usage, name, scope, model)], usage, scope) if usage else []
 
 
-def _sum(*counts: int | None) -> int:
-    return min(sum(count or 0 for count in counts), MOST)
+def _use_of(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> Usage:
+    told = convert(usage, wire.Usage)
+    return Usage(
+        id=name,
+        scope=scope,
+        input=sum_of(told.prompt_token_count, told.tool_use_prompt_token_count),
+        output=sum_of(told.candidates_token_count, told.thoughts_token_count),
+        cache_read=told.cached_content_token_count,
+        reasoning=told.thoughts_token_count,
+        total=told.total_token_count,
+        model=model,
+        service_tier=told.service_tier,
+    )

@@ -22,6 +22,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.parsers.json_values import is_link, object_of, objects_in, text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import as_calls
 from mobox.parsers.langchain.graph import INTERRUPT, Graph
@@ -70,7 +71,7 @@ class Callbacks:
 
     def read(self, raw: Object) -> Events:
         """What one line means."""
-        line = convert(raw, Line)
+        line = convert({name: raw[name] for name in raw if raw[name] is not None}, Line)
         handle = self.LINES.get(line.event)
         if handle is None:
             if line.event.startswith(("on_prompt_", "on_parser_")):
@@ -175,8 +176,7 @@ class Callbacks:
     def _retriever_end(self, line: Line) -> Events:
         documents = line.data.get("output")
         scope = self._scope(line)
-        listed = documents if isinstance(documents, list) else []
-        found = [unwrapped(each) for each in listed if isinstance(each, dict)]
+        found = [unwrapped(each) for each in objects_in(documents)]
         result = self._run.calls.settle(line.run_id, line.name, scope, documents)
         return [*result, *(_source(line.run_id, scope, each) for each in found)]
 
@@ -255,16 +255,14 @@ def _call_in(output: JSON) -> str | None:
 
 
 def _source(call_id: str, scope: Scope, document: Object) -> Source:
-    metadata = document.get("metadata")
-    about = metadata if isinstance(metadata, dict) else {}
-    url, title, text = about.get("source"), about.get("title"), document.get("page_content")
-    link = url if isinstance(url, str) else ""
-    is_url = link.startswith(("http://", "https://"))
+    about = object_of(document.get("metadata"))
+    name = text_in(about, "source")
+    is_url = name is not None and is_link(name)
     return Source(
         id=call_id,
         scope=scope,
-        url=link if is_url else None,
-        document=None if is_url else link or None,
-        title=title if isinstance(title, str) else None,
-        cited_text=text if isinstance(text, str) else None,
+        url=name if is_url else None,
+        document=None if is_url else name,
+        title=text_in(about, "title"),
+        cited_text=text_in(document, "page_content"),
     )

@@ -24,6 +24,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.parsers.json_values import object_of, text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.findings import without_files
 from mobox.parsers.langchain.tools import display_of, kind_of
@@ -161,16 +162,15 @@ class Calls:
         if call.spawned:
             return []
         call.spawned = True
-        told = call.input if isinstance(call.input, dict) else {}
-        named, task = told.get("subagent_type"), told.get("description")
-        call.agent = agent or (named if isinstance(named, str) else call.name)
+        told = object_of(call.input)
+        call.agent = agent or text_in(told, "subagent_type") or call.name
         return [
             *self.run(call.id, call.name, call.input, call.scope),
             SubagentStart(
                 id=call.id,
                 scope=call.scope,
                 agent=call.agent,
-                task=task if isinstance(task, str) else None,
+                task=text_in(told, "description"),
             ),
         ]
 
@@ -202,7 +202,7 @@ class Calls:
     def spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
         """The call that an agent was spawned by of which only its name and task are known."""
         free = [c for c in self.unanswered if c.scope == scope and not c.spawned]
-        fields = [(c, c.input if isinstance(c.input, dict) else {}) for c in free]
+        fields = [(c, object_of(c.input)) for c in free]
         by_task = [c for c, told in fields if task and told.get("description") == task]
         by_name = [c for c, told in fields if agent and told.get("subagent_type") == agent]
         return next(iter(by_task or by_name or free), None)

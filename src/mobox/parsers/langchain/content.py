@@ -15,9 +15,9 @@ from typing import Final
 from mobox.events import JSON, Raw, StreamEvent, ToolResult
 from mobox.parsers.json_values import object_of, objects_in
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.findings import cite, file_in, found
+from mobox.parsers.langchain.findings import cite, file_in
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.server_tools import is_error, without_secrets
+from mobox.parsers.server_tools import is_error, pages_in, without_secrets
 
 __all__ = ["read_content", "server_result"]
 
@@ -149,7 +149,7 @@ def server_result(message: Message, block: Object) -> Events:
         status="error" if failed else "ok",
         provider={message.vendor: secrets} if secrets else None,
     )
-    return [result, *found(call_id, message.scope, output)]
+    return [result, *pages_in(call_id, message.scope, output)]
 
 
 def _file(message: Message, block: Object, _whole: bool) -> Events:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import JSON, File, Source, StreamEvent
-from mobox.parsers.json_values import file_data, object_of, text_in
+from mobox.parsers.json_values import file_data, is_link, object_of, text_in
 from mobox.parsers.server_tools import SECRET
 
-__all__ = ["cite", "file_in", "found", "without_files"]
+__all__ = ["cite", "file_in", "without_files"]
 
 Object = dict[str, JSON]
 Scope = tuple[str, ...]
@@ -33,7 +33,7 @@ def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
     """A citation of a text block, in LangChain's words or in the provider's own."""
     told = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
     link = text_in(told, "url", "source") or ""
-    is_url = link.startswith(("http://", "https://"))
+    is_url = is_link(link)
     document = text_in(told, "document_title")
     secret = {name: told[name] for name in told if name.startswith(SECRET) and told[name]}
     places = {k: v for k, v in told.items() if k not in _TOLD and k != "value" and v is not None}
@@ -48,17 +48,6 @@ def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
         location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
         provider={vendor: secret} if secret else None,
     )
-
-
-def found(call_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
-    """The pages that a provider's own search names."""
-    items = output if isinstance(output, list) else [output]
-    urls = [(item, item.get("url")) for item in items if isinstance(item, dict)]
-    return [
-        Source(id=call_id, scope=scope, url=url, title=text_in(item, "title"))
-        for item, url in urls
-        if isinstance(url, str)
-    ]
 
 
 def file_in(block: Object, name: str | None, scope: Scope) -> File | None:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec import convert
+
 from mobox.events import (
     JSON,
-    MOST,
     Outcome,
     StepEnd,
     StepStart,
@@ -33,8 +34,10 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.names import Names
+from mobox.parsers.kept import or_raw
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.tools import display_of, kind_of
+from mobox.usage import sum_of
 
 __all__ = ["Block", "Message"]
 
@@ -245,15 +248,17 @@ class Message:
 
     # Use
 
-    def use(self, usage: wire.Usage | None, *, whole: bool = False) -> Events:
+    def use(self, usage: JSON, *, whole: bool = False) -> Events:
         """What it takes: pieces tell shares of it, which add up; a whole message tells all."""
         if usage is None:
             return []
+        return or_raw(lambda: self._used(convert(usage, wire.Usage), whole), usage, self.scope)
+
+    def _used(self, usage: wire.Usage, whole: bool) -> Events:
         counts = _counts(usage)
         before = {} if whole else self._usage
-        summed = {
-            name: min(before.get(name, 0) + counts.get(name, 0), MOST)
-            for name in sorted({*before, *counts})
+        summed: dict[str, Any] = {
+            name: sum_of(before.get(name), counts.get(name)) for name in sorted({*before, *counts})
         }
         if not summed or summed == self._usage:
             return []

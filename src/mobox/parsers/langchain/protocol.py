@@ -28,6 +28,7 @@ from mobox.events import (
     ToolResult,
     ToolUseDelta,
 )
+from mobox.parsers.json_values import objects_in
 from mobox.parsers.langchain import protocol_wire as lines
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.content import read_content, server_result
@@ -86,7 +87,7 @@ class Protocol:
         """What one line means."""
         self._run.is_graph = True
         self.stretch = NO_STRETCH
-        space = tuple(line.params.namespace)
+        space = tuple(line.params.namespace or ())
         handle = self.LINES.get(type(line))
         if handle is None:  # a part of LangGraph's own stream, under the name of its mode
             return self._in_part(line.params, space, line.__struct_config__.tag)
@@ -316,8 +317,7 @@ def _finish_text(message: Message, index: wire.Index, content: Object) -> Events
     events: Events = []
     if message.find("text", index) is None:
         events = _other(message, index, {**content, "annotations": None})
-    name, cited = message.name_of("text", index), content.get("annotations")
-    found = [each for each in cited if isinstance(each, dict)] if isinstance(cited, list) else []
+    name, found = message.name_of("text", index), objects_in(content.get("annotations"))
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in found)]
 
 

@@ -1,5 +1,7 @@
 """The shapes of the typed protocol (`astream_events` v3), as far as the parser reads them.
 
+Keys that are not listed are ignored here, and null is the same as absent.
+
 See: langchain_protocol. On a bare chat model only the inner events come, without their envelope.
 """
 
@@ -10,7 +12,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from mobox.events import JSON
-from mobox.parsers.langchain.wire import Index, Object, Usage
+from mobox.parsers.langchain.wire import Index, Object
 
 Namespace = list[str]
 
@@ -73,7 +75,7 @@ class BlockFinish(Event, tag="content-block-finish"):
 
 
 class MessageFinish(Event, tag="message-finish"):
-    usage: Usage | None = None
+    usage: JSON = None
     metadata: Object | None = None
     reason: str | None = None
 
@@ -92,7 +94,7 @@ class Line(Struct, tag_field="method", gc=False):
 
 class MessagesParams(Struct, gc=False):
     data: tuple[AnyEvent, Object] | AnyEvent
-    namespace: Namespace = []
+    namespace: Namespace | None = None
 
 
 class Messages(Line, tag="messages"):
@@ -111,7 +113,7 @@ class ToolData(Struct):
 
 class ToolsParams(Struct):
     data: ToolData
-    namespace: Namespace = []
+    namespace: Namespace | None = None
 
 
 class Tools(Line, tag="tools"):
@@ -132,7 +134,7 @@ class LifecycleData(Struct):
 
 class LifecycleParams(Struct):
     data: LifecycleData
-    namespace: Namespace = []
+    namespace: Namespace | None = None
 
 
 class Lifecycle(Line, tag="lifecycle"):
@@ -141,7 +143,7 @@ class Lifecycle(Line, tag="lifecycle"):
 
 class StateParams(Struct):
     data: JSON
-    namespace: Namespace = []
+    namespace: Namespace | None = None
     interrupts: list[JSON] | None = None
 
 
@@ -172,7 +174,7 @@ class InputRequested(Struct):
 
 class InputParams(Struct):
     data: InputRequested
-    namespace: Namespace = []
+    namespace: Namespace | None = None
 
 
 class Input(Line, tag="input.requested"):

@@ -25,7 +25,6 @@ from mobox.events import (
     SubagentEnd,
     Thinking,
     ThinkingEnd,
-    ToolResult,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -252,12 +251,6 @@ class Run:
         if not asked:
             return []
         return [*self._end_all(), *asked]
-
-    def settled(self, events: Events) -> Events:
-        """`events`, after which the run goes on if a tool has run."""
-        if any(isinstance(event, ToolResult) for event in events):
-            self.interrupts.waiting.clear()
-        return events
 
     # The end
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mobox.events import JSON, File, State, StreamEvent, TodoItem
 from mobox.parsers.langchain import wire
-from mobox.parsers.plans import change
+from mobox.parsers.plans import change, item_of
 
 __all__ = ["States"]
 
@@ -35,7 +35,6 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
 }
 """Of files, by the ends of their names."""
-_WORDS: Final = ("in_progress", "completed")
 
 
 class States:
@@ -57,9 +56,10 @@ class States:
         if not isinstance(todos, list):
             return []
         try:
-            items = tuple(_item(convert(todo, wire.Todo)) for todo in todos)
+            told = [convert(todo, wire.Todo) for todo in todos]
         except ValidationError:
             return []  # another application's word for something else; it is in the call
+        items = tuple(item_of(todo.content, todo.status) for todo in told)
         before, self._plans[scope] = self._plans.get(scope, ()), items
         changes = change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
@@ -119,8 +119,3 @@ def _file(path: str, text: str) -> File:
 
 def _rest(state: Object) -> Object:
     return {name: value for name, value in state.items() if name not in _TOLD}
-
-
-def _item(todo: wire.Todo) -> TodoItem:
-    item = TodoItem(content=todo.content)
-    return replace(item, status=todo.status) if todo.status in _WORDS else item

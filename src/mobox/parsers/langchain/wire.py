@@ -54,7 +54,7 @@ class AiMessage(Struct):
     tool_calls: list[ToolCall] | None = None
     invalid_tool_calls: list[Object] | None = None
     tool_call_chunks: list[ToolCallChunk] | None = None
-    usage_metadata: Usage | None = None
+    usage_metadata: JSON = None
     response_metadata: Object | None = None
     additional_kwargs: Object | None = None
     chunk_position: str | None = None
@@ -91,7 +91,7 @@ class Interrupt(Struct):
 
 class Todo(Struct):
     content: str
-    status: str = "pending"
+    status: str | None = None
 
 
 class Task(Struct):

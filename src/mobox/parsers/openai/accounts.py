@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import convert
 
-from mobox.events import JSON, Done, DoneReason, Error, Usage
+from mobox.events import JSON, Done, DoneReason, Error, StreamEvent, Usage
+from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
+from mobox.usage import sum_of
 
-__all__ = ["VENDOR", "done_of", "error_of", "use_of"]
+__all__ = ["VENDOR", "done_of", "error_of", "used"]
 
 VENDOR = "openai"
 """The key of `provider` under which this vendor's state is kept."""
@@ -63,7 +65,7 @@ _COUNTS = {
         "output_tokens_details.reasoning_tokens",
         "reasoning_tokens",
     ),
-    "cost_usd": ("cost",),
+    "cost_usd": ("cost", "cost.total_cost"),
 }
 """The fields of USAGE, and the names under which they come."""
 
@@ -71,8 +73,14 @@ _NAMED = {name for names in _COUNTS.values() for name in names}
 _GROUPS = {name.partition(".")[0] for name in _NAMED if "." in name}
 
 
-def use_of(usage: dict[str, JSON], **about: Any) -> Usage:
+def used(usage: JSON, scope: tuple[str, ...] = (), **about: Any) -> list[StreamEvent]:
     """The tokens of one call, or of a whole run."""
+    if not usage:
+        return []
+    return or_raw(lambda: [_use_of(convert(usage, dict), scope=scope, **about)], usage, scope)
+
+
+def _use_of(usage: dict[str, JSON], **about: Any) -> Usage:
     flat = dict(_flat(usage))
     counts = {
         field: next((flat[name] for name in names if flat.get(name) is not None), None)
@@ -83,7 +91,7 @@ def use_of(usage: dict[str, JSON], **about: Any) -> Usage:
     told = {name: count for name, count in counts.items() if count is not None}
     provider = {VENDOR: rest} if any(v is not None for v in rest.values()) else None
     used = convert({"type": "usage", **told, **about, "provider": provider}, Usage)
-    return msgspec.structs.replace(used, output=used.output + _thought_beside(used))
+    return msgspec.structs.replace(used, output=sum_of(used.output, _thought_beside(used)))
 
 
 def _thought_beside(used: Usage) -> int:
@@ -99,8 +107,8 @@ def _flat(usage: dict[str, JSON]) -> list[tuple[str, JSON]]:
         if name in _GROUPS:
             # A state that was stored wraps its details in a list of one.
             value = value[0] if isinstance(value, list) and value else value
-            group = value if isinstance(value, dict) else {}
-            flat += [(f"{name}.{inner}", within) for inner, within in group.items()]
+        if name in _GROUPS and isinstance(value, dict):
+            flat += [(f"{name}.{inner}", within) for inner, within in value.items()]
         else:
             flat.append((name, value))
     return flat

@@ -13,6 +13,7 @@ Rule 4: an agent that is a tool tells its events to a callback; what that is giv
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from msgspec import convert
@@ -33,8 +34,9 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.inputs import input_of
+from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import done_of, use_of
+from mobox.parsers.openai.accounts import done_of, used
 from mobox.parsers.openai.findings import without_images
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
@@ -205,20 +207,19 @@ class Agents:
 
     def _result(self, record: wire.RunResult) -> Events:
         self._over = True
-        events: Events = []
-        if record.usage:
-            events.append(use_of(record.usage, per="run"))
+        events = used(record.usage, per="run")
         text = record.final_output if isinstance(record.final_output, str) else None
         failed = self._done is not None and self._done.reason == "error"
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
         for asked in record.interruptions or ():
-            events += self._ask(asked)
+            events += or_raw(partial(self._ask, asked), asked)
         waiting = tuple(self._responses[()].items.asked)
         if waiting and record.interruptions:
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
 
-    def _ask(self, asked: wire.Interruption) -> Events:
+    def _ask(self, told: JSON) -> Events:
+        asked = convert(told, wire.Interruption)
         raw = asked.raw or asked.raw_item or {}
         name = asked.call_id or raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):

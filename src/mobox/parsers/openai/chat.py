@@ -7,14 +7,16 @@ Rule 3: a call is known by its index, its id and name come once; some providers 
 Rule 4: a message ends with its finish reason. Its usage comes later, and some providers give every
         chunk another id: only words after the end begin another message.
 Rule 5: an answer that broke off with an error and begins again is sent again (RETRACT).
+Rule 6: a field or a part that cannot be read is RAW; the others are told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
-from msgspec import convert
+from msgspec import ValidationError, convert
 
 from mobox.errors import NotUnderstood
 from mobox.events import (
@@ -32,10 +34,11 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    Usage,
 )
+from mobox.parsers.json_values import object_of
+from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import VENDOR, done_of, error_of, use_of
+from mobox.parsers.openai.accounts import VENDOR, done_of, error_of, used
 from mobox.parsers.openai.chat_calls import ChatCalls
 from mobox.parsers.openai.extras import Extras
 from mobox.parsers.openai.names import Names
@@ -129,13 +132,14 @@ class Chat:
 
     def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
         told = choice.delta if choice.delta is not None else choice.message
-        delta = convert(told or {}, wire.Delta)
+        delta, unread = _delta_of(told or {})
         says = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
         if not says and (unknown := _unknown(told or {})):
             raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
         events = self._begin(chunk.id) if self._begins(chunk, delta, bool(says)) else []
         for field, value in says:
             events += self.TELLERS[field](self, value, delta)
+        events += unread
         if choice.finish_reason is not None and self._finish is None:
             self._finish = choice.finish_reason
             events += self._end()
@@ -209,17 +213,19 @@ class Chat:
     def _think(self, text: str) -> Events:
         return [*self._block(Thinking), ThinkingDelta(id=self._name(), delta=text)]
 
-    def _content(self, content: str | list[Any], _delta: wire.Delta) -> Events:
+    def _content(self, content: str | list[JSON], _delta: wire.Delta) -> Events:
         if isinstance(content, str):
             events = self._say(content)
             self.stretch = of_words("content", self._name())
             return events
-        return [event for part in content for event in self._part(part)]
+        return [event for part in content for event in or_raw(partial(self._part, part), part)]
 
-    def _part(self, part: str | dict[str, JSON]) -> Events:
+    def _part(self, part: JSON) -> Events:
         """One of the parts that some providers make content of."""
         if isinstance(part, str):
             return self._say(part) if part else []
+        if not isinstance(part, dict):
+            raise NotUnderstood("a part that is neither text nor an object")
         told = part.get("text")
         if part.get("type") in ("text", "output_text") and isinstance(told, str):
             return self._say(told) if told else []
@@ -238,7 +244,7 @@ class Chat:
         if delta.reasoning_content:  # the same once more
             return []
         if not isinstance(text, str):
-            raise NotUnderstood("reasoning that is no text")
+            return [Raw(raw=text, source="reasoning that is no text")]
         return self._reason("reasoning", text)
 
     def _reason(self, field: str, text: str) -> Events:
@@ -278,23 +284,25 @@ class Chat:
         return self._extras.images(images, self._message)
 
     def _audio(self, audio: dict[str, JSON], _delta: wire.Delta) -> Events:
+        return or_raw(lambda: self._sound(audio), audio)
+
+    def _sound(self, audio: dict[str, JSON]) -> Events:
         said = self._extras.audio(audio)
         return self._say(said) if said else []
 
     def _executed(self, tools: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
-        ends = self._turn(None)
-        return ends + [e for tool in tools for e in self._extras.executed(tool, self._message)]
+        events = self._turn(None)
+        for tool in tools:
+            events += or_raw(partial(self._extras.executed, tool, self._message), tool)
+        return events
 
     def _block_for_sources(self) -> str | None:
         return self._open[1] if self._open is not None and self._open[0] is Text else self._message
 
-    def _use(self, chunk: wire.Chunk) -> list[Usage]:
-        groq = chunk.x_groq or {}
-        usage = chunk.usage or groq.get("usage")
-        if not isinstance(usage, dict) or not usage:
-            return []
-        about = {"id": self._message, "model": self._model, "service_tier": chunk.service_tier}
-        return [use_of(usage, **about)]
+    def _use(self, chunk: wire.Chunk) -> Events:
+        usage = chunk.usage or object_of(chunk.x_groq).get("usage")
+        about = {"model": self._model, "service_tier": chunk.service_tier}
+        return used(usage, (), id=self._message, **about)
 
     TELLERS: ClassVar[dict[str, Callable[[Chat, Any, wire.Delta], Events]]] = {
         "reasoning_content": _reasoning_content,
@@ -310,6 +318,21 @@ class Chat:
         "function_call": _function_call,
     }
     """What a delta may say, in the order in which it is told."""
+
+
+def _delta_of(told: dict[str, JSON]) -> tuple[wire.Delta, Events]:
+    """A delta, and those of its fields that cannot be read."""
+    try:
+        return convert(told, wire.Delta), []
+    except ValidationError:
+        kept = {name: or_raw(partial(_check, name, told[name]), told[name]) for name in told}
+        read = {name: value for name, value in told.items() if not kept[name]}
+        return convert(read, wire.Delta), [raw for raws in kept.values() for raw in raws]
+
+
+def _check(name: str, value: JSON) -> Events:
+    convert({name: value}, wire.Delta)
+    return []
 
 
 def _unknown(delta: dict[str, JSON]) -> set[str]:

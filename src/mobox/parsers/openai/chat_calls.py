@@ -38,8 +38,16 @@ class _Call:
         name = self.name or UNKNOWN_TOOL
         custom = self.kind == "custom"
         start = ToolUseStart(id=self.id, name=name, kind="custom" if custom else "function")
-        deltas = [ToolUseDelta(id=self.id, delta=piece) for piece in self.pieces]
-        return [start, *deltas]
+        pieces, self.pieces[:] = self.pieces[:], []
+        return [start, *(self.say(piece) for piece in pieces)]
+
+    def say(self, piece: str) -> ToolUseDelta:
+        """More of the input; plain text, as of a custom call, is told as a JSON string."""
+        delta = piece
+        if self.kind == "custom":
+            delta = ("" if self.pieces else '"') + json_of(piece)
+        self.pieces.append(piece)
+        return ToolUseDelta(id=self.id, delta=delta)
 
     def end(self) -> Events:
         """The input is complete."""
@@ -85,11 +93,10 @@ class ChatCalls:
         self.stretch = of_call(index, call.id, call.pieces) if call.name is not None else None
         if not said:
             return before
-        delta = said
-        if call.kind == "custom":  # plain text, which is told as a JSON string
-            delta = ("" if call.pieces else '"') + json_of(said)
+        if call.started:
+            return [*before, call.say(said)]
         call.pieces.append(said)
-        return [*before, ToolUseDelta(id=call.id, delta=delta)] if call.started else before
+        return before
 
     def _index(self, piece: wire.CallPiece) -> int:
         if piece.index is not None:

@@ -86,12 +86,12 @@ class Extras:
     def executed(self, raw: dict[str, JSON], message: str | None) -> Iterator[StreamEvent]:
         """A tool that the provider runs: told when it begins, and again with its output."""
         tool = convert(raw, wire.ExecutedTool)
-        place = (message, tool.index)
+        place, named = (message, tool.index or 0), tool.type or "tool"
         name = self._executed.get(place)
         if name is None:
             name = self._executed[place] = self._names.fresh("call")
-            kind = _KINDS.get(tool.type, "custom")
-            yield ToolUseStart(id=name, name=tool.name or tool.type, kind=kind, server=True)
+            kind = _KINDS.get(named, "custom")
+            yield ToolUseStart(id=name, name=tool.name or named, kind=kind, server=True)
             yield input_of(name, tool.arguments)
         if tool.output is not None:
             yield ToolResult(id=name, output=tool.output)

@@ -22,6 +22,7 @@ from mobox.events import (
     ToolUseEnd,
 )
 from mobox.inputs import input_of
+from mobox.parsers.json_values import is_link, object_of, objects_in
 from mobox.parsers.openai.accounts import VENDOR
 from mobox.parsers.openai.findings import media_type_of, page_of, without_images
 
@@ -89,8 +90,7 @@ def result_of(tool: Tool, name: str, scope: Scope, item: Object) -> Events:
 def shell_output(item: Object, name: str, scope: Scope) -> ToolResult:
     """What commands have printed."""
     output = item.get("output")
-    runs = [run for run in output if isinstance(run, dict)] if isinstance(output, list) else []
-    outcomes = [outcome for run in runs if isinstance(outcome := run.get("outcome"), dict)]
+    outcomes = [object_of(run.get("outcome")) for run in objects_in(output)]
     failed = any(o.get("type") == "timeout" or o.get("exit_code") for o in outcomes)
     status: Outcome = "error" if failed else "ok"
     return ToolResult(id=name, scope=scope, output={"output": output}, status=status)
@@ -102,8 +102,7 @@ def _outcome(item: Object) -> Outcome:
 
 
 def _pages(item: Object) -> list[JSON]:
-    action = item.get("action")
-    sources = action.get("sources") if isinstance(action, dict) else None
+    sources = object_of(item.get("action")).get("sources")
     return [*_list(sources), *_list(item.get("results"))]
 
 
@@ -111,7 +110,7 @@ def _files_of(name: str, scope: Scope, item: Object) -> list[File]:
     image = item.get("result") if item.get("type") == "image_generation_call" else None
     if not isinstance(image, str) or not image:
         return []
-    if image.startswith(("http://", "https://")):
+    if is_link(image):
         return [File(id=name, scope=scope, media_type="image/*", url=image)]
     media_type = media_type_of(item.get("output_format"))
     return [File(id=name, scope=scope, media_type=media_type, base64=image)]
@@ -146,8 +145,7 @@ def _action(item: Object) -> JSON:
 
 
 def _commands(item: Object) -> JSON:
-    told = item.get("action")
-    action = told if isinstance(told, dict) else {}
+    action = object_of(item.get("action"))
     limits = {
         "timeoutMs": action.get("timeout_ms"),
         "maxOutputLength": action.get("max_output_length"),
@@ -176,8 +174,8 @@ def _code_head(item: Object) -> str:
 
 
 def _patch_head(item: Object) -> str:
-    told = item.get("operation")
-    operation = {k: v for k, v in told.items() if k != "diff"} if isinstance(told, dict) else {}
+    told = object_of(item.get("operation"))
+    operation = {name: value for name, value in told.items() if name != "diff"}
     begun = _json(operation)[:-1] + ("," if operation else "")
     return f'{{"callId":{_json(item.get("call_id"))},"operation":{begun}"diff":"'
 
@@ -194,8 +192,7 @@ def _json(value: JSON) -> str:
 
 
 def _searched(item: Object) -> JSON:
-    told = item.get("action")
-    action = told if isinstance(told, dict) else {}
+    action = object_of(item.get("action"))
     sources = action.get("sources")
     kept = {name: value for name, value in action.items() if name != "sources"}
     return {"action": kept, **({"sources": sources} if sources else {})}
@@ -254,8 +251,7 @@ def name_of(tool: Tool, item: Object) -> str:
 
 def runs_elsewhere(item: Object) -> bool:
     """Whether the provider runs a call that its caller could run too."""
-    environment = item.get("environment")
-    kind = environment.get("type") if isinstance(environment, dict) else None
+    kind = object_of(item.get("environment")).get("type")
     return item.get("execution") == "server" or str(kind).startswith("container")
 
 

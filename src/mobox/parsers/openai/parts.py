@@ -7,6 +7,7 @@ Rule 2: a thought ends when the next of its item begins, or with its item, whose
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from msgspec import convert
@@ -23,6 +24,7 @@ from mobox.events import (
     ThinkingEnd,
 )
 from mobox.parsers.json_values import objects_in
+from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import VENDOR
 from mobox.parsers.openai.findings import cite
@@ -175,11 +177,14 @@ class Parts:
         """A message is done."""
         events: Events = []
         for number, each in enumerate(objects_in(raw.get("content"))):
-            part = convert(each, wire.Part)
-            field = "refusal" if part.type == "refusal" else "text"
-            whole = part.refusal if field == "refusal" else part.text
-            events += self.end_whole(item, (field, number), whole, part.annotations or [])
+            events += or_raw(partial(self._end_part, item, number, each), each, self._scope)
         return events + self.leave(item, interrupted=False)
+
+    def _end_part(self, item: Item, number: int, raw: Object) -> Events:
+        part = convert(raw, wire.Part)
+        field = "refusal" if part.type == "refusal" else "text"
+        whole = part.refusal if field == "refusal" else part.text
+        return self.end_whole(item, (field, number), whole, part.annotations or [])
 
     def end_whole(
         self, item: Item, place: Place, whole: str | None, annotations: list[Object]
@@ -196,11 +201,15 @@ class Parts:
         events: Events = []
         for field, name in (("summary", "summary"), ("reasoning", "content")):
             for number, each in enumerate(objects_in(raw.get(name))):
-                events += self.end(item, (field, number), convert(each, wire.Part).text)
+                end = partial(self._end_thought, item, (field, number), each)
+                events += or_raw(end, each, self._scope)
         state = {"item_id": raw.get("id"), "encrypted_content": raw.get("encrypted_content")}
         provider = {VENDOR: {name: value for name, value in state.items() if value is not None}}
         if item.parts:
             return events + self.end_thoughts(item, provider)
         self.told.append(item.id)
         thought = Thinking(id=item.id, scope=self._scope, redacted=True)
-        return [thought, ThinkingEnd(id=item.id, scope=self._scope, provider=provider)]
+        return [*events, thought, ThinkingEnd(id=item.id, scope=self._scope, provider=provider)]
+
+    def _end_thought(self, item: Item, place: Place, raw: Object) -> Events:
+        return self.end(item, place, convert(raw, wire.Part).text)

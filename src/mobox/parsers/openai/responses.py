@@ -9,6 +9,7 @@ Rule 3: a response that neither completed nor said why not broke off. If another
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from msgspec import convert
@@ -24,8 +25,9 @@ from mobox.events import (
     StepStart,
     StreamEvent,
 )
+from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import done_of, error_of, use_of
+from mobox.parsers.openai.accounts import done_of, error_of, used
 from mobox.parsers.openai.deltas import Deltas
 from mobox.parsers.openai.items import Items
 from mobox.parsers.openai.names import Names
@@ -130,7 +132,7 @@ class Responses:
         told = [] if self.items else [
             told
             for index, item in enumerate(response.output or ())
-            for told in self.items.finish(index, item)
+            for told in or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
         self._end = response.status or "completed"
         return [*told, *self._use(response), *self._leave("ok")]
@@ -155,10 +157,8 @@ class Responses:
         return [error_of(told, self._scope)]
 
     def _use(self, response: wire.Response) -> Events:
-        if not response.usage:
-            return []
-        about = {"id": self._response, "scope": self._scope, "model": response.model or self.model}
-        return [use_of(response.usage, service_tier=response.service_tier, **about)]
+        about = {"model": response.model or self.model, "service_tier": response.service_tier}
+        return used(response.usage, self._scope, id=self._response, **about)
 
     def _leave(self, status: Outcome) -> Events:
         ends = self.items.leave(interrupted=status == "interrupted")

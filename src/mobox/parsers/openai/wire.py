@@ -34,7 +34,7 @@ class CallPiece(Struct):
 
 class Delta(Struct):
     role: str | None = None
-    content: str | list[Object | str] | None = None
+    content: str | list[JSON] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: JSON = None
@@ -59,8 +59,8 @@ class Chunk(Struct):
     id: str | None = None
     model: str | None = None
     service_tier: str | None = None
-    usage: Object | None = None
-    x_groq: Object | None = None
+    usage: JSON = None
+    x_groq: JSON = None
     error: JSON = None
     citations: list[JSON] | None = None
     search_results: list[JSON] | None = None
@@ -71,8 +71,8 @@ class Chunk(Struct):
 class ExecutedTool(Struct):
     """A tool that the provider ran within a completion."""
 
-    index: Index = 0
-    type: str = "tool"
+    index: Index | None = None
+    type: str | None = None
     name: str | None = None
     arguments: JSON = None
     output: JSON = None
@@ -91,8 +91,8 @@ class Response(Struct):
     id: str | None = None
     model: str | None = None
     status: str | None = None
-    output: list[Object] | None = None
-    usage: Object | None = None
+    output: list[JSON] | None = None
+    usage: JSON = None
     error: Object | None = None
     incomplete_details: Object | None = None
     service_tier: str | None = None
@@ -165,8 +165,8 @@ class RunResult(Struct):
 
     final_output: JSON = None
     current_turn: Count | None = None
-    interruptions: list[Interruption] | None = None
-    usage: Object | None = None
+    interruptions: list[JSON] | None = None
+    usage: JSON = None
     state: JSON = None
 
 

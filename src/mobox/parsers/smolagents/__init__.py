@@ -22,8 +22,9 @@ from mobox.events import (
 )
 from mobox.json_text import SHORT
 from mobox.parsers import EventParser
+from mobox.parsers.json_values import words_of
 from mobox.parsers.smolagents import wire
-from mobox.parsers.smolagents.agent import KINDS, Agent, words_of
+from mobox.parsers.smolagents.agent import KINDS, Agent
 from mobox.parsers.smolagents.sdk_objects import as_line
 
 __all__ = ["SmolagentsParser"]
@@ -64,7 +65,7 @@ class SmolagentsParser(EventParser):
         line = msgspec.convert(as_line(raw) if "_class" in raw else raw, wire.Line)
         if line.type not in self.TYPES:
             raise NotUnderstood
-        path = tuple(line.within)
+        path = tuple(line.within or ())
         if line.type == _TASK:
             return self._announce(path, msgspec.convert(line.data, wire.TaskStep))
         said = msgspec.convert(line.data, Agent.READERS[line.type][0])
@@ -113,7 +114,7 @@ class SmolagentsParser(EventParser):
         if not path or not agent.has_ended:
             return []
         del self._agents[path]
-        end = SubagentEnd(id=agent.scope[-1], scope=agent.scope[:-1], summary=words_of(agent.final))
-        return [end]
+        summary = None if agent.final is None else words_of(agent.final)
+        return [SubagentEnd(id=agent.scope[-1], scope=agent.scope[:-1], summary=summary)]
 
     TYPES: Final = frozenset({*Agent.READERS, _TASK})

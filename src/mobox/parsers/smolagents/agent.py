@@ -42,6 +42,8 @@ from mobox.events import (
     Usage,
 )
 from mobox.names import Names
+from mobox.parsers.json_values import words_of
+from mobox.parsers.kept import or_raw
 from mobox.parsers.plans import change
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.images import file_of
@@ -69,7 +71,7 @@ class Agent:
     def __init__(self, prefix: str = "", scope: Scope = ()) -> None:
         self.scope = scope
         self.final: JSON = None
-        """What the run came to."""
+        """What the run came to; `None`, if to nothing."""
         self.has_ended = False
         self.reached_limit = False
         self.calls: dict[str, str] = {}
@@ -217,14 +219,16 @@ class Agent:
         before, self._plan = self._plan, items
         return [msgspec.structs.replace(each, scope=self.scope) for each in change(before, items)]
 
-    def _final_answer(self, answer: wire.FinalAnswer) -> Events:
-        self.final, self.has_ended = answer.output, True
+    def _final_answer(self, told: wire.FinalAnswer) -> Events:
+        self.final, self.has_ended = told.answer, True
         events = [*self._end_thought(), *self._leave_step()]
         name = self._own("answer")
-        shown = file_of(answer.output, name, self.scope) if _is_image(answer.output) else None
+        shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
         if shown is not None:
             return [*events, shown, *self._statistics(None)]
-        text = words_of(answer.output)
+        if self.final is None:
+            return [*events, *self._statistics(None)]
+        text = words_of(self.final)
         said = Text(id=name, scope=self.scope, content=text)
         end = TextEnd(id=name, scope=self.scope)
         return [*events, said, end, *self._statistics(text)]
@@ -267,9 +271,15 @@ class Agent:
             return []
         return [StepEnd(id=name, scope=self.scope, status=status, reason=reason)]
 
-    def _use(self, usage: wire.TokenUsage | None) -> Events:
+    def _use(self, usage: JSON) -> Events:
         """What the step has used; the last piece of a stream says it, and the step once more."""
-        if usage is None or usage == self._told_usage:
+        if usage is None:
+            return []
+        return or_raw(lambda: self._used(usage), usage, self.scope)
+
+    def _used(self, told: JSON) -> Events:
+        usage = msgspec.convert(told, wire.TokenUsage)
+        if usage == self._told_usage:
             return []
         self._told_usage = usage
         return [
@@ -296,11 +306,6 @@ class Agent:
         "ActionStep": (wire.ActionStep, _action_step),
         "FinalAnswerStep": (wire.FinalAnswer, _final_answer),
     }
-
-
-def words_of(output: JSON) -> str:
-    """An answer as text: what is not words already is told as JSON."""
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
 
 
 def _did_something(step: wire.ActionStep) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from mobox.events import JSON, Count
 
@@ -16,7 +16,7 @@ from mobox.events import JSON, Count
 class Line(Struct):
     type: str
     data: dict[str, JSON]
-    within: list[str] = []
+    within: list[str] | None = None
     """The managed agents, outermost first, whose line this is: `name:number of the call`."""
 
 
@@ -53,7 +53,7 @@ class CallFragment(Struct):
 class StreamDelta(Struct):
     content: str | None = None
     tool_calls: list[CallFragment] | None = None
-    token_usage: TokenUsage | None = None
+    token_usage: JSON = None
 
 
 class Function(Struct):
@@ -98,14 +98,14 @@ class ActionStep(Struct):
     observations: str | None = None
     observations_images: list[JSON] | None = None
     action_output: JSON = None
-    token_usage: TokenUsage | None = None
+    token_usage: JSON = None
 
 
 class PlanningStep(Struct):
     plan: str
     model_output_message: Message | None = None
     timing: Timing | None = None
-    token_usage: TokenUsage | None = None
+    token_usage: JSON = None
 
 
 class TaskStep(Struct):
@@ -113,4 +113,16 @@ class TaskStep(Struct):
 
 
 class FinalAnswer(Struct):
-    output: JSON = None
+    output: JSON = UNSET
+    final_answer: JSON = UNSET
+    """What earlier versions call it."""
+
+    def __post_init__(self) -> None:
+        if self.output is UNSET and self.final_answer is UNSET:
+            raise ValueError("no answer")
+
+    @property
+    def answer(self) -> JSON:
+        """What the run came to; `None` where it came to nothing."""
+        told = (self.output, self.final_answer)
+        return next((each for each in told if each is not UNSET and each is not None), None)

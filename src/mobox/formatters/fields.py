@@ -1,0 +1,12 @@
+"""The fields of a document: `null` in an optional one is not the same as absent to every client."""
+
+from __future__ import annotations
+
+from mobox.events import JSON
+
+__all__ = ["known"]
+
+
+def known(fields: dict[str, JSON]) -> dict[str, JSON]:
+    """`fields` without those that have no value."""
+    return {name: value for name, value in fields.items() if value is not None}
