@@ -23,6 +23,8 @@ from mobox.errors import CorruptLog, InvalidEvent
 
 JSON = Any
 """A JSON value: what json.loads can return."""
+Scope = tuple[str, ...]
+"""The tool calls that spawned the agent which speaks, outermost first; empty for the root."""
 
 MOST = 2**53
 """No more can every client count, nor every database."""
@@ -82,8 +84,7 @@ class StreamEvent(
 
     id: str | None = None
     """The block, tool call, step, subagent or request this is about."""
-    scope: tuple[str, ...] = ()
-    """The tool calls that spawned the agent which speaks, outermost first; empty for the root."""
+    scope: Scope = ()
     provider: dict[str, JSON] | None = None
     """Vendor state needed to replay history (signatures, encrypted content), by vendor."""
 
@@ -122,6 +123,8 @@ class StreamEvent(
         return fields
 
 
+Events = list[StreamEvent]
+"""What happened, in order."""
 _ENVELOPE = {"type", "id", "scope", "provider"}
 
 DoneReason = Literal[

@@ -30,6 +30,7 @@ from mobox.events import (
     Custom,
     Done,
     DoneReason,
+    Events,
     EventType,
     InputRequest,
     Paused,
@@ -54,7 +55,6 @@ from mobox.waiting import waits_after
 
 __all__ = ["AGENT_STARTED", "Lifecycle"]
 
-Events = list[StreamEvent]
 Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
 Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]

@@ -18,7 +18,7 @@ import msgspec
 
 from mobox import json_text
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, Raw, StreamEvent
+from mobox.events import JSON, Events, Raw, StreamEvent
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
 from mobox.parsers.adk.run import Run
@@ -26,8 +26,6 @@ from mobox.parsers.gemini.spelling import camel
 from mobox.parsers.raised import TOLD_BEFORE, is_raised, raised
 
 __all__ = ["AdkParser"]
-
-Events = list[StreamEvent]
 
 _decode_spoken: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
 _FOLLOW_UP: Final = "__follow_up__"

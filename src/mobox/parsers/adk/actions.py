@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from mobox.events import Custom, File, State, Status, StepEnd, StepStart, StreamEvent
+from mobox.events import Custom, File, Scope, State, Status, StepEnd, StepStart, StreamEvent
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini.reasons import VENDOR
 
 __all__ = ["acted"]
 
-Scope = tuple[str, ...]
 Teller = Callable[[Any, Scope, str], Iterator[StreamEvent]]
 
 

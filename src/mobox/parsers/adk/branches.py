@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from mobox.events import StreamEvent, SubagentEnd, SubagentStart
+from mobox.events import Scope, StreamEvent, SubagentEnd, SubagentStart
 
 __all__ = ["Branches", "Level"]
 
-Scope = tuple[str, ...]
 MOST_LEVELS = 32
 
 

@@ -15,19 +15,17 @@ from msgspec import convert
 
 from mobox.events import (
     JSON,
+    Events,
     InputRequest,
     InputResponse,
     Paused,
-    StreamEvent,
+    Scope,
     ToolResult,
 )
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini.wire import FunctionCall, FunctionResponse
 
 __all__ = ["Requests"]
-
-Scope = tuple[str, ...]
-Events = list[StreamEvent]
 
 
 class Requests:

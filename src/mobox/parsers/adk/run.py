@@ -13,12 +13,13 @@ from mobox.events import (
     Custom,
     Done,
     Error,
+    Events,
     Raw,
+    Scope,
     Start,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     Text,
     TextEnd,
     ToolResult,
@@ -37,9 +38,7 @@ from mobox.parsers.kept import or_raw
 
 __all__ = ["Run"]
 
-Events = list[StreamEvent]
 Part = dict[str, JSON]
-Scope = tuple[str, ...]
 
 USER: Final = "user"
 MOST_SPEAKERS: Final = 1000

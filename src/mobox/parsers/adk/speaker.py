@@ -11,6 +11,7 @@ from typing import Final
 
 from mobox.events import (
     JSON,
+    Events,
     Outcome,
     Retract,
     StepEnd,
@@ -27,7 +28,6 @@ from mobox.parsers.gemini.reasons import used
 
 __all__ = ["Speaker"]
 
-Events = list[StreamEvent]
 Part = dict[str, JSON]
 _BESIDES: Final = frozenset({"thought", "thoughtSignature"})
 """What a part has besides what it is."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mobox import json_text
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, Raw, Start, StreamEvent
+from mobox.events import JSON, Events, Raw, Start, StreamEvent
 from mobox.json_text import SHORT
 from mobox.names import Names
 from mobox.parsers import EventParser
@@ -24,8 +24,6 @@ from mobox.parsers.claude.todos import ToldPlan
 from mobox.parsers.claude.wire import ContentBlockDelta
 
 __all__ = ["ClaudeParser"]
-
-Events = list[StreamEvent]
 
 
 class _Api(Struct):

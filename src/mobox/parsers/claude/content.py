@@ -16,6 +16,7 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    Events,
     File,
     Status,
     StepEnd,
@@ -40,7 +41,6 @@ from mobox.parsers.server_tools import is_error, without_secrets
 
 __all__ = ["Content"]
 
-Events = list[StreamEvent]
 Opener = Callable[["Content", wire.ContentBlockStart, str], Events]
 
 IMPLIED: dict[type[wire.Delta], str] = {
@@ -50,7 +50,6 @@ IMPLIED: dict[type[wire.Delta], str] = {
     wire.CompactionDelta: "compaction",
 }
 """The kind of a block whose start we did not see; text otherwise."""
-
 
 SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
     "text": (wire.TextDelta, TextDelta),

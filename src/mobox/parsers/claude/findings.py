@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import convert
 
-from mobox.events import JSON, File, Source, StreamEvent
+from mobox.events import JSON, File, Scope, Source, StreamEvent
 from mobox.parsers.claude import wire
 from mobox.parsers.json_values import is_link
 
@@ -16,8 +16,6 @@ VENDOR = "anthropic"
 """The key of `provider` under which this vendor's state is kept."""
 
 _TOLD = {*wire.Citation.__struct_fields__} - {"type", "document_index"}
-
-Scope = tuple[str, ...]
 
 
 def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:

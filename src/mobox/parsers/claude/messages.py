@@ -16,11 +16,11 @@ from msgspec import convert
 from mobox.events import (
     JSON,
     Error,
+    Events,
     Retract,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     Usage,
 )
 from mobox.names import Names
@@ -31,8 +31,6 @@ from mobox.parsers.kept import or_raw
 from mobox.usage import sum_of
 
 __all__ = ["Messages"]
-
-Events = list[StreamEvent]
 
 _COUNTED = frozenset(wire.Usage.__struct_fields__)
 RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}

@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 from msgspec import ValidationError, convert
 
-from mobox.events import JSON, File, Outcome, StreamEvent, ToolResult
+from mobox.events import JSON, File, Outcome, Scope, StreamEvent, ToolResult
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.json_values import object_of, objects_in
 
 __all__ = ["ReadResult", "read_results"]
-
-Scope = tuple[str, ...]
 
 
 class ReadResult(NamedTuple):

@@ -21,14 +21,15 @@ from mobox.events import (
     JSON,
     Done,
     Error,
+    Events,
     InputRequest,
     InputResponse,
     Paused,
     Raw,
     Result,
+    Scope,
     Start,
     Status,
-    StreamEvent,
     ToolUseEnd,
     ToolUseStart,
     Usage,
@@ -46,8 +47,6 @@ from mobox.usage import sum_of
 
 __all__ = ["Session"]
 
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 Handler = Callable[["Session", Any], Events]
 
 SYNTHETIC = "<synthetic>"

@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from mobox.events import (
     JSON,
+    Events,
     Outcome,
+    Scope,
     StepEnd,
     StepStart,
     StreamEvent,
@@ -19,9 +21,6 @@ from mobox.parsers.claude.findings import VENDOR
 from mobox.parsers.json_values import object_of, text_in
 
 __all__ = ["Tasks"]
-
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 
 _OUTCOMES: dict[str | None, Outcome] = {
     "completed": "ok",

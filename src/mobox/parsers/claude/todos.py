@@ -14,13 +14,11 @@ import msgspec
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from mobox.events import JSON, StreamEvent, TodoItem, ToolUseEnd, ToolUseStart
+from mobox.events import JSON, Scope, StreamEvent, TodoItem, ToolUseEnd, ToolUseStart
 from mobox.parsers.json_values import object_of
 from mobox.parsers.plans import change, item_of
 
 __all__ = ["Plans", "Todos", "ToldPlan"]
-
-Scope = tuple[str, ...]
 
 
 class _Todo(Struct, rename="camel"):

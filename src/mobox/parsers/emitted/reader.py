@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mobox.events import (
     CLASSES,
     JSON,
+    Events,
     Raw,
     Source,
     Start,
@@ -47,7 +48,6 @@ from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
 
-Events = list[StreamEvent]
 Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from mobox import json_text
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, StreamEvent, TextDelta, ThinkingDelta
+from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta
 from mobox.parsers import EventParser
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
@@ -17,14 +17,11 @@ from mobox.parsers.gemini.spelling import camel
 
 __all__ = ["SIMPLIFIED", "GeminiParser"]
 
-Events = list[StreamEvent]
-
 _decode_spoken: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
 _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
 """What a chunk has at least one of."""
-
 
 SIMPLIFIED: Final = {"function_call": "functionCall", "function_response": "functionResponse"}
 """The simplified lines that the event-mapping document plans for Gemini, and the parts they are."""

@@ -22,13 +22,13 @@ from mobox.events import (
     Done,
     DoneReason,
     Error,
+    Events,
     Outcome,
     Raw,
     Start,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     ToolResult,
 )
 from mobox.names import Names
@@ -38,8 +38,6 @@ from mobox.parsers.gemini.content import Content
 from mobox.parsers.gemini.reasons import VENDOR, reason_of, used
 
 __all__ = ["Chunks"]
-
-Events = list[StreamEvent]
 
 
 class Chunks:

@@ -17,6 +17,7 @@ from msgspec import convert, to_builtins
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    Events,
     File,
     Outcome,
     Raw,
@@ -42,7 +43,6 @@ from mobox.parsers.kept import or_raw
 
 __all__ = ["Content"]
 
-Events = list[StreamEvent]
 Provider = dict[str, JSON] | None
 
 CODE: Final = "code_execution"

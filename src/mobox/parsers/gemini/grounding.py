@@ -7,13 +7,11 @@ from typing import Final
 
 from msgspec import convert
 
-from mobox.events import JSON, Source, Status, StreamEvent
+from mobox.events import JSON, Scope, Source, Status, StreamEvent
 from mobox.parsers.gemini import wire
 from mobox.parsers.json_values import is_link
 
 __all__ = ["cited", "fetched", "grounded"]
-
-Scope = tuple[str, ...]
 
 _FETCHED: Final = "URL_RETRIEVAL_STATUS_SUCCESS"
 

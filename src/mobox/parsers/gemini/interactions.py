@@ -18,13 +18,13 @@ from mobox.events import (
     Done,
     DoneReason,
     Error,
+    Events,
     File,
     Source,
     Start,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     Text,
     TextDelta,
     TextEnd,
@@ -48,7 +48,6 @@ from mobox.usage import sum_of
 
 __all__ = ["Interactions"]
 
-Events = list[StreamEvent]
 Reader = Callable[["Interactions", Any], Events]
 Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]
 """By the kind of a step or a delta, or by how it ends: tools come faster than names for them."""

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, convert
 
 from mobox import json_text
-from mobox.events import JSON, StreamEvent
+from mobox.events import JSON, Events, StreamEvent
 from mobox.parsers import EventParser
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
@@ -25,8 +25,6 @@ from mobox.parsers.langchain.run import Run
 from mobox.parsers.raised import is_raised
 
 __all__ = ["DeepAgentsParser", "LangChainParser"]
-
-Events = list[StreamEvent]
 
 
 class _Line(Struct):

@@ -17,8 +17,9 @@ from msgspec import Struct, convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    Events,
+    Scope,
     Source,
-    StreamEvent,
     ToolUseEnd,
     ToolUseStart,
 )
@@ -33,9 +34,7 @@ from mobox.parsers.langchain.run import Run, text_of
 
 __all__ = ["Callbacks"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
-Scope = tuple[str, ...]
 
 
 class Metadata(wire.MessageMetadata, frozen=True, kw_only=True):

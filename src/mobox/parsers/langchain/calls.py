@@ -16,8 +16,9 @@ from msgspec import Struct, convert
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
+    Events,
     Outcome,
-    StreamEvent,
+    Scope,
     SubagentEnd,
     SubagentStart,
     ToolResult,
@@ -30,9 +31,6 @@ from mobox.parsers.langchain.findings import without_files
 from mobox.parsers.langchain.tools import display_of, kind_of
 
 __all__ = ["Call", "Calls", "as_calls"]
-
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 
 _REJECTED: Final = "User rejected the tool call"
 """How the middleware that asks people begins the result of a call that they rejected."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mobox.events import JSON, Raw, StreamEvent, ToolResult
+from mobox.events import JSON, Events, Raw, ToolResult
 from mobox.parsers.json_values import object_of, objects_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.findings import cite, file_in
@@ -21,7 +21,6 @@ from mobox.parsers.server_tools import is_error, pages_in, without_secrets
 
 __all__ = ["read_content", "server_result"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
 Reader = Callable[[Message, Object, bool], Events]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from mobox.events import JSON, File, Source, StreamEvent
+from mobox.events import JSON, File, Scope, Source, StreamEvent
 from mobox.parsers.json_values import file_data, is_link, object_of, text_in
 from mobox.parsers.server_tools import SECRET
 
 __all__ = ["cite", "file_in", "without_files"]
 
 Object = dict[str, JSON]
-Scope = tuple[str, ...]
 
 _TYPES: Final = {
     "image": "image/png",

@@ -14,7 +14,7 @@ from typing import ClassVar
 from msgspec import convert
 
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, StreamEvent
+from mobox.events import JSON, Events, Scope
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Call, as_calls
 from mobox.parsers.langchain.objects import as_message, is_command, messages_in, unwrapped
@@ -22,9 +22,7 @@ from mobox.parsers.langchain.run import Run
 
 __all__ = ["INTERRUPT", "Graph"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
-Scope = tuple[str, ...]
 Space = tuple[str, ...]
 Mode = Callable[["Graph", JSON, Space], Events]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import convert
 
-from mobox.events import JSON, InputRequest, Paused, StreamEvent
+from mobox.events import JSON, Events, InputRequest, Paused
 from mobox.names import Names
 from mobox.parsers.json_values import text_in
 from mobox.parsers.langchain import wire
@@ -23,7 +23,6 @@ from mobox.parsers.langchain.objects import unwrapped
 
 __all__ = ["Interrupts"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
 
 _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "text")

@@ -17,7 +17,9 @@ from msgspec import convert
 
 from mobox.events import (
     JSON,
+    Events,
     Outcome,
+    Scope,
     StepEnd,
     StepStart,
     StreamEvent,
@@ -41,8 +43,6 @@ from mobox.usage import sum_of
 
 __all__ = ["Block", "Message"]
 
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 Key = tuple[str, wire.Index]
 
 _OPENINGS: Final[dict[str, Any]] = {"text": Text, "thinking": Thinking}

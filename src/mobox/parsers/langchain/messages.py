@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from mobox.events import Outcome, Retract, StreamEvent
+from mobox.events import Events, Outcome, Retract, Scope
 from mobox.names import Names
 from mobox.parsers.langchain.message import Message
 
 __all__ = ["Messages"]
-
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 
 _GIVEN_NAMES: Final = ("run-", "lc_run-")
 """How the names begin that LangChain gives to messages."""

@@ -18,11 +18,11 @@ from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
     Error,
+    Events,
     Outcome,
     Raw,
     StepEnd,
     StepStart,
-    StreamEvent,
     TextDelta,
     ThinkingDelta,
     ToolResult,
@@ -41,7 +41,6 @@ from mobox.parsers.langchain.run import Run
 
 __all__ = ["NO_STRETCH", "Protocol", "Stretch"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
 Space = tuple[str, ...]
 Key = tuple[Space, str | None]

@@ -18,8 +18,10 @@ from mobox.events import (
     Custom,
     Done,
     Error,
+    Events,
     Outcome,
     Result,
+    Scope,
     Start,
     StreamEvent,
     SubagentEnd,
@@ -43,9 +45,7 @@ from mobox.waiting import LETS_WAIT
 
 __all__ = ["Run"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
-Scope = tuple[str, ...]
 Space = tuple[str, ...]
 
 _WATCHED = {ToolUseStart, ToolUseEnd}

@@ -14,15 +14,13 @@ from typing import Final
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
-from mobox.events import JSON, File, State, StreamEvent, TodoItem
+from mobox.events import JSON, Events, File, Scope, State, TodoItem
 from mobox.parsers.langchain import wire
 from mobox.parsers.plans import change, item_of
 
 __all__ = ["States"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
-Scope = tuple[str, ...]
 Space = tuple[str, ...]
 """The namespace of a graph within a graph."""
 

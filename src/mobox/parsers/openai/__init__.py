@@ -8,7 +8,7 @@ import msgspec
 
 from mobox import json_text
 from mobox.errors import NotJson, NotUnderstood
-from mobox.events import JSON, Paused, Raw, Start, StreamEvent
+from mobox.events import JSON, Events, Paused, Raw, Start, StreamEvent
 from mobox.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.openai.agents import Agents
@@ -19,8 +19,6 @@ from mobox.parsers.openai.stretches import Stretch
 from mobox.parsers.raised import TOLD_BEFORE, is_raised
 
 __all__ = ["OpenAIAgentsParser", "OpenAIParser"]
-
-Events = list[StreamEvent]
 
 _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
 """The simplified lines that have names of their own here."""

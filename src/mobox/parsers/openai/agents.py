@@ -23,11 +23,12 @@ from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
     Done,
+    Events,
     Outcome,
     Paused,
     Result,
+    Scope,
     Start,
-    StreamEvent,
     SubagentEnd,
     SubagentStart,
     ToolResult,
@@ -43,8 +44,6 @@ from mobox.parsers.openai.responses import Responses
 
 __all__ = ["Agents"]
 
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 Object = dict[str, JSON]
 
 _OUTCOMES: tuple[tuple[str, Outcome], ...] = (

@@ -22,6 +22,7 @@ from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Done,
+    Events,
     Raw,
     Retract,
     Status,
@@ -45,8 +46,6 @@ from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.stretches import Stretch, of_words
 
 __all__ = ["Chat"]
-
-Events = list[StreamEvent]
 
 _SILENT = {"role", "channel", "reasoning_details"}
 

@@ -6,7 +6,7 @@ import msgspec
 
 from mobox.events import (
     UNKNOWN_TOOL,
-    StreamEvent,
+    Events,
     ToolUseDelta,
     ToolUseEnd,
     ToolUseStart,
@@ -17,8 +17,6 @@ from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.stretches import Stretch, of_call
 
 __all__ = ["ChatCalls", "json_of"]
-
-Events = list[StreamEvent]
 
 
 class _Call:

@@ -10,9 +10,9 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    Events,
     File,
     Status,
-    StreamEvent,
     TextDelta,
     ThinkingDelta,
     ToolUseDelta,
@@ -25,9 +25,7 @@ from mobox.parsers.openai.parts import Place
 
 __all__ = ["Deltas"]
 
-Events = list[StreamEvent]
 Handler = Callable[["Deltas", wire.Event], Events]
-
 
 _SPOKEN: Final = {
     "response.output_text.delta": ("message", "text"),

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from msgspec import convert
 
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, File, Source, StreamEvent, ToolKind, ToolResult, ToolUseStart
+from mobox.events import JSON, Events, File, Source, StreamEvent, ToolKind, ToolResult, ToolUseStart
 from mobox.inputs import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.findings import cite, file_of, page_of
 from mobox.parsers.openai.names import Names
 
 __all__ = ["SOUND", "Extras", "joined_sound"]
-
-Events = list[StreamEvent]
 
 SOUND = "audio/pcm"
 """A stream of sound is always raw samples: no other format could be played before its end."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mobox.events import JSON, File, Source
+from mobox.events import JSON, File, Scope, Source
 from mobox.parsers.json_values import file_data, text_in
 
 __all__ = ["cite", "file_of", "media_type_of", "page_of", "without_images"]
-
-Scope = tuple[str, ...]
 
 _LOCATION = ("start_index", "end_index", "index", "container_id", "file_citation", "page")
 _BYTES = "data:"

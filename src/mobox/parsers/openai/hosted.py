@@ -14,9 +14,10 @@ import msgspec
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
+    Events,
     File,
     Outcome,
-    StreamEvent,
+    Scope,
     ToolKind,
     ToolResult,
     ToolUseEnd,
@@ -40,8 +41,6 @@ __all__ = [
 ]
 
 Object = dict[str, JSON]
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 
 
 class Tool(NamedTuple):

@@ -16,12 +16,13 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    Events,
     InputRequest,
     InputResponse,
+    Scope,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     ToolResult,
     ToolUseDelta,
     ToolUseStart,
@@ -45,8 +46,6 @@ from mobox.parsers.openai.parts import Item, Parts
 
 __all__ = ["Items"]
 
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 Object = dict[str, JSON]
 
 HANDOFF = "transfer_to_"

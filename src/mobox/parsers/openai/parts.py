@@ -14,8 +14,8 @@ from msgspec import convert
 
 from mobox.events import (
     JSON,
+    Events,
     Source,
-    StreamEvent,
     Text,
     TextDelta,
     TextEnd,
@@ -31,7 +31,6 @@ from mobox.parsers.openai.findings import cite
 
 __all__ = ["Item", "Part", "Parts", "Place"]
 
-Events = list[StreamEvent]
 Object = dict[str, JSON]
 Place = tuple[str, int]
 """Which part of an item: text, refusal, summary, reasoning or sound, and its number."""

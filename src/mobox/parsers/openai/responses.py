@@ -18,12 +18,13 @@ from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Done,
+    Events,
     Outcome,
     Retract,
+    Scope,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
 )
 from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
@@ -35,8 +36,6 @@ from mobox.parsers.openai.stretches import Stretch, of_event
 
 __all__ = ["Responses"]
 
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 Handler = Callable[["Responses", wire.Event], Events]
 
 

@@ -20,7 +20,6 @@ from mobox.events import StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
 __all__ = ["Stretch", "of_call", "of_event", "of_words"]
 
 Stretch = Callable[[bytes], StreamEvent | None]
-Scope = tuple[str, ...]
 
 Words = Annotated[str, Meta(min_length=1)]
 Silence = Literal[""] | None

@@ -15,6 +15,7 @@ from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
     Done,
+    Events,
     StreamEvent,
     SubagentEnd,
     SubagentStart,
@@ -29,7 +30,6 @@ from mobox.parsers.smolagents.sdk_objects import as_line
 
 __all__ = ["SmolagentsParser"]
 
-Events = list[StreamEvent]
 Path = tuple[str, ...]
 
 _decode_spoken: Final = msgspec.json.Decoder(wire.SpokenLine).decode

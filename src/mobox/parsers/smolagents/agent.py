@@ -21,13 +21,14 @@ from msgspec import Struct
 
 from mobox.events import (
     JSON,
+    Events,
     Outcome,
     Result,
     Retract,
+    Scope,
     Status,
     StepEnd,
     StepStart,
-    StreamEvent,
     Text,
     TextEnd,
     Thinking,
@@ -51,8 +52,6 @@ from mobox.parsers.smolagents.plan import items_of
 
 __all__ = ["VENDOR", "Agent"]
 
-Events = list[StreamEvent]
-Scope = tuple[str, ...]
 Reader = Callable[["Agent", Any], Events]
 
 VENDOR: Final = "smolagents"
