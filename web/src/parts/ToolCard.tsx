@@ -1,6 +1,7 @@
 import { Wrench } from "lucide-react";
 import { Json } from "@/content/Json";
 import type { ToolBlock, Verdict } from "@/parts/blocks";
+import { decided } from "@/parts/decided";
 import { Pill } from "@/parts/Pill";
 import { isFields } from "@/parts/wire";
 import { useChoice } from "@/state/folds";
@@ -74,12 +75,6 @@ export function ErrorLine({ text, name }: { text: string; name?: string }) {
       {text}
     </p>
   );
-}
-
-/** What somebody decided, and why, in words. */
-export function decided(approved: boolean, reason?: string): string {
-  if (approved) return reason ? words.approvedBecause(reason) : words.approved;
-  return reason ? words.deniedBecause(reason) : words.denied;
 }
 
 function Decided({ decision: { approved, reason } }: { decision: Verdict }) {
