@@ -148,6 +148,16 @@ def test_rows_are_found_by_words_and_by_types(finished: Tab) -> None:
     expect(page.get_by_role("button", name="Types of events: 2 types")).to_be_visible()
 
 
+def test_a_group_that_is_opened_is_one_row(finished: Tab) -> None:
+    inspector = Inspector(finished)
+    counts = inspector.page.get_by_text(re.compile(r"^\d+ events in \d+ rows$"))
+    before = counts.inner_text()
+    group = inspector.row("text_delta").first
+    group.press("Enter")
+    expect(group).to_have_attribute("aria-expanded", "true")
+    expect(counts).to_have_text(before)
+
+
 def test_the_slider_shows_the_chat_as_it_was_at_any_event(
     server: LiveServer, http: httpx.Client, finished: Tab
 ) -> None:

@@ -88,7 +88,7 @@ export function Events({ runId, run, formats, chosen, onChoose }: EventsProps) {
       )}
       <p className="shrink-0 border-t px-3 py-1 text-label text-ink-2 tabular-nums">
         {isAll(wanted)
-          ? words.counts(entries.length, rows.length)
+          ? words.counts(entries.length, groups.length)
           : words.filteredCounts(kept.length, groups.length)}
       </p>
       <Preview at={at} />
