@@ -158,6 +158,23 @@ def test_a_group_that_is_opened_is_one_row(finished: Tab) -> None:
     expect(counts).to_have_text(before)
 
 
+def test_who_looks_at_stdout_finds_the_events_as_they_were(finished: Tab) -> None:
+    inspector = Inspector(finished)
+    inspector.row("thinking_end").press("p")
+    inspector.row("tool_result").press("Enter")
+    inspector.filter.fill("forty-two")
+    inspector.slider.fill("2")
+    expect(finished.answers.last).to_contain_text("Replay")
+    inspector.view("stdout")
+    expect(inspector.page.get_by_role("region", name="stdout")).to_be_visible()
+    expect(finished.answers.last).to_contain_text("Replay")
+    inspector.view("Events")
+    expect(inspector.filter).to_have_value("forty-two")
+    expect(inspector.row("tool_result")).to_have_attribute("aria-expanded", "true")
+    expect(inspector.row("thinking_end", inspector.pinned)).to_be_visible()
+    expect(inspector.slider).to_have_value("2")
+
+
 def test_the_slider_shows_the_chat_as_it_was_at_any_event(
     server: LiveServer, http: httpx.Client, finished: Tab
 ) -> None:
