@@ -7,9 +7,8 @@ export interface Replay {
   message: UIMessage;
   /** The run went on from there. */
   live: boolean;
-  /** Which entry of the log it is up to, of how many. */
+  /** Which entry of the log it is up to. */
   at: number;
-  of: number;
   /** Back to the present. */
   leave: () => void;
 }
