@@ -1,6 +1,7 @@
 import { Wrench } from "lucide-react";
 import { Json } from "@/content/Json";
 import type { ToolBlock, Verdict } from "@/parts/blocks";
+import { FINISHED } from "@/parts/calls";
 import { decided } from "@/parts/decided";
 import { Pill } from "@/parts/Pill";
 import { isFields } from "@/parts/wire";
@@ -38,7 +39,7 @@ function Head({ block: { name, input, state } }: { block: ToolBlock }) {
   );
 }
 
-function Body({ block: { input, output, error } }: { block: ToolBlock }) {
+function Body({ block: { input, output, error, state } }: { block: ToolBlock }) {
   const isEmpty = input === undefined || (isFields(input) && Object.keys(input).length === 0);
   return (
     <div className="space-y-3 px-3 pb-3">
@@ -46,7 +47,9 @@ function Body({ block: { input, output, error } }: { block: ToolBlock }) {
       {error !== undefined && <Value label={words.error} value={error} />}
       {output !== undefined && <Value label={words.result} value={output} />}
       {isEmpty && error === undefined && output === undefined && (
-        <p className="text-block text-ink-2">{words.noResult}</p>
+        <p className="text-block text-ink-2">
+          {FINISHED.has(state) ? words.noResult : words.noResultYet}
+        </p>
       )}
     </div>
   );

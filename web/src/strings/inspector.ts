@@ -11,7 +11,7 @@ export const inspector = {
   states: {
     loading: "Reading",
     live: "Live",
-    waiting: "Waiting for an answer",
+    waiting: "Waiting for you",
     over: "Finished",
     lost: "Reconnecting",
     gone: "Gone",
