@@ -1,5 +1,6 @@
 /** One line that says what a thing is about. All of it is text that agents and models wrote. */
 import type { Event, Frame } from "@/inspector/entries";
+import type { Fields } from "@/json";
 
 const MOST = 240;
 
@@ -37,8 +38,6 @@ const TELLING = [
 ];
 /** What says only which one it is. */
 const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider", "providerMetadata"]);
-
-type Fields = Record<string, unknown>;
 
 function brief(fields: Fields): string {
   const telling = TELLING.find((name) => fields[name] !== undefined && fields[name] !== "");

@@ -1,9 +1,9 @@
 import { MessageCircleQuestionMark } from "lucide-react";
 import { Json } from "@/content/Json";
+import { fieldsOf, isFields } from "@/json";
 import type { RequestBlock } from "@/parts/blocks";
 import { outcomeOf } from "@/parts/decided";
 import { formOf } from "@/parts/form";
-import { fieldsOf, isFields } from "@/parts/wire";
 import { strings } from "@/strings";
 
 const words = strings.parts;

@@ -1,10 +1,10 @@
 import { Wrench } from "lucide-react";
 import { Json } from "@/content/Json";
+import { isFields } from "@/json";
 import type { ToolBlock, Verdict } from "@/parts/blocks";
 import { FINISHED } from "@/parts/calls";
 import { decided } from "@/parts/decided";
 import { Pill } from "@/parts/Pill";
-import { isFields } from "@/parts/wire";
 import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
 import { Fold } from "@/ui/Fold";

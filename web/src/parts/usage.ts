@@ -1,7 +1,8 @@
 /** What an answer has used, in words. */
 import type { UIMessage } from "ai";
+import { type Fields, fieldsOf, numberOf } from "@/json";
 import { duration } from "@/parts/durations";
-import { dataOf, type Fields, fieldsOf, numberOf } from "@/parts/wire";
+import { dataOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 const words = strings.parts;

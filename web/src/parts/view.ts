@@ -6,6 +6,7 @@
  * Rule 3: keys are stable over the life of a message: folds are remembered by them.
  */
 import type { UIMessage } from "ai";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
 import type { Block, FileItem, Item, ItemState, RequestBlock, Variant } from "@/parts/blocks";
 import { callOf, going, isTool, readTool } from "@/parts/calls";
 import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
@@ -14,21 +15,7 @@ import { Flows } from "@/parts/flows";
 import { finish } from "@/parts/grouping";
 import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
-import {
-  dataOf,
-  END,
-  endingOf,
-  type Fields,
-  fieldsOf,
-  idOf,
-  listOf,
-  moboxOf,
-  namesOf,
-  numberOf,
-  type Part,
-  scopeOf,
-  textOf,
-} from "@/parts/wire";
+import { dataOf, END, endingOf, idOf, moboxOf, namesOf, type Part, scopeOf } from "@/parts/wire";
 
 export function view(message: UIMessage, live: boolean): Block[] {
   const reader = new Reader(message, factsOf(message, live));
