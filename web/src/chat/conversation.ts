@@ -17,8 +17,8 @@ import { endingOf } from "@/parts/wire";
 import { Patience } from "@/runs/patience";
 import { pause } from "@/runs/pause";
 import { drafts } from "@/state/drafts";
-import { Store } from "@/state/store";
 import { announce, hear, type News, tell } from "@/state/tabs";
+import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
 
 /** How many messages are loaded at a time. */

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type { Entry } from "@/inspector/entries";
 import { Parts } from "@/parts/Parts";
 import { replays } from "@/state/replay";
-import { useStore } from "@/state/store";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { ROOMY, useMedia } from "@/ui/useMedia";

@@ -4,7 +4,7 @@ import { fetchWithKey } from "@/key";
 import { Patience, SILENCE } from "@/runs/patience";
 import { pause } from "@/runs/pause";
 import { EventReader, type Told } from "@/runs/sse";
-import { Store } from "@/state/store";
+import { Store } from "@/store";
 
 export interface ReadingState {
   /** `lost`: it goes on by itself; `over`: all is there; `gone`: there is no such run (any more). */

@@ -1,5 +1,5 @@
 import { useCallback, useSyncExternalStore } from "react";
-import { Store } from "@/state/store";
+import { Store } from "@/store";
 
 /**
  * What is pointed at: some parts of the message of a run, by their ids. The inspector points at what a

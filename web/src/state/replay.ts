@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { useCallback, useSyncExternalStore } from "react";
-import { Store } from "@/state/store";
+import { Store } from "@/store";
 
 /** A message as it was at a moment of its run, which is shown in its place. */
 export interface Replay {
