@@ -22,7 +22,7 @@ import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
 
 /** How many messages are loaded at a time. */
-export const PAGE = 30;
+const PAGE = 30;
 /** How long a run that was told to stop may take to say so. */
 const STOPPING = 5_000;
 /** How long a message is shown as it was while it is read once more. */

@@ -52,14 +52,14 @@ const written = (value: unknown): string =>
 export const briefOf = (event: Event): string => brief(event);
 
 /** What a format calls a frame. */
-export function nameOf(frame: Frame): string {
+function nameOf(frame: Frame): string {
   if (typeof frame === "string") return frame;
   const about = frame.metadata as Fields | undefined; // of panes: into which one it goes
   const name = frame.type ?? about?.component ?? Object.keys(frame)[0];
   return typeof name === "string" ? name : "";
 }
 
-export interface NamedFrames {
+interface NamedFrames {
   name: string;
   count: number;
 }
