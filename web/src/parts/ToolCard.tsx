@@ -7,6 +7,7 @@ import { decided } from "@/parts/decided";
 import { Pill } from "@/parts/Pill";
 import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
+import { Caption } from "@/ui/Caption";
 import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
@@ -61,12 +62,6 @@ function Value({ label, value }: { label: string; value: unknown }) {
       <Caption>{label}</Caption>
       <Json value={value} label={label} />
     </div>
-  );
-}
-
-export function Caption({ children }: { children: string }) {
-  return (
-    <p className="mb-1 text-label font-medium tracking-wide text-ink-2 uppercase">{children}</p>
   );
 }
 
