@@ -42,7 +42,8 @@ class Inspector:
 
     def shows(self, state: str) -> None:
         """Wait until the run stands so."""
-        expect(self.page.get_by_text(state, exact=True)).to_be_visible()
+        panel = self.page.locator("#side-panel")  # the chat and the list of chats say so too
+        expect(panel.get_by_text(state, exact=True)).to_be_visible()
 
     def view(self, name: str) -> None:
         self.page.get_by_role("tab", name=name, exact=True).click()

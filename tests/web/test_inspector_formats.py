@@ -107,7 +107,7 @@ def test_a_pause_has_what_ended_the_response_and_is_replayed_with_its_question(
     approve = tab.page.get_by_role("button", name="Approve", exact=True)
     expect(approve).to_be_visible()
     inspector = Inspector(tab, wide=True)
-    inspector.shows("Waiting for an answer")
+    inspector.shows("Waiting for you")
     paused = inspector.row("paused")
     expect(paused).to_contain_text("ends here")
     expect(paused).to_contain_text("tool-approval-request")

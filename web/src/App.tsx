@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
 import { newId } from "@/ids";
@@ -12,6 +12,7 @@ import { agents } from "@/state/agents";
 import { chats } from "@/state/chats";
 import { navigate, type Route, useRoute } from "@/state/route";
 import { useTheme } from "@/state/theme";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Drawer } from "@/ui/Dialog";
@@ -24,7 +25,7 @@ type Asked = { what: "delete" | "rename"; chat: NamedChat };
 
 /** The page, or the question for a key. */
 export function App() {
-  const { isShut, hasKey, isOfApp } = useSyncExternalStore(door.subscribe, door.get);
+  const { isShut, hasKey, isOfApp } = useStore(door);
   useTheme();
   return isShut ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
 }

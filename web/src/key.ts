@@ -6,6 +6,7 @@
  *         somebody else's.
  * Rule 3: whoever is told that there is no such key shuts the door: the page asks for another.
  */
+import { Store } from "@/store";
 
 const NAME = "mobox:key";
 /** Of refusals: nobody knows who asks. */
@@ -13,7 +14,7 @@ const UNKNOWN = "unauthenticated";
 /** In `www-authenticate`: keys are the server's own, and no app's that it is part of. */
 const OURS = 'realm="mobox"';
 
-export interface DoorState {
+interface DoorState {
   /** Whether the page waits for a key. */
   isShut: boolean;
   hasKey: boolean;
@@ -21,21 +22,17 @@ export interface DoorState {
   isOfApp: boolean;
 }
 
-class Door {
-  #key = kept();
-  #state: DoorState = { isShut: false, hasKey: this.#key !== undefined, isOfApp: false };
-  #listeners = new Set<() => void>();
+class Door extends Store<DoorState> {
+  #key: string | undefined;
+
+  constructor(key: string | undefined) {
+    super({ isShut: false, hasKey: key !== undefined, isOfApp: false });
+    this.#key = key;
+  }
 
   get key(): string | undefined {
     return this.#key;
   }
-
-  get = (): DoorState => this.#state;
-
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
 
   open(key: string): void {
     const isAnother = this.#key !== undefined && this.#key !== key;
@@ -43,28 +40,23 @@ class Door {
     this.#key = key;
     keep(key);
     if (isAnother) location.reload();
-    else this.#tell(false);
+    else this.set({ isShut: false, hasKey: true });
   }
 
   /** The server does not know who asks, or its app; a socket is not told which. */
-  shut(isOfApp = this.#state.isOfApp): void {
-    this.#tell(true, isOfApp);
+  shut(isOfApp = this.get().isOfApp): void {
+    this.set({ isShut: true, isOfApp });
   }
 
   /** Forgets the key; what is known by it is on the page until that is left. */
   forget(): void {
     this.#key = undefined;
-    this.#tell(true);
+    this.set({ isShut: true, hasKey: false });
     clearTab();
-  }
-
-  #tell(isShut: boolean, isOfApp = this.#state.isOfApp): void {
-    this.#state = { isShut, hasKey: this.#key !== undefined, isOfApp };
-    for (const listener of this.#listeners) listener();
   }
 }
 
-export const door = new Door();
+export const door = new Door(kept());
 
 /** `fetch`, with the key if there is one. */
 export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {

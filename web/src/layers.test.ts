@@ -14,6 +14,7 @@ const LAYERS = [
   ["failure"],
   ["api", "ids", "strings", "noEval"],
   ["key"],
+  ["json", "store"],
 ];
 
 const sources = import.meta.glob<string>("./**/*.{ts,tsx}", {

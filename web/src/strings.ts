@@ -1,5 +1,7 @@
 import { inspector } from "@/strings/inspector";
 
+const tokens = (count: number) => (count === 1 ? "1 token" : `${count.toLocaleString()} tokens`);
+
 /** Every word a person reads, in one place. A function where a number or a name goes in. */
 export const strings = {
   product: "Mobox",
@@ -67,7 +69,8 @@ export const strings = {
     },
     parameters: "Parameters",
     result: "Result",
-    noResult: "No result yet.",
+    noResult: "No result.",
+    noResultYet: "No result yet.",
     usedTools: (count: number) => `Used ${count} tools`,
     failedTools: (count: number) => `${count} failed`,
     refused: "Refused",
@@ -135,12 +138,12 @@ export const strings = {
     } as Record<string, string>,
 
     speakers: { user: "You", assistant: "Agent", system: "System" } as Record<string, string>,
-    tokensIn: (count: string) => `${count} tokens in`,
-    tokensOut: (count: string) => `${count} out`,
-    tokensOnlyOut: (count: string) => `${count} tokens out`,
-    cacheRead: (count: string) => `${count} read from cache`,
-    cacheWrite: (count: string) => `${count} written to cache`,
-    reasoningTokens: (count: string) => `${count} for reasoning`,
+    tokensIn: (count: number) => `${tokens(count)} in`,
+    tokensOut: (count: number) => `${count.toLocaleString()} out`,
+    tokensOnlyOut: (count: number) => `${tokens(count)} out`,
+    cacheRead: (count: number) => `${count.toLocaleString()} read from cache`,
+    cacheWrite: (count: number) => `${count.toLocaleString()} written to cache`,
+    reasoningTokens: (count: number) => `${count.toLocaleString()} for reasoning`,
     turns: (count: number) => (count === 1 ? "1 turn" : `${count} turns`),
   },
 
@@ -318,11 +321,11 @@ export const strings = {
     key: {
       name: "Key",
       line: "This server asks for a key. It is kept in this tab, until you close it or sign out.",
-      refused: "This key opens nothing here. It may have been revoked, or be over.",
+      refused: "This key opens nothing here. It may have been revoked, or have expired.",
     },
     token: {
       name: "Token",
-      line: "This app does not know you. Sign in to it and load this page again; or, if it takes tokens, tell yours. It is kept in this tab, until you close it or sign out.",
+      line: "This app does not know you. Sign in to it and load this page again; or, if it takes tokens, enter yours. It is kept in this tab, until you close it or sign out.",
       refused: "The app does not know who has this token.",
     },
     signIn: "Sign in",

@@ -17,7 +17,7 @@ import { useShownRun } from "@/panel/useShownRun";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { endingOf } from "@/parts/wire";
 import { chats } from "@/state/chats";
-import { useStore } from "@/state/store";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";

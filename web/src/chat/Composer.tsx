@@ -1,10 +1,17 @@
 import { ArrowUp, Square } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { Life } from "@/chat/conversationState";
 import { useDraft } from "@/state/drafts";
 import { strings } from "@/strings";
 import { classes } from "@/ui/classes";
-import { COMPOSER } from "@/ui/focus";
+import { COMPOSER, toComposer } from "@/ui/focus";
 import { TextArea } from "@/ui/TextArea";
 
 /** Why nothing is sent now. */
@@ -114,10 +121,19 @@ interface RoundProps {
   children: ReactNode;
 }
 
+/** It has the focus only as long as it can be pressed: then the person goes on in the field. */
 function Round({ label, title = label, type = "button", ...rest }: RoundProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const { current } = button;
+    const leave = () => document.activeElement === current && toComposer();
+    if (rest.disabled) leave();
+    return () => void leave();
+  }, [rest.disabled]);
   return (
     <button
       {...rest}
+      ref={button}
       type={type}
       aria-label={label}
       title={title}

@@ -1,5 +1,6 @@
 import { DEMO } from "@/state/agents";
 import { strings } from "@/strings";
+import { toComposer } from "@/ui/focus";
 
 const { prompts } = strings.chat;
 
@@ -51,7 +52,10 @@ export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
         <li key={prompt.label}>
           <button
             type="button"
-            onClick={() => onChoose(prompt.text, prompt.agent)}
+            onClick={() => {
+              onChoose(prompt.text, prompt.agent);
+              toComposer(); // what was clicked goes away
+            }}
             className="flex min-h-11 w-full items-center gap-3 rounded-block border px-4 py-2 text-left text-block transition-colors hover:bg-ground-2"
           >
             <span className="min-w-0 flex-1">{prompt.label}</span>

@@ -17,12 +17,12 @@ import { endingOf } from "@/parts/wire";
 import { Patience } from "@/runs/patience";
 import { pause } from "@/runs/pause";
 import { drafts } from "@/state/drafts";
-import { Store } from "@/state/store";
 import { announce, hear, type News, tell } from "@/state/tabs";
+import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
 
 /** How many messages are loaded at a time. */
-export const PAGE = 30;
+const PAGE = 30;
 /** How long a run that was told to stop may take to say so. */
 const STOPPING = 5_000;
 /** How long a message is shown as it was while it is read once more. */

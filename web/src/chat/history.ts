@@ -1,7 +1,7 @@
 import { isToolUIPart, type UIMessage } from "ai";
 import type { ChatView } from "@/api";
 
-export interface History {
+interface History {
   messages: UIMessage[];
   /** Where older ones are. */
   before?: string | null;

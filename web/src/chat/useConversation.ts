@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { Conversation } from "@/chat/conversation";
 import { useSteady } from "@/chat/steady";
 import { chats } from "@/state/chats";
-import { useStore } from "@/state/store";
+import { useStore } from "@/store";
 
 /** A burst of deltas is one rendering. */
 const THROTTLE = 50;

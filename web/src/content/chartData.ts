@@ -2,6 +2,8 @@
  * What a chart shows, read from what agents and tools say: Prometheus' answer to query_range, bare or
  * in `{status, data}`, or `{title?, series: [{name, values}]}`. Anything else is no chart.
  */
+import { type Fields, isFields, parsed } from "@/json";
+
 export interface ChartData {
   title?: string;
   /** Times are seconds since 1970. Words are positions: see `words`. */
@@ -19,7 +21,6 @@ export interface Series {
   values: (number | null)[];
 }
 
-type Json = Record<string, unknown>;
 type X = number | string;
 interface Line {
   name: string;
@@ -39,11 +40,11 @@ export function readChart(value: unknown): ChartData | undefined {
 }
 
 /** The object with the numbers in it: tools answer in JSON text, in envelopes, or in MCP's content. */
-function unwrap(value: unknown, depth = 0): Json | undefined {
+function unwrap(value: unknown, depth = 0): Fields | undefined {
   if (depth > 4) return undefined;
   if (typeof value === "string") {
     if (value.length > MOST_TEXT || !/^\s*[[{]/.test(value)) return undefined;
-    return unwrap(parse(value), depth + 1);
+    return unwrap(parsed(value), depth + 1);
   }
   if (Array.isArray(value)) {
     return value.length === 1 ? unwrap(object(value[0])?.text, depth + 1) : undefined;
@@ -66,7 +67,7 @@ function matrix(result: unknown): Line[] | undefined {
 }
 
 /** Labels that all share say nothing: a series is named by those that differ. */
-function metricNames(metrics: Json[]): string[] {
+function metricNames(metrics: Fields[]): string[] {
   const keys = [...new Set(metrics.flatMap(Object.keys))];
   const differ = keys.filter((key) => metrics.some((metric) => metric[key] !== metrics[0]?.[key]));
   const used = differ.length ? differ : keys.filter((key) => key !== "__name__");
@@ -77,7 +78,7 @@ function metricNames(metrics: Json[]): string[] {
   });
 }
 
-function listed(data: Json): Line[] | undefined {
+function listed(data: Fields): Line[] | undefined {
   if (!Array.isArray(data.series)) return undefined;
   const shared = [data.x, data.labels, data.timestamps].find(Array.isArray) as
     | unknown[]
@@ -162,17 +163,6 @@ function every<In, Out>(items: In[], read: (item: In, index: number) => Out | un
   return results;
 }
 
-const object = (value: unknown): Json | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : undefined;
+const object = (value: unknown): Fields | undefined => (isFields(value) ? value : undefined);
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value.trim() ? value.slice(0, 200) : undefined;
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}

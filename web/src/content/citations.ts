@@ -23,7 +23,7 @@ const END = "\u2046";
 export const MARK = new RegExp(`${BEGIN}(\\d{1,6})${END}`, "g");
 
 /** The text, as long as before, without anything that could be taken for a mark. */
-export const withoutMarks = (text: string): string => text.replaceAll(SECRET, "\ufffd");
+const withoutMarks = (text: string): string => text.replaceAll(SECRET, "\ufffd");
 
 /**
  * What must stay in one piece: links, addresses, escapes, tags, runs of emphasis, pairs.

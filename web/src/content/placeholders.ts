@@ -5,7 +5,7 @@ import { codeRanges, type Range } from "@/content/ranges";
  * `<<{…}>>` in a text stands for a chart: of the result of a tool call, by its id, or of what the
  * braces hold themselves. Whatever is no such thing stays the text that it is.
  */
-export type Segment = { at: number } & (
+type Segment = { at: number } & (
   | { kind: "text"; text: string }
   | ({ kind: "chart" } & Placeholder)
 );

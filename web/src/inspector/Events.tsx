@@ -1,7 +1,7 @@
-import { useCallback, useDeferredValue, useMemo, useState } from "react";
+import { useDeferredValue, useMemo } from "react";
 import type { Format } from "@/api";
 import { isOver, originsOf } from "@/inspector/entries";
-import { ALL, type Filter, filtered, isAll, typesOf } from "@/inspector/filtering";
+import { ALL, filtered, isAll, typesOf } from "@/inspector/filtering";
 import { fold, type Item, pinnedRows, rowsOf } from "@/inspector/folding";
 import { type Chosen, nameOfFormat, readFormat } from "@/inspector/formats";
 import { Grid, holds, type Told } from "@/inspector/Grid";
@@ -9,8 +9,8 @@ import { Pinned } from "@/inspector/Pinned";
 import { Preview, Slider } from "@/inspector/Replay";
 import { Filtering, FormatMenu, PauseButton } from "@/inspector/Toolbar";
 import { timesOf } from "@/inspector/times";
+import type { EventsView } from "@/inspector/useEventsView";
 import { useParts } from "@/inspector/useParts";
-import { useReplaying } from "@/inspector/useReplaying";
 import type { InspectedRun } from "@/inspector/useRun";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -20,20 +20,16 @@ const words = strings.inspector;
 interface EventsProps {
   runId: string;
   run: InspectedRun;
+  view: EventsView;
   formats: readonly Format[];
   chosen: Chosen;
   onChoose: (chosen: Chosen) => void;
 }
 
 /** Every event of the run, with the line it came from and the frames it is. */
-export function Events({ runId, run, formats, chosen, onChoose }: EventsProps) {
-  const { entries, held, toggle } = usePause(run);
-  const [filter, setFilter] = useState<Filter>(ALL);
-  const [open, toggleOpen] = useKeys();
-  const [pinned, togglePin] = useKeys();
-  const [at, setAt] = useState<number>();
-  const leave = useCallback(() => setAt(undefined), []);
-  useReplaying(runId, entries, at, leave);
+export function Events({ runId, run, view, formats, chosen, onChoose }: EventsProps) {
+  const { entries, held, toggle, filter, setFilter, open, toggleOpen } = view;
+  const { pinned, togglePin, at, setAt } = view;
   useParts(runId);
 
   const groups = useMemo(() => fold(entries), [entries]);
@@ -88,7 +84,7 @@ export function Events({ runId, run, formats, chosen, onChoose }: EventsProps) {
       )}
       <p className="shrink-0 border-t px-3 py-1 text-label text-ink-2 tabular-nums">
         {isAll(wanted)
-          ? words.counts(entries.length, rows.length)
+          ? words.counts(entries.length, groups.length)
           : words.filteredCounts(kept.length, groups.length)}
       </p>
       <Preview at={at} />
@@ -101,28 +97,4 @@ function momentOf(item: Item, at: number | undefined): Told["moment"] {
   if (at === undefined) return undefined;
   if (holds(item, at)) return "now";
   return (item.entry ?? item.group.entries[0]).seq > at ? "later" : undefined;
-}
-
-/** The entries as they were when the person wanted to look at them in peace. */
-function usePause({ entries }: InspectedRun) {
-  const [held, hold] = useState<number>();
-  const shown = useMemo(
-    () => (held === undefined ? entries : entries.slice(0, held)),
-    [entries, held],
-  );
-  const toggle = () => hold(held === undefined ? entries.length : undefined);
-  return { entries: shown, held, toggle };
-}
-
-/** Rows by their keys: in it, or not. */
-function useKeys(): readonly [ReadonlySet<string>, (key: string) => void] {
-  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
-  const toggle = useCallback((key: string) => {
-    setKeys((before) => {
-      const after = new Set(before);
-      if (!after.delete(key)) after.add(key);
-      return after;
-    });
-  }, []);
-  return [keys, toggle];
 }

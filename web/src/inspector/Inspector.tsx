@@ -7,6 +7,7 @@ import { isOver } from "@/inspector/entries";
 import { asked, nameOfFormat, useFormats } from "@/inspector/formats";
 import { Stderr, Stdout } from "@/inspector/Output";
 import { FormatMenu } from "@/inspector/Toolbar";
+import { useEventsView } from "@/inspector/useEventsView";
 import { type InspectedRun, useRun } from "@/inspector/useRun";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { panelWidth } from "@/state/panel";
@@ -30,6 +31,7 @@ export default function Inspector({ runId }: { runId: string }) {
   const [view, setView] = useState<View>("events");
   const { formats, chosen, choose } = useFormats();
   const run = useRun(runId, asked(chosen));
+  const events = useEventsView(runId, run);
   const over = isOver(run.entries);
   const hasSome = run.entries.length > 0;
   // In another format it may not be there: what was read before still is, and so is the choice.
@@ -81,6 +83,7 @@ export default function Inspector({ runId }: { runId: string }) {
           <Events
             runId={runId}
             run={run}
+            view={events}
             formats={formats ?? []}
             chosen={chosen}
             onChoose={choose}

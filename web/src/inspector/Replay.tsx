@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type { Entry } from "@/inspector/entries";
 import { Parts } from "@/parts/Parts";
 import { replays } from "@/state/replay";
-import { useStore } from "@/state/store";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { ROOMY, useMedia } from "@/ui/useMedia";
@@ -20,7 +20,7 @@ export function Preview({ at }: { at: number | undefined }) {
     if (message) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [message]);
   if (isRoomy || at === undefined || !shown) return null;
-  const title = words.replayed(shown.at, shown.of);
+  const title = words.replayed(shown.at);
   return (
     <>
       <div className="flex shrink-0 items-center gap-2 border-t-2 border-accent px-3 py-1 text-mono">

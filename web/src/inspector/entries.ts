@@ -1,4 +1,5 @@
 /** What the server tells of a run: entries of its log, with the lines and the frames of each. */
+import { PROFILE } from "@/api";
 
 export interface Line {
   n: number;
@@ -35,7 +36,7 @@ export interface Entry {
 }
 
 /** What the page itself reads: of these frames the chat is made. */
-export const OURS = "ai-sdk:v7";
+export const OURS = `ai-sdk:${PROFILE}`;
 
 export const framesOf = (entry: Entry, format: string): Frame[] => entry.frames[format] ?? [];
 export const endingOf = (entry: Entry, format: string): Frame[] => entry.endings[format] ?? [];

@@ -2,7 +2,7 @@ import { type Entry, isOver } from "@/inspector/entries";
 import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
-import { Store } from "@/state/store";
+import { Store } from "@/store";
 
 /** The entries of a run as the server inspects it, from the first on, and as they come. */
 export class Feed {

@@ -72,4 +72,4 @@ const nested = (group: Group, entry: Entry): Item => ({
   level: 2,
 });
 
-export const keyOf = ({ seq }: Entry): string => String(seq);
+const keyOf = ({ seq }: Entry): string => String(seq);

@@ -1,5 +1,6 @@
 /** One line that says what a thing is about. All of it is text that agents and models wrote. */
 import type { Event, Frame } from "@/inspector/entries";
+import type { Fields } from "@/json";
 
 const MOST = 240;
 
@@ -38,8 +39,6 @@ const TELLING = [
 /** What says only which one it is. */
 const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider", "providerMetadata"]);
 
-type Fields = Record<string, unknown>;
-
 function brief(fields: Fields): string {
   const telling = TELLING.find((name) => fields[name] !== undefined && fields[name] !== "");
   if (telling !== undefined) return oneLine(written(fields[telling]));
@@ -53,14 +52,14 @@ const written = (value: unknown): string =>
 export const briefOf = (event: Event): string => brief(event);
 
 /** What a format calls a frame. */
-export function nameOf(frame: Frame): string {
+function nameOf(frame: Frame): string {
   if (typeof frame === "string") return frame;
   const about = frame.metadata as Fields | undefined; // of panes: into which one it goes
   const name = frame.type ?? about?.component ?? Object.keys(frame)[0];
   return typeof name === "string" ? name : "";
 }
 
-export interface NamedFrames {
+interface NamedFrames {
   name: string;
   count: number;
 }

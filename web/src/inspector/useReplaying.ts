@@ -3,9 +3,10 @@ import type { Entry } from "@/inspector/entries";
 import { messageOf } from "@/inspector/replaying";
 import { type Replay, replays } from "@/state/replay";
 
-/** What is made of the log up to there; how long the log is by now is told when it is shown. */
-type Moment = Omit<Replay, "of"> & { runId: string; until: readonly Entry[] };
-type Wanted = Omit<Moment, "message">;
+interface Wanted extends Omit<Replay, "message"> {
+  runId: string;
+  until: readonly Entry[];
+}
 
 /**
  * Makes the messages of moments, one after the other: of those that were wanted meanwhile only the last
@@ -16,7 +17,7 @@ class Replayer {
   #isBusy = false;
   #isLeft = true;
 
-  constructor(readonly show: (moment: Moment) => void) {}
+  constructor(readonly show: (replay: Replay) => void) {}
 
   want(wanted: Wanted): void {
     this.#wanted = wanted;
@@ -34,10 +35,10 @@ class Replayer {
     this.#isBusy = true;
     try {
       while (this.#wanted) {
-        const wanted = this.#wanted;
+        const { runId, until, ...about } = this.#wanted;
         this.#wanted = undefined;
-        const message = await messageOf(wanted.runId, wanted.until);
-        if (!this.#isLeft) this.show({ ...wanted, message });
+        const message = await messageOf(runId, until);
+        if (!this.#isLeft) this.show({ ...about, message });
       }
     } finally {
       this.#isBusy = false;
@@ -54,9 +55,7 @@ export function useReplaying(
 ): void {
   const log = useRef(entries);
   log.current = entries;
-  const [replayer] = useState(
-    () => new Replayer((moment) => replays.set({ shown: { ...moment, of: log.current.length } })),
-  );
+  const [replayer] = useState(() => new Replayer((shown) => replays.set({ shown })));
   // What comes later changes nothing of what was: only another moment is another message.
   useEffect(() => {
     if (at === undefined) {
@@ -67,11 +66,6 @@ export function useReplaying(
     const live = until.at(-1)?.event.type !== "done";
     replayer.want({ runId, until, live, at, leave });
   }, [replayer, runId, at, leave]);
-  const of = entries.length;
-  useEffect(() => {
-    const { shown } = replays.get();
-    if (shown && shown.of !== of) replays.set({ shown: { ...shown, of } });
-  }, [of]);
   useEffect(
     () => () => {
       replayer.leave();

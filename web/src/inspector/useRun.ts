@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { type Entry, OURS } from "@/inspector/entries";
 import { Feed, type Phase, phaseOf } from "@/inspector/feed";
-import { useStore } from "@/state/store";
+import { useStore } from "@/store";
 
 export interface InspectedRun {
   entries: readonly Entry[];

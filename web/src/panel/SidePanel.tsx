@@ -1,6 +1,6 @@
 import { Code2, ScanSearch, SquareTerminal, X } from "lucide-react";
 import { Tabs } from "radix-ui";
-import { lazy, memo, type ReactNode, Suspense } from "react";
+import { lazy, memo, type ReactElement, type ReactNode, Suspense } from "react";
 import { Boundary } from "@/panel/Boundary";
 import { Resizer, usePanelWidth } from "@/panel/Resizer";
 import { closePanel, PANEL } from "@/panel/toggle";
@@ -15,10 +15,25 @@ import { ROOMY, useMedia } from "@/ui/useMedia";
 const Panes = lazy(() => import("@/panes/Panes"));
 const Inspector = lazy(() => import("@/inspector/Inspector"));
 
-const ICONS: Record<Pane, ReactNode> = {
-  code: <Code2 aria-hidden />,
-  terminal: <SquareTerminal aria-hidden />,
-  inspector: <ScanSearch aria-hidden />,
+interface Look {
+  icon: ReactNode;
+  /** Two panes that have one key here are two views of one thing, which is read once. */
+  show: (runId: string) => ReactElement;
+}
+
+const LOOKS: Record<Pane, Look> = {
+  code: {
+    icon: <Code2 aria-hidden />,
+    show: (runId) => <Panes key={`panes ${runId}`} runId={runId} pane="code" />,
+  },
+  terminal: {
+    icon: <SquareTerminal aria-hidden />,
+    show: (runId) => <Panes key={`panes ${runId}`} runId={runId} pane="terminal" />,
+  },
+  inspector: {
+    icon: <ScanSearch aria-hidden />,
+    show: (runId) => <Inspector key={`inspector ${runId}`} runId={runId} />,
+  },
 };
 
 /** What one run did, besides what it said: beside the chat where there is room, else over it. */
@@ -55,6 +70,8 @@ function Beside({ children }: { children: ReactNode }) {
 
 function Panel({ runId, isNewest }: ShownRun) {
   const { pane } = panel.use();
+  const { icon, show } = LOOKS[pane];
+  const shown = runId === undefined ? undefined : show(runId);
   return (
     <Tabs.Root
       value={pane}
@@ -69,21 +86,11 @@ function Panel({ runId, isNewest }: ShownRun) {
         tabIndex={-1}
         className="flex min-h-0 flex-1 flex-col outline-none"
       >
-        {runId === undefined ? (
-          <Empty
-            icon={ICONS[pane]}
-            title={strings.panel.noRun}
-            line={strings.panel.noRunLine[pane]}
-          />
+        {shown === undefined ? (
+          <Empty icon={icon} title={strings.panel.noRun} line={strings.panel.noRunLine[pane]} />
         ) : (
-          <Boundary key={pane === "inspector" ? `inspector ${runId}` : runId}>
-            <Suspense fallback={<Loading />}>
-              {pane === "inspector" ? (
-                <Inspector key={runId} runId={runId} />
-              ) : (
-                <Panes key={runId} runId={runId} pane={pane} />
-              )}
-            </Suspense>
+          <Boundary key={shown.key}>
+            <Suspense fallback={<Loading />}>{shown}</Suspense>
           </Boundary>
         )}
       </Tabs.Content>
@@ -100,7 +107,7 @@ const Head = () => (
           value={each}
           className="flex items-center gap-1.5 border-b-2 border-transparent px-2 text-block font-medium text-ink-2 hover:text-ink focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:text-ink [&_svg]:size-4"
         >
-          {ICONS[each]}
+          {LOOKS[each].icon}
           {strings.panel.names[each]}
         </Tabs.Trigger>
       ))}

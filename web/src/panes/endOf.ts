@@ -1,5 +1,5 @@
 /** How much of a text is shown. */
-export interface Room {
+interface Room {
   /** Characters; of what is longer, the end is shown. */
   most: number;
   /** Its beginning goes in steps of so many, so that what is shown seldom begins elsewhere. */

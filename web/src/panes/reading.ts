@@ -4,7 +4,7 @@ import { type PaneMessage, readMessage } from "@/panes/wire";
 import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
-import { Store, useStore } from "@/state/store";
+import { Store, useStore } from "@/store";
 
 /** What the panes know of one run. */
 export class PanesReading {

@@ -2,6 +2,8 @@
  * Messages of the format `panes` (docs/panes.md), as this page calls what is in them. What is no such
  * message is none: a later server may tell more than we know.
  */
+import { fieldsOf, numberOf, parsed, textOf } from "@/json";
+
 export interface PaneMessage {
   id: string;
   pane: "chat" | "webide" | "terminal";
@@ -26,16 +28,10 @@ export interface PaneMessage {
   reason?: string;
 }
 
-type Fields = Record<string, unknown>;
-
 const PANES = new Set<unknown>(["chat", "webide", "terminal"]);
 
-const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === "object" && value !== null ? (value as Fields) : {};
-
 export function readMessage(data: string): PaneMessage | undefined {
-  const told = fieldsOf(parse(data));
+  const told = fieldsOf(parsed(data));
   const about = fieldsOf(told.metadata);
   if (typeof told.message_id !== "string" || !PANES.has(about.component)) return undefined;
   return {
@@ -46,7 +42,7 @@ export function readMessage(data: string): PaneMessage | undefined {
     isPending: about.status === "pending",
     isRetracted: about.retracted === true,
     event: textOf(about.event_type) as PaneMessage["event"],
-    step: typeof told.step_number === "number" ? told.step_number : undefined,
+    step: numberOf(told.step_number),
     title: textOf(about.title)?.replace(/^\P{L}+/u, ""),
     toolName: textOf(about.tool_name),
     toolId: textOf(about.tool_id),
@@ -56,12 +52,4 @@ export function readMessage(data: string): PaneMessage | undefined {
     mediaType: textOf(about.media_type),
     reason: textOf(about.reason),
   };
-}
-
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
 }

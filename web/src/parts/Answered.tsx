@@ -1,18 +1,12 @@
 import { MessageCircleQuestionMark } from "lucide-react";
 import { Json } from "@/content/Json";
+import { fieldsOf, isFields } from "@/json";
 import type { RequestBlock } from "@/parts/blocks";
+import { outcomeOf } from "@/parts/decided";
 import { formOf } from "@/parts/form";
-import { decided } from "@/parts/ToolCard";
-import { fieldsOf, isFields } from "@/parts/wire";
 import { strings } from "@/strings";
 
 const words = strings.parts;
-
-const OUTCOMES: Record<string, (reason?: string) => string> = {
-  approved: (reason) => decided(true, reason),
-  denied: (reason) => decided(false, reason),
-  cancelled: () => words.cancelled,
-};
 
 /** What an agent asked, and what became of it. */
 export function Answered({ block: { prompt, options, answer } }: { block: RequestBlock }) {
@@ -26,9 +20,7 @@ export function Answered({ block: { prompt, options, answer } }: { block: Reques
       </p>
       <div className="mt-1 pl-6 text-ink-2">
         {answer
-          ? (OUTCOMES[answer.decision]?.(answer.reason) ?? (
-              <Said value={answer.value} asked={title} />
-            ))
+          ? (outcomeOf(answer) ?? <Said value={answer.value} asked={title} />)
           : words.unanswered}
       </div>
     </div>

@@ -4,9 +4,9 @@ import { Chart } from "@/content/Chart";
 import { readChart } from "@/content/chartData";
 import { Json } from "@/content/Json";
 import type { ChartBlock, DataBlock } from "@/parts/blocks";
-import { Caption } from "@/parts/ToolCard";
 import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
+import { Caption } from "@/ui/Caption";
 import { Fold } from "@/ui/Fold";
 
 /** What an application said that this page has no picture for: kept, and out of the way. */

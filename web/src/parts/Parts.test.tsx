@@ -159,6 +159,8 @@ test("while a run goes on its use so far is told, and nothing where nothing is k
   const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
   const { rerender, container } = render(<Usage message={message([part])} />);
   expect(container.textContent).toBe("3 tokens in · 12 out");
+  rerender(<Usage message={message([], { usage: { inputTokens: 1, outputTokens: 1 } })} />);
+  expect(container.textContent).toBe("1 token in · 1 out");
   rerender(<Usage message={message([])} />);
   expect(container.textContent).toBe("");
 });

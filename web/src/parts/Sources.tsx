@@ -1,9 +1,9 @@
 import { sourceElementId } from "@/content/Marks";
 import { linkTarget } from "@/content/urls";
 import type { SourceItem, SourcesBlock } from "@/parts/blocks";
-import { Caption } from "@/parts/ToolCard";
 import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
+import { Caption } from "@/ui/Caption";
 import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;

@@ -3,10 +3,10 @@ import { Fragment, type ReactNode } from "react";
 import { Markdown } from "@/content/Markdown";
 import type { Block, SubagentBlock } from "@/parts/blocks";
 import { Pill } from "@/parts/Pill";
-import { Caption } from "@/parts/ToolCard";
 import { useFold } from "@/parts/useFold";
 import { useTouched } from "@/state/folds";
 import { strings } from "@/strings";
+import { Caption } from "@/ui/Caption";
 import { Fold } from "@/ui/Fold";
 
 interface SubagentProps {

@@ -43,6 +43,16 @@ test("an open card has the parameters as far as they came, and then the result",
   expect(screen.getByLabelText("Result").textContent).toContain("24");
 });
 
+test.each([
+  ["running", "No result yet."],
+  ["denied", "No result."],
+  ["stopped", "No result."],
+] as const)("a call that is %s and said nothing has: %s", (state, said) => {
+  render(<ToolCard block={tool({ state, input: {}, output: undefined })} />);
+  fireEvent.click(head());
+  expect(screen.getByText(said)).toBeTruthy();
+});
+
 test("why a call failed is seen without opening it, and once when it is open", () => {
   render(<ToolCard block={tool({ state: "failed", error: "No such city", output: undefined })} />);
   expect(screen.getByText("No such city")).toBeTruthy();

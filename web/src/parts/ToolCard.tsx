@@ -1,10 +1,13 @@
 import { Wrench } from "lucide-react";
 import { Json } from "@/content/Json";
+import { isFields } from "@/json";
 import type { ToolBlock, Verdict } from "@/parts/blocks";
+import { FINISHED } from "@/parts/calls";
+import { decided } from "@/parts/decided";
 import { Pill } from "@/parts/Pill";
-import { isFields } from "@/parts/wire";
 import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
+import { Caption } from "@/ui/Caption";
 import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
@@ -37,7 +40,7 @@ function Head({ block: { name, input, state } }: { block: ToolBlock }) {
   );
 }
 
-function Body({ block: { input, output, error } }: { block: ToolBlock }) {
+function Body({ block: { input, output, error, state } }: { block: ToolBlock }) {
   const isEmpty = input === undefined || (isFields(input) && Object.keys(input).length === 0);
   return (
     <div className="space-y-3 px-3 pb-3">
@@ -45,7 +48,9 @@ function Body({ block: { input, output, error } }: { block: ToolBlock }) {
       {error !== undefined && <Value label={words.error} value={error} />}
       {output !== undefined && <Value label={words.result} value={output} />}
       {isEmpty && error === undefined && output === undefined && (
-        <p className="text-block text-ink-2">{words.noResult}</p>
+        <p className="text-block text-ink-2">
+          {FINISHED.has(state) ? words.noResult : words.noResultYet}
+        </p>
       )}
     </div>
   );
@@ -60,12 +65,6 @@ function Value({ label, value }: { label: string; value: unknown }) {
   );
 }
 
-export function Caption({ children }: { children: string }) {
-  return (
-    <p className="mb-1 text-label font-medium tracking-wide text-ink-2 uppercase">{children}</p>
-  );
-}
-
 /** Why a call failed is seen without opening it. */
 export function ErrorLine({ text, name }: { text: string; name?: string }) {
   return (
@@ -74,12 +73,6 @@ export function ErrorLine({ text, name }: { text: string; name?: string }) {
       {text}
     </p>
   );
-}
-
-/** What somebody decided, and why, in words. */
-export function decided(approved: boolean, reason?: string): string {
-  if (approved) return reason ? words.approvedBecause(reason) : words.approved;
-  return reason ? words.deniedBecause(reason) : words.denied;
 }
 
 function Decided({ decision: { approved, reason } }: { decision: Verdict }) {

@@ -157,7 +157,7 @@ export interface SourcesBlock extends Made {
   found: SourceItem[];
 }
 
-export interface ErrorBlockData extends Made {
+interface ErrorBlockData extends Made {
   kind: "error";
   key: string;
   text: string;

@@ -1,7 +1,9 @@
 /** How a tool call stands. */
+
+import { type Fields, fieldsOf, textOf } from "@/json";
 import type { CallState, ToolBlock, Verdict } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import { type Fields, fieldsOf, type Part, textOf } from "@/parts/wire";
+import type { Part } from "@/parts/wire";
 
 const STATES: Record<string, CallState> = {
   "input-streaming": "preparing",

@@ -55,6 +55,30 @@ test("what a tool says cannot leave its fence", () => {
   expect(text).toContain(`\`\`\`\`\`\n${output}\n\`\`\`\`\``);
 });
 
+const asked = (answered: object) => ({
+  type: "data-input",
+  id: "q",
+  data: { kind: "approval", prompt: "Go on?", answered },
+});
+const call = (approval: object) => ({
+  type: "dynamic-tool",
+  toolName: "rm",
+  toolCallId: "c",
+  state: "approval-responded",
+  approval: { id: "a", ...approval },
+});
+
+test.each([
+  [asked({ decision: "denied", value: "Too early" }), "You denied this: Too early"],
+  [asked({ decision: "approved" }), "You approved this."],
+  [asked({ decision: "cancelled" }), "The question was taken back."],
+  [asked({ decision: "answered", value: ["a"] }), 'You answered: ["a"]'],
+  [call({ approved: false, reason: "Too early" }), "You denied this: Too early"],
+  [call({ approved: true }), "You approved this."],
+])("what a person decided is kept: %j", (part, said) => {
+  expect(messageMarkdown(message(part)).split("\n\n").at(-1)).toBe(said);
+});
+
 test("sources are listed with their numbers", () => {
   expect(messageMarkdown(demo.cite)).toContain(
     "1. [Water](<https://example.org/water>)\n2. [Everest](<https://example.org/everest>)",

@@ -1,6 +1,7 @@
 /** Messages as Markdown to keep, or as the text alone to paste elsewhere. */
 import type { UIMessage } from "ai";
 import type { Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
+import { decided, outcomeOf } from "@/parts/decided";
 import { duration } from "@/parts/durations";
 import { usageOf } from "@/parts/usage";
 import { view } from "@/parts/view";
@@ -67,6 +68,7 @@ const WRITERS: Writers = {
     join([
       `**${words.question}**${prompt ? `: ${prompt}` : ""}`,
       prompt || options === undefined ? undefined : data(options),
+      answer && outcomeOf(answer),
       answer?.value === undefined ? undefined : `${words.answeredWith}: ${value(answer.value)}`,
     ]),
   files: ({ files }) => files.map(file).join("\n"),
@@ -82,12 +84,13 @@ const WRITERS: Writers = {
   ending: ({ reason }) => (words.endings[reason] ? `*${words.endings[reason]}*` : ""),
 };
 
-function call({ name, state, input, output, error }: ToolBlock): string {
+function call({ name, state, input, output, error, decision }: ToolBlock): string {
   return join([
     `**${oneLine(name)}** (${words.callStates[state]})`,
     input === undefined ? undefined : data(input),
     error === undefined ? undefined : fenced(error),
     output === undefined ? undefined : data(output),
+    decision?.approved === undefined ? undefined : decided(decision.approved, decision.reason),
   ]);
 }
 

@@ -1,7 +1,8 @@
 /** What must be known of the whole message before one of its parts can be read. */
 import type { UIMessage } from "ai";
+import { type Fields, listOf, textOf } from "@/json";
 import { callOf, isTool } from "@/parts/calls";
-import { dataOf, endingOf, type Fields, listOf, type Part, scopeOf, textOf } from "@/parts/wire";
+import { dataOf, endingOf, type Part, scopeOf } from "@/parts/wire";
 
 export interface Facts {
   live: boolean;

@@ -1,5 +1,6 @@
+import { type Fields, numberOf, textOf } from "@/json";
 import type { FileItem } from "@/parts/blocks";
-import { dataOf, type Fields, moboxOf, numberOf, type Part, textOf } from "@/parts/wire";
+import { dataOf, moboxOf, type Part } from "@/parts/wire";
 
 /** A file of a message, whoever told of it: the client, the server, or a provider that has it. */
 export function readFile(part: Part): FileItem {

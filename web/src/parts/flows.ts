@@ -6,9 +6,10 @@
  * they are the text's own, else where its part ends.
  */
 import type { Source } from "@/content/citations";
+import { type Fields, fieldsOf, numberOf, textOf } from "@/json";
 import type { Block, SourceItem, SourcesBlock, TextBlock } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import { type Fields, fieldsOf, moboxOf, namesOf, numberOf, type Part, textOf } from "@/parts/wire";
+import { moboxOf, namesOf, type Part } from "@/parts/wire";
 import { strings } from "@/strings";
 
 interface Piece {

@@ -9,8 +9,9 @@
  * | any other `schema` | a value of its type |
  * | nothing | text |
  */
+
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "@/json";
 import type { RequestBlock } from "@/parts/blocks";
-import { type Fields, fieldsOf, isFields, listOf, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 export interface Option {

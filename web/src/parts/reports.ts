@@ -1,7 +1,8 @@
 /** An agent that was sent is told of by its call, by notes and by itself: its card says it once. */
+
+import { type Fields, isFields, textOf } from "@/json";
 import type { Block, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import { type Fields, isFields, textOf } from "@/parts/wire";
 
 /** States of a call that say no more than the state of its card. */
 const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done", "stopped"]);

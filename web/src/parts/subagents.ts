@@ -1,9 +1,10 @@
 /** The cards of agents that were sent by others, and where they stand. */
+
+import { type Fields, textOf } from "@/json";
 import type { Block, CallState, SubagentBlock, ToolBlock } from "@/parts/blocks";
 import { going, readTool } from "@/parts/calls";
 import type { Facts } from "@/parts/facts";
 import { moreInput, tellOnce } from "@/parts/reports";
-import { type Fields, textOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 /** Cards stand in cards as deep as this; what is deeper names the way to it instead. */

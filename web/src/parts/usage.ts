@@ -1,11 +1,11 @@
 /** What an answer has used, in words. */
 import type { UIMessage } from "ai";
+import { type Fields, fieldsOf, numberOf } from "@/json";
 import { duration } from "@/parts/durations";
-import { dataOf, type Fields, fieldsOf, numberOf } from "@/parts/wire";
+import { dataOf } from "@/parts/wire";
 import { strings } from "@/strings";
 
 const words = strings.parts;
-const count = new Intl.NumberFormat();
 
 interface UsageText {
   /** The line: tokens, cost, duration. */
@@ -26,23 +26,22 @@ export function usageOf(message: UIMessage): UsageText | undefined {
     tokensIn,
     told(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
     money(numberOf(usage.costUsd)),
-    ms === undefined ? undefined : duration(ms),
+    told(ms, duration),
   ]);
-  const turns = numberOf(usage.numTurns);
   const more = join([
     told(usage.cachedInputTokens, words.cacheRead),
     told(usage.cacheWriteTokens, words.cacheWrite),
     told(usage.reasoningTokens, words.reasoningTokens),
-    turns === undefined ? undefined : words.turns(turns),
+    told(usage.numTurns, words.turns),
   ]);
   return line === "" ? undefined : { line, more };
 }
 
 const join = (texts: (string | undefined)[]) => texts.filter(Boolean).join(" · ");
 
-function told(value: unknown, say: (count: string) => string): string | undefined {
+function told(value: unknown, say: (count: number) => string): string | undefined {
   const known = numberOf(value);
-  return known === undefined ? undefined : say(count.format(known));
+  return known === undefined ? undefined : say(known);
 }
 
 /** Small sums are told exactly: most answers cost less than a cent. */

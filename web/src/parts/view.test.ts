@@ -355,6 +355,16 @@ describe("requests", () => {
     expect(isOpen([tool("t1"), question({ toolCallId: "t1" })])).toBe(false);
   });
 
+  test.each([
+    ["denied", "Too early", { reason: "Too early" }],
+    ["denied", undefined, {}],
+    ["approved", { path: "b.zip" }, { value: { path: "b.zip" } }],
+    ["answered", "a", { value: "a" }],
+  ])("what was said with %j is its reason or the answer: %j", (decision, value, said) => {
+    const blocks = see(question({ answered: { decision, value } }));
+    expect(first(blocks, "request").answer).toEqual({ decision, ...said });
+  });
+
   test("a question about a call of a subagent is asked in its card", () => {
     const call = tool("t1", { state: "input-available" }, { scope: ["a"] });
     const blocks = see(subagent("a"), call, question({ toolCallId: "t1" }));

@@ -6,7 +6,8 @@
  * Rule 3: keys are stable over the life of a message: folds are remembered by them.
  */
 import type { UIMessage } from "ai";
-import type { Block, FileItem, Item, ItemState, Variant } from "@/parts/blocks";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
+import type { Block, FileItem, Item, ItemState, RequestBlock, Variant } from "@/parts/blocks";
 import { callOf, going, isTool, readTool } from "@/parts/calls";
 import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
 import { readFile } from "@/parts/fileItems";
@@ -14,21 +15,7 @@ import { Flows } from "@/parts/flows";
 import { finish } from "@/parts/grouping";
 import { isOnCards } from "@/parts/reports";
 import { Subagents } from "@/parts/subagents";
-import {
-  dataOf,
-  END,
-  endingOf,
-  type Fields,
-  fieldsOf,
-  idOf,
-  listOf,
-  moboxOf,
-  namesOf,
-  numberOf,
-  type Part,
-  scopeOf,
-  textOf,
-} from "@/parts/wire";
+import { dataOf, END, endingOf, idOf, moboxOf, namesOf, type Part, scopeOf } from "@/parts/wire";
 
 export function view(message: UIMessage, live: boolean): Block[] {
   const reader = new Reader(message, factsOf(message, live));
@@ -241,11 +228,19 @@ function readStep(reader: Reader, part: Part): void {
 const itemState = (state: ItemState, facts: Facts): ItemState =>
   state === "running" && going("running", facts) === "stopped" ? "stopped" : state;
 
+/** What was said to a request. Of a decision the words are not the answer, but why it is so. */
+function answerOf(told: Fields): NonNullable<RequestBlock["answer"]> {
+  const { value } = told;
+  const decision = textOf(told.decision) ?? "answered";
+  const reason = DECISIONS.has(decision) ? textOf(value) : undefined;
+  return reason === undefined ? { decision, value } : { decision, reason };
+}
+
+const DECISIONS: ReadonlySet<string> = new Set(["approved", "denied"]);
+
 function readRequest(reader: Reader, part: Part): void {
   const { kind, prompt, schema, options, answered } = dataOf(part);
   const words = textOf(prompt);
-  const answer = fieldsOf(answered);
-  const reason = textOf(answer.reason);
   const call = reader.facts.calls.get(textOf(dataOf(part).toolCallId) ?? "") as Fields | undefined;
   const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
@@ -258,13 +253,7 @@ function readRequest(reader: Reader, part: Part): void {
     ...(schema !== undefined && { schema }),
     ...(options !== undefined && { options }),
     open: reader.facts.open.has(part),
-    ...(isAnswered && {
-      answer: {
-        decision: textOf(answer.decision) ?? "answered",
-        value: answer.value,
-        ...(reason && { reason }),
-      },
-    }),
+    ...(isAnswered && { answer: answerOf(fieldsOf(answered)) }),
   });
 }
 

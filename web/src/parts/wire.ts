@@ -1,18 +1,8 @@
 /** What the server writes into parts beyond the AI SDK's own words. Nothing here is trusted. */
 import type { UIMessage } from "ai";
+import { type Fields, fieldsOf, isFields, listOf, textOf } from "@/json";
 
 export type Part = UIMessage["parts"][number];
-export type Fields = Record<string, unknown>;
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-export const textOf = (value: unknown): string | undefined =>
-  typeof value === "string" ? value : undefined;
-export const numberOf = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isFinite(value) ? value : undefined;
-export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 /** Where `mobox` may stand, by the AI SDK's names; a broken input has it with its result. */
 const METADATA = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"];

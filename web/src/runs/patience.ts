@@ -1,3 +1,6 @@
+/** Longer than the server is ever silent (10 s), so that a connection nobody closed is noticed. */
+export const SILENCE = 30_000;
+
 const FIRST = 500;
 const LONGEST = 8_000;
 /** A connection that held for so long was a good one: if it breaks, that is a new story. */

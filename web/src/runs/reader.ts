@@ -1,13 +1,10 @@
 import { address, Refused } from "@/api";
 import { failureOf, tellFailure } from "@/failure";
 import { fetchWithKey } from "@/key";
-import { Patience } from "@/runs/patience";
+import { Patience, SILENCE } from "@/runs/patience";
 import { pause } from "@/runs/pause";
 import { EventReader, type Told } from "@/runs/sse";
-import { Store } from "@/state/store";
-
-/** Longer than the server is ever silent (10 s), so that a connection nobody closed is noticed. */
-const SILENCE = 30_000;
+import { Store } from "@/store";
 
 export interface ReadingState {
   /** `lost`: it goes on by itself; `over`: all is there; `gone`: there is no such run (any more). */

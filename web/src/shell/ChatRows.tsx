@@ -4,7 +4,7 @@ import type { ListedChat, NamedChat } from "@/api";
 import { groupByTime } from "@/shell/groups";
 import type { ChatList } from "@/state/chats";
 import { hrefOf } from "@/state/route";
-import { useStore } from "@/state/store";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";

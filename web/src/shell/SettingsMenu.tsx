@@ -1,9 +1,9 @@
 import { Keyboard, LogOut, Settings } from "lucide-react";
-import { useSyncExternalStore } from "react";
 import { door } from "@/key";
 import { keepOpen } from "@/state/folds";
 import { PROTOCOLS, protocol } from "@/state/protocol";
 import { THEMES, theme } from "@/state/theme";
+import { useStore } from "@/store";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Menu, MenuChoice, MenuItem, MenuLine, MenuSwitch } from "@/ui/Menu";
@@ -13,7 +13,7 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
   const [spoken, setProtocol] = protocol.use();
   const [open, setOpen] = keepOpen.use();
-  const { hasKey } = useSyncExternalStore(door.subscribe, door.get);
+  const { hasKey } = useStore(door);
   return (
     <Menu
       align="start"

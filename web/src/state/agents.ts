@@ -1,6 +1,6 @@
 import { type Agent, getAgents } from "@/api";
-import { Store, useStore } from "@/state/store";
 import { oneOf, stored } from "@/state/stored";
+import { Store, useStore } from "@/store";
 
 export const DEMO = "demo";
 

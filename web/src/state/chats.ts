@@ -1,6 +1,6 @@
 import { type ChatRow, deleteChat, getChats, type ListedChat, renameChat } from "@/api";
-import { Store } from "@/state/store";
 import { announce, hear, type News } from "@/state/tabs";
+import { Store } from "@/store";
 
 const PAGE = 30;
 const INTERVAL = 4_000;

@@ -1,11 +1,11 @@
 import { useCallback, useSyncExternalStore } from "react";
-import { Store } from "@/state/store";
+import { Store } from "@/store";
 
 /**
  * What is pointed at: some parts of the message of a run, by their ids. The inspector points at what a
  * row made, and sees what of a message is pointed at; so each shows the other.
  */
-export interface Pointed {
+interface Pointed {
   runId?: string;
   ids: readonly string[];
   /** Where the person points. */

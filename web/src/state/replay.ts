@@ -1,15 +1,14 @@
 import type { UIMessage } from "ai";
 import { useCallback, useSyncExternalStore } from "react";
-import { Store } from "@/state/store";
+import { Store } from "@/store";
 
 /** A message as it was at a moment of its run, which is shown in its place. */
 export interface Replay {
   message: UIMessage;
   /** The run went on from there. */
   live: boolean;
-  /** Which entry of the log it is up to, of how many. */
+  /** Which entry of the log it is up to. */
   at: number;
-  of: number;
   /** Back to the present. */
   leave: () => void;
 }

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { oneOf, stored } from "@/state/stored";
 
 export const THEMES = ["light", "dark", "system"] as const;
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 
 /** What the person chose; public/theme.js reads the same before the first paint. */
 export const theme = stored<Theme>("mobox:theme", "system", oneOf(...THEMES));

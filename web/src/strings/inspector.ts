@@ -11,7 +11,7 @@ export const inspector = {
   states: {
     loading: "Reading",
     live: "Live",
-    waiting: "Waiting for an answer",
+    waiting: "Waiting for you",
     over: "Finished",
     lost: "Reconnecting",
     gone: "Gone",
@@ -84,8 +84,7 @@ export const inspector = {
   back: "One event back",
   forth: "One event on",
   present: "Back to the present",
-  replayed: (at: number, of: number) =>
-    `Replay: as it was at event ${at.toLocaleString()} of ${of.toLocaleString()}`,
+  replayed: (at: number) => `Replay: as it was at event ${at.toLocaleString()}`,
 
   stdoutLine: "What the agent wrote to stdout, line by line, as far as it is kept.",
   noStdout: "No line of this run is kept.",

@@ -1,8 +1,9 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
 import { fetchWithKey } from "@/key";
+import { SILENCE } from "@/runs/patience";
 import { bodyOf } from "@/transports/body";
-import { cutAfter, SILENCE, whole } from "@/transports/broken";
+import { cutAfter, whole } from "@/transports/broken";
 import type { OnAccepted, Transport } from "@/transports/transport";
 
 /** The SDK's own transport, with our addresses. */

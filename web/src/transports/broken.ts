@@ -11,9 +11,6 @@ export class Broken extends TypeError {
   }
 }
 
-/** Longer than the server is ever silent (10 s), so that a connection nobody closed is noticed. */
-export const SILENCE = 30_000;
-
 const ENDS = new Set<string>(["finish", "abort", "error"]);
 
 /** The chunks, and `Broken` if they stop before one that ends a response. */

@@ -37,7 +37,8 @@ export function TextArea(props: TextAreaProps) {
         if (event.nativeEvent.isComposing || event.keyCode === 229) return;
         if (event.key === "Enter" && !event.shiftKey) {
           event.preventDefault();
-          onEnter();
+          // One that is held down may have been pressed on a button, which left the focus to this.
+          if (!event.repeat) onEnter();
         } else onKeyDown?.(event);
       }}
       className={classes(

@@ -1,9 +1,10 @@
 import type { UIMessageChunk } from "ai";
 import { Refused } from "@/api";
 import { fetchWithKey } from "@/key";
+import { SILENCE } from "@/runs/patience";
 import type { Event } from "@/transports/agUi/names";
 import { ask, type Question } from "@/transports/agUi/readingAgent";
-import { cutAfter, SILENCE } from "@/transports/broken";
+import { cutAfter } from "@/transports/broken";
 import type { Chunks } from "@/transports/transport";
 
 /** A question on its way: its response as soon as it begins, then what the events in it come to. */

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/parts/wire";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
 import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
 
 type Kind = "text" | "reasoning";

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type Fields, fieldsOf, isFields, listOf, numberOf, textOf } from "@/parts/wire";
+import { type Fields, fieldsOf, isFields, listOf, numberOf, parsed, textOf } from "@/json";
 import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
 
 /** As the server words it in the other protocol. */
@@ -180,14 +180,6 @@ const nameOf = ({ content, metadata }: Fields) => JSON.stringify([content, metad
 
 const known = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 const isSame = (one: string, other: string) =>
   one === other || ordered(parsed(one)) === ordered(parsed(other));

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf } from "@/parts/wire";
+import { type Fields, fieldsOf, textOf } from "@/json";
 
 /** An event of AG-UI, checked by its own client. */
 export type Event = { type: string } & Fields;

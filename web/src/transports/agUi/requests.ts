@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type Fields, textOf } from "@/parts/wire";
+import { type Fields, textOf } from "@/json";
 import type { Calls } from "@/transports/agUi/calls";
 import type { Names } from "@/transports/agUi/names";
 

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type Fields, listOf, textOf } from "@/parts/wire";
+import { type Fields, listOf, textOf } from "@/json";
 import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
 
 /** What is said of an agent's end that nobody put into words. */

@@ -9,7 +9,7 @@
  *         back, and what was corrected.
  */
 import type { UIMessageChunk } from "ai";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/parts/wire";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
 import { Blocks } from "@/transports/agUi/blocks";
 import { Calls } from "@/transports/agUi/calls";
 import { type Event, moboxIn, Names, Scopes } from "@/transports/agUi/names";

@@ -1,7 +1,7 @@
 import { io, type Socket } from "socket.io-client";
 import { Refused } from "@/api";
+import { fieldsOf, isFields, textOf } from "@/json";
 import { noteRefusal, tellKey } from "@/key";
-import { fieldsOf, isFields, textOf } from "@/parts/wire";
 import { Broken } from "@/transports/broken";
 
 interface Asking {

@@ -1,1 +1,0 @@
-export{H as Mermaid}from"./index-BWZesDj-.js";

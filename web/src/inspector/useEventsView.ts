@@ -1,0 +1,42 @@
+import { useCallback, useMemo, useState } from "react";
+import { ALL, type Filter } from "@/inspector/filtering";
+import { useReplaying } from "@/inspector/useReplaying";
+import type { InspectedRun } from "@/inspector/useRun";
+
+export type EventsView = ReturnType<typeof useEventsView>;
+
+/** What a person has made of the events of a run: it is there again when they come back from stdout. */
+export function useEventsView(runId: string, run: InspectedRun) {
+  const paused = usePause(run);
+  const [filter, setFilter] = useState<Filter>(ALL);
+  const [open, toggleOpen] = useKeys();
+  const [pinned, togglePin] = useKeys();
+  const [at, setAt] = useState<number>();
+  const leave = useCallback(() => setAt(undefined), []);
+  useReplaying(runId, paused.entries, at, leave);
+  return { ...paused, filter, setFilter, open, toggleOpen, pinned, togglePin, at, setAt };
+}
+
+/** The entries as they were when the person wanted to look at them in peace. */
+function usePause({ entries }: InspectedRun) {
+  const [held, hold] = useState<number>();
+  const shown = useMemo(
+    () => (held === undefined ? entries : entries.slice(0, held)),
+    [entries, held],
+  );
+  const toggle = () => hold(held === undefined ? entries.length : undefined);
+  return { entries: shown, held, toggle };
+}
+
+/** Rows by their keys: in it, or not. */
+function useKeys(): readonly [ReadonlySet<string>, (key: string) => void] {
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  const toggle = useCallback((key: string) => {
+    setKeys((before) => {
+      const after = new Set(before);
+      if (!after.delete(key)) after.add(key);
+      return after;
+    });
+  }, []);
+  return [keys, toggle];
+}

@@ -1,0 +1,21 @@
+/** JSON that others wrote, read as far as it is what it should be. Nothing here is trusted. */
+export type Fields = Record<string, unknown>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;
+export const numberOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined;
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+/** `undefined` where it is no JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
