@@ -8,7 +8,7 @@ BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
 # How many tests run at a time: each brings servers and browsers of its own.
 JOBS ?= 2
-PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --cov --cov-append --cov-report=
+PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder --cov --cov-append --cov-report=
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
 FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py held_errors.py lifecycle.py calls.py spans.py inputs.py names.py waiting.py json_text.py capture/jsonlines.py)

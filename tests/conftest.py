@@ -13,9 +13,32 @@ from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from postgres_server import Databases, running_postgres
 from valkey_server import Valkey, running_valkey
 
+TESTS = Path(__file__).parent
+
 # No deadline, because the machine may be busy; and in CI the same examples every time.
 settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("mobox")
+
+
+# Those of a minute or so begin first: else one of them is what the others end up waiting for.
+LONG_FILES = (
+    "server/test_chaos.py",
+    "server/test_real_chat_cuts.py",
+    "test_fuzz.py",
+    "server/test_schemathesis.py",
+    "server/test_crash.py",
+    "test_golden.py",
+)
+
+
+def _begins_first(item: pytest.Item) -> int:
+    path = str(item.path.relative_to(TESTS))
+    return LONG_FILES.index(path) if path in LONG_FILES else len(LONG_FILES)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The order in which files are given to whoever has nothing to do."""
+    items.sort(key=_begins_first)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +64,7 @@ def node() -> str:
 @pytest.fixture(scope="session")
 def frameworks() -> Path:
     """The Python where the real frameworks are installed."""
-    python = Path(__file__).parent.parent / ".venv-frameworks" / "bin" / "python"
+    python = TESTS.parent / ".venv-frameworks" / "bin" / "python"
     if not python.exists():
         pytest.skip("NOT TESTED WITH THE REAL FRAMEWORKS: `make test` installs them")
     return python
