@@ -540,11 +540,6 @@ def test_the_parts_of_a_recording_survive_being_stored(path: Path) -> None:
     assert_stored(message)
 
 
-@given(logs())
-def test_folding_twice_gives_the_same(log: list[LogEntry]) -> None:
-    assert fold(log, "msg_1") == fold(log, "msg_1")
-
-
 @given(logs(), st.integers(min_value=0))
 def test_a_message_may_be_looked_at_while_it_grows(log: list[LogEntry], cut: int) -> None:
     transcript = Transcript()

@@ -141,12 +141,6 @@ def test_a_response_may_end_and_another_begin_after_any_entry(
 
 
 @UNHURRIED
-@given(logs(), profiles)
-def test_the_same_log_gives_the_same_documents(log: list[LogEntry], profile: str) -> None:
-    assert response_to(log, profile) == response_to(log, profile)
-
-
-@UNHURRIED
 @given(log=logs(), place=st.integers(0, 30), profile=profiles)
 def test_many_entries_at_once_are_told_as_one_by_one(
     log: list[LogEntry], place: int, profile: str

@@ -128,13 +128,6 @@ def test_a_response_may_begin_after_any_entry(log: list[LogEntry], cut: int, pro
 
 @UNHURRIED
 @given(logs(), profiles)
-def test_the_same_log_gives_the_same_documents(log: list[LogEntry], profile: str) -> None:
-    """So what a reader who has seen k entries still has to get is the tail of the whole."""
-    assert documents_of(log, profile) == documents_of(log, profile)
-
-
-@UNHURRIED
-@given(logs(), profiles)
 def test_what_the_root_agent_says_is_text_and_what_others_say_is_reasoning(
     log: list[LogEntry], profile: str
 ) -> None:
