@@ -153,14 +153,14 @@ def ending(reading: AGUIReading) -> tuple[Any, ...]:
 
 
 @each_profile
-@settings(max_examples=100, deadline=None)  # the first reading loads the client
+@settings(max_examples=100)  # the first reading loads the client
 @given(log=logs())
 def test_the_law_holds_for_any_log(ag_ui: AGUIClients, profile: str, log: list[LogEntry]) -> None:
     assert_law(ag_ui, log, profile)
 
 
 @each_profile
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(log=logs(), place=st.integers(min_value=0))
 def test_anyone_may_join_any_log(
     ag_ui: AGUIClients, profile: str, log: list[LogEntry], place: int
@@ -175,7 +175,7 @@ def test_anyone_may_join_any_log(
 
 
 @each_profile
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(log=logs(), lost=st.sets(st.integers(1, 20)))
 def test_the_law_holds_for_the_log_of_a_later_version(
     ag_ui: AGUIClients, profile: str, log: list[LogEntry], lost: set[int]
