@@ -45,8 +45,7 @@ test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(W
 
 check: $(VENV)/.dev $(VENV)/.mobox $(WEB_READY)  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
-	$(BIN)/mypy scripts/protocol-table && $(BIN)/mypy scripts/screenshots && $(BIN)/mypy scripts/import-map && $(BIN)/mypy scripts/sizes
+	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	cd $(WEB) && npm run check
 
