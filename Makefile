@@ -8,7 +8,7 @@ BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
 # How many tests run at a time: each brings servers and browsers of its own.
 JOBS ?= 2
-PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder --cov --cov-append --cov-report=
+PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
 FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py held_errors.py lifecycle.py calls.py spans.py inputs.py names.py waiting.py json_text.py capture/jsonlines.py)
@@ -41,8 +41,7 @@ ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) pack
 
 test: ready $(FULLY_COVERED)  ## run the tests, measure coverage
 	cd $(WEB) && npm test
-	$(BIN)/coverage erase
-	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web
+	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --cov --cov-report=
 	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
