@@ -91,5 +91,5 @@ def frontend(
 
 @pytest.fixture
 def chat_id(request: pytest.FixtureRequest) -> str:
-    """The id of a chat that no other test has."""
-    return str(request.node.name)
+    """The id of a chat that no other test has, in whichever file it is."""
+    return f"{request.path.stem}-{request.node.name}"
