@@ -28,6 +28,14 @@ def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         yield server
 
 
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Iterator[LiveServer]:
+    """A server that has said nothing of anything in the end."""
+    with live_server(tmp_path_factory.mktemp("strict") / "data", "--agents", agents) as server:
+        yield server
+        assert server.warnings == ""
+
+
 @pytest.fixture(scope="session")
 def clients(node: str) -> Iterator[ChatClients]:
     """The real clients."""
