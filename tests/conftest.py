@@ -13,26 +13,27 @@ from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from postgres_server import Databases, running_postgres
 from valkey_server import Valkey, running_valkey
 
-TESTS = Path(__file__).parent
-
 # No deadline, because the machine may be busy; and in CI the same examples every time.
 settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("mobox")
 
 
-# Those of a minute or so begin first: else one of them is what the others end up waiting for.
+# These take a minute or so and begin first: else the end would be waiting for one of them.
 LONG_FILES = (
-    "server/test_chaos.py",
-    "server/test_real_chat_cuts.py",
-    "test_fuzz.py",
-    "server/test_schemathesis.py",
-    "server/test_crash.py",
-    "test_golden.py",
+    "tests/server/test_chaos.py",
+    "tests/server/test_real_chat_cuts.py",
+    "tests/test_fuzz.py",
+    "tests/server/test_schemathesis.py",
+    "tests/server/test_crash.py",
+    "tests/test_golden.py",
+    "tests/web/test_transports.py",
+    "tests/web/test_inspector.py",
+    "tests/web/test_panes.py",
 )
 
 
 def _begins_first(item: pytest.Item) -> int:
-    path = str(item.path.relative_to(TESTS))
+    path, _, _ = item.nodeid.partition("::")
     return LONG_FILES.index(path) if path in LONG_FILES else len(LONG_FILES)
 
 
@@ -64,7 +65,7 @@ def node() -> str:
 @pytest.fixture(scope="session")
 def frameworks() -> Path:
     """The Python where the real frameworks are installed."""
-    python = TESTS.parent / ".venv-frameworks" / "bin" / "python"
+    python = Path(__file__).parent.parent / ".venv-frameworks" / "bin" / "python"
     if not python.exists():
         pytest.skip("NOT TESTED WITH THE REAL FRAMEWORKS: `make test` installs them")
     return python
