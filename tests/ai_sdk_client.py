@@ -8,6 +8,7 @@ import importlib.util
 import json
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,17 @@ from typing import Any, ClassVar, Self
 
 CLIENTS = Path(__file__).parent / "clients"
 PATIENCE = 120.0  # seconds; only a hang takes this long
+
+
+def as_in_javascript(value: Any) -> Any:
+    """With the numbers that JavaScript has: floats, of which it writes the infinite as null."""
+    if isinstance(value, dict):
+        return {name: as_in_javascript(child) for name, child in value.items()}
+    if isinstance(value, list):
+        return [as_in_javascript(child) for child in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if abs(value) <= sys.float_info.max else None
+    return value
 
 
 @dataclass(frozen=True)

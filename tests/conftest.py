@@ -18,6 +18,30 @@ settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.ge
 settings.load_profile("mobox")
 
 
+# These take a minute or so and begin first: else the end would be waiting for one of them.
+LONG_FILES = (
+    "tests/server/test_chaos.py",
+    "tests/server/test_real_chat_cuts.py",
+    "tests/test_fuzz.py",
+    "tests/server/test_schemathesis.py",
+    "tests/server/test_crash.py",
+    "tests/test_golden.py",
+    "tests/web/test_transports.py",
+    "tests/web/test_inspector.py",
+    "tests/web/test_panes.py",
+)
+
+
+def _begins_first(item: pytest.Item) -> int:
+    path, _, _ = item.nodeid.partition("::")
+    return LONG_FILES.index(path) if path in LONG_FILES else len(LONG_FILES)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The order in which files are given to whoever has nothing to do."""
+    items.sort(key=_begins_first)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regold", action="store_true", help="rewrite the golden files")
 

@@ -4,15 +4,17 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from bench import floor, protocol, spoken, workload
+from bench.__main__ import BENCHES
 from bench.figures import Figure, merge
 from bench.pairing import pair
 from bench.report import Result, markdown, write_docs
-from bench.transform import BOTH, FIGURES, convert, convert_for, text_of, without_peers
+from bench.transform import BOTH, convert, convert_for, text_of, without_peers
 from grammar import check_ai_sdk
 from grammar_ag_ui import check_ag_ui
 from mobox.events import decode_many
@@ -126,8 +128,10 @@ def test_the_cases_without_peers_run() -> None:
     assert costs.ratio("line", "line") == [1.0]
 
 
-def test_keys_of_figures_are_unique() -> None:
-    assert len({figure.key for figure in FIGURES}) == len(FIGURES)
+@pytest.mark.parametrize("name", BENCHES)
+def test_keys_of_figures_are_unique(name: str) -> None:
+    keys = [figure.key for figure in import_module(BENCHES[name]).FIGURES]
+    assert len(set(keys)) == len(keys) > 0
 
 
 FIGURE = Figure("a/b", "a ÷ b", at_least=5)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import workload
-from bench.processes import FIGURES, reading
+from bench.processes import reading
 from bench.scaling import Serving, several_writing, write_along
 from bench.writing import OWNER
 from mobox.storage import open_storage
@@ -14,10 +14,6 @@ from postgres_server import Databases
 from valkey_server import Valkey
 
 LINES = workload.lines()[:300]
-
-
-def test_keys_of_figures_are_unique() -> None:
-    assert len({figure.key for figure in FIGURES}) == len(FIGURES)
 
 
 def test_what_several_processes_say_they_stored_is_there(

@@ -15,7 +15,6 @@ from bench.live import ask, read_along
 from bench.memory import begin_silent_run, growth, idle, stalled
 from bench.readers import Readers, body_of, get, post
 from bench.replay import read_again
-from bench.server import FIGURES
 from bench.streams import alternate, bodies, path_of
 from bench.ticking import SPACING, TICKING, TickingExecution, stamps
 from bench.transform import convert, text_of
@@ -41,10 +40,6 @@ def runs(data: Path) -> list[Run]:
 def server(data: Path, runs: list[Run]) -> Iterator[Hosted]:
     with Hosted("mobox", data) as server:
         yield server
-
-
-def test_keys_of_figures_are_unique() -> None:
-    assert len({figure.key for figure in FIGURES}) == len(FIGURES)
 
 
 def test_every_client_is_told_the_whole_run(server: Hosted, runs: list[Run]) -> None:

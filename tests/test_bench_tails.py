@@ -5,13 +5,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.saying import SPACING
-from bench.tails import FIGURES, Saying, late, mobox_tails
+from bench.tails import Saying, late, mobox_tails
 from bench.ticking import stamps
 from valkey_server import Valkey
-
-
-def test_keys_of_figures_are_unique() -> None:
-    assert len({figure.key for figure in FIGURES}) == len(FIGURES)
 
 
 def test_words_come_from_another_process_each_with_the_time_when_it_was_due(

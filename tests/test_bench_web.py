@@ -26,10 +26,6 @@ with served(folder / "data", write_agent(folder, AGENT)) as url, browsed() as br
 """
 
 
-def test_keys_of_figures_are_unique() -> None:
-    assert len({figure.key for figure in FIGURES}) == len(FIGURES)
-
-
 def test_the_pieces_are_words_of_one_text() -> None:
     assert "".join(PIECES).count("## A heading") == 1
     assert 50 < len(PIECES) < DELTAS

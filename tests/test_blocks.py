@@ -201,7 +201,7 @@ def test_a_thought_goes_on_in_the_block_of_the_notes() -> None:
     assert blocks.turn_to(Thinking(id=blocks.name_for(Thinking()))) == Move()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(events() | runs())
 def test_turns_are_a_chain_of_one_block_after_the_other(said: Events) -> None:
     blocks = Blocks()
@@ -210,7 +210,7 @@ def test_turns_are_a_chain_of_one_block_after_the_other(said: Events) -> None:
     assert blocks.open == (turns[-1].opened if turns else None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(events() | runs())
 def test_only_events_of_the_table_turn(said: Events) -> None:
     blocks = Blocks()

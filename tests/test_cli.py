@@ -15,13 +15,13 @@ import pytest
 from grammar import check_ai_sdk
 from mobox import __version__
 from mobox.cli import main
+from server.live_server import MOBOX
 
 HERE = Path(__file__).parent
 HELLO = HERE / "recordings/claude/hello.jsonl"
 WIRE = HERE / "recordings/claude/wire_everything.sse"
 TO_AI_SDK = ["convert", "--from", "claude", "--to", "ai-sdk"]
 PATIENCE = 60.0  # seconds; only a hang takes this long
-MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
 
 
 def mobox(*arguments: str | Path, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from long_way import as_stored
@@ -11,8 +11,6 @@ from mobox.entries import NO_ENTRIES, Deltas, gathered, spread
 from mobox.events import LogEntry, Status, StreamEvent, TextDelta, ThinkingDelta
 from mobox.formatters import format_all, get_formatter, profiles_of, protocols
 from strategies import logs
-
-UNHURRIED = settings(deadline=None)
 
 
 def test_deltas_of_a_block_are_one_until_something_else_is_said() -> None:
@@ -32,7 +30,6 @@ def test_deltas_of_a_block_are_one_until_something_else_is_said() -> None:
     assert list(spread(pieces)) == said
 
 
-@UNHURRIED
 @given(logs(), st.data())
 def test_entries_are_a_sequence_like_any_other(log: list[LogEntry], data: st.DataObject) -> None:
     entries = as_stored(log)
@@ -56,7 +53,6 @@ TELLERS = [(protocol, profile) for protocol in protocols() for profile in profil
 """Every protocol with each of its profiles."""
 
 
-@UNHURRIED
 @given(log=logs(), place=st.integers(0, 30), in_lines=st.booleans())
 def test_every_protocol_tells_them_as_one_by_one(
     log: list[LogEntry], place: int, in_lines: bool

@@ -32,7 +32,7 @@ from mobox.events import (
 )
 from strategies import EVENTS, Events, any_event, events, logs, numbered
 
-THOROUGH = settings(max_examples=200, deadline=None)
+THOROUGH = settings(max_examples=200)
 
 # The names of the source document, which keep their values.
 DOCUMENTED = [
@@ -128,7 +128,7 @@ def test_a_wrong_event_says_what_was_expected(
 
 @pytest.mark.parametrize("name", EventType)
 def test_an_event_of_each_type_comes_back(name: EventType) -> None:
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(EVENTS[name], st.none() | st.integers(0))
     def comes_back(event: StreamEvent, ts: int | None) -> None:
         entry = LogEntry(7, 9, ts, event)

@@ -18,12 +18,13 @@ from grammar_ag_ui import check_ag_ui
 from grammar_agent_event import check_agent_events
 from grammar_log import legal_log
 from grammar_panes import check_panes
-from mobox import LogEntry, Recorder, get_formatter
+from mobox import LogEntry, get_formatter
 from mobox.delivery import sse
 from mobox.events import Done, Error, Retract, Text, TextDelta, decode_many, encode_many
 from mobox.formatters import format_all, protocols
 from mobox.parsers import frameworks
 from mobox.parsers.emitted.lines import LINES
+from recorded import RECORDINGS, each_recording, name_of, recorded_log
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
@@ -37,16 +38,6 @@ READERS = [
     ("v7", "ai"),
 ]
 """Which clients each profile is written for."""
-RECORDINGS = sorted(path for path in HERE.glob("recordings/*/*") if path.is_file())
-
-each_recording = pytest.mark.parametrize(
-    "recording", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
-
-
-def log_of(recording: Path) -> list[LogEntry]:
-    recorder = Recorder(recording.parent.name)
-    return recorder.read(recording.read_bytes()) + recorder.close()
 
 
 def ai_sdk_documents(log: list[LogEntry], profile: str = "v6") -> list[bytes]:
@@ -138,10 +129,6 @@ OF_PAGE = {
 ONLY_OF = {"panes": IN_FULL, "agent-event-v1": IN_FULL, "ai-sdk-v7": OF_PAGE}
 
 
-def name_of(recording: Path) -> str:
-    return f"{recording.parent.name}/{recording.stem}"
-
-
 GOLDEN_FILES = [
     (recording, form)
     for recording in RECORDINGS
@@ -160,7 +147,7 @@ def golden_file(recording: Path, form: str) -> Path:
     ids=[f"{name_of(path)}-{form}" for path, form in GOLDEN_FILES],
 )
 def test_a_recording_becomes_its_golden_file(recording: Path, form: str, regold: bool) -> None:
-    golden, made = golden_file(recording, form), FORMATS[form](log_of(recording))
+    golden, made = golden_file(recording, form), FORMATS[form](recorded_log(recording))
     if regold:
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_bytes(made)
@@ -192,8 +179,8 @@ def test_every_kind_of_emitted_line_is_recorded() -> None:
 
 def test_the_other_profiles_are_what_they_were(regold: bool) -> None:
     made = {
-        f"{recording.parent.name}/{recording.stem} {form}": sha256(
-            b"\n".join(told(log_of(recording)))
+        f"{name_of(recording)} {form}": sha256(
+            b"\n".join(told(recorded_log(recording)))
         ).hexdigest()
         for recording in RECORDINGS
         for form, told in OTHERS.items()
@@ -206,7 +193,7 @@ def test_the_other_profiles_are_what_they_were(regold: bool) -> None:
 @each_recording
 @pytest.mark.parametrize("protocol", protocols())
 def test_one_entry_at_a_time_gives_the_same_documents(recording: Path, protocol: str) -> None:
-    log, formatter = log_of(recording), get_formatter(protocol, "msg_1")
+    log, formatter = recorded_log(recording), get_formatter(protocol, "msg_1")
     one_by_one = [document for entry in log for document in formatter.format(entry)]
     assert one_by_one == format_all(get_formatter(protocol, "msg_1"), log)
 
@@ -216,7 +203,7 @@ def test_one_entry_at_a_time_gives_the_same_documents(recording: Path, protocol:
 def test_the_real_client_reads_the_text_of_the_log(
     ai_sdk: AiSdkClients, recording: Path, profile: str, client: str
 ) -> None:
-    log = log_of(recording)
+    log = recorded_log(recording)
     reading = ai_sdk.read(client, sse.encode(ai_sdk_documents(log, profile)))
     assert reading.error is None
     assert reading.error_text == error_of(log)
@@ -232,7 +219,7 @@ def test_the_real_client_reads_the_text_of_the_log(
 def test_the_real_ag_ui_client_reads_the_text_of_the_log(
     ag_ui: AGUIClients, recording: Path, profile: str
 ) -> None:
-    log = log_of(recording)
+    log = recorded_log(recording)
     reading = ag_ui.read(profile, ag_ui_documents(log, profile))
     assert (reading.error, reading.warnings) == (None, [])
     assert reading.run_error == error_of(log)

@@ -84,11 +84,6 @@ def test_the_public_names_are_sorted() -> None:
     assert mobox.__all__ == sorted(mobox.__all__)
 
 
-@pytest.mark.parametrize("name", mobox.__all__)
-def test_every_public_name_is_there(name: str) -> None:
-    assert hasattr(mobox, name)
-
-
 def exceptions(of: type[Exception] = MoboxError) -> Iterator[type[Exception]]:
     yield of
     for below in of.__subclasses__():

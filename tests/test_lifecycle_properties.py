@@ -28,7 +28,7 @@ from mobox.events import (
 from mobox.lifecycle import Lifecycle
 from strategies import Events, endings, events, log_of, runs, scopes
 
-THOROUGH = settings(max_examples=200, deadline=None)
+THOROUGH = settings(max_examples=200)
 LOST = Done(reason="lost")
 SPEECH = events() | runs()
 

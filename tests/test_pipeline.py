@@ -16,15 +16,11 @@ from mobox.capture.jsonlines import JsonLines
 from mobox.errors import ProtocolError, UnknownFramework
 from mobox.events import Done, InputRequest, Paused, Raw, Start, Text, TextDelta, TextEnd
 from mobox.parsers import frameworks
+from recorded import RECORDINGS, each_recording
 
 HERE = Path(__file__).parent
 JUDGE = HERE.parent / "scripts" / "judge-recordings"
-RECORDINGS = sorted(p for p in HERE.glob("recordings/*/*") if p.is_file())
 HELLO = HERE / "recordings" / "claude" / "hello.jsonl"
-
-each_recording = pytest.mark.parametrize(
-    "recording", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
 
 
 def text_line(words: str) -> bytes:

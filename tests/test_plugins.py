@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-MOBOX = [sys.executable, "-c", "import sys; from mobox.cli import main; sys.exit(main())"]
+from server.live_server import MOBOX
 
 METADATA = """\
 Metadata-Version: 2.1

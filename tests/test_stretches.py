@@ -26,7 +26,7 @@ from mobox.lifecycle import Lifecycle
 from mobox.parsers import get_parser
 from strategies import Events, endings, events, logs, numbered, runs
 
-THOROUGH = settings(max_examples=150, deadline=None)
+THOROUGH = settings(max_examples=150)
 
 INDEXES = st.sampled_from([0, 0, 0, 1])
 BLOCKS: list[dict[str, Any]] = [

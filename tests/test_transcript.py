@@ -66,9 +66,9 @@ from mobox.message import (
 )
 from mobox.transcript import Transcript, fold
 from mobox.usage import Totals
+from recorded import each_recording, recorded_log
 from strategies import log_of, logs, numbered
 
-RECORDINGS = sorted(p for p in Path(__file__).parent.glob("recordings/*/*") if p.is_file())
 STOP = Done(reason="stop")
 
 
@@ -532,17 +532,11 @@ def test_parts_survive_being_stored(log: list[LogEntry]) -> None:
     assert_stored(fold(log, "msg_1"))
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_the_parts_of_a_recording_survive_being_stored(path: Path) -> None:
-    recorder = Recorder(path.parent.name)
-    message = fold(recorder.read(path.read_bytes()) + recorder.close(), "msg_1")
+@each_recording
+def test_the_parts_of_a_recording_survive_being_stored(recording: Path) -> None:
+    message = fold(recorded_log(recording), "msg_1")
     assert message.parts
     assert_stored(message)
-
-
-@given(logs())
-def test_folding_twice_gives_the_same(log: list[LogEntry]) -> None:
-    assert fold(log, "msg_1") == fold(log, "msg_1")
 
 
 @given(logs(), st.integers(min_value=0))

@@ -6,6 +6,19 @@ import { defineConfig } from "vite";
 
 const here = (path: string) => decodeURIComponent(new URL(path, import.meta.url).pathname);
 
+// Tests of what knows no page: one that is made for each file takes longer than most of them.
+const PAGELESS = [
+  "src/{failure,ids,layers}.test.ts",
+  "src/chat/{history,steady}.test.ts",
+  "src/content/{chartData,citations,pieces,placeholders}.test.ts",
+  "src/inspector/{replaying,rows}.test.ts",
+  "src/panes/{escapes,fold,terminalText}.test.ts",
+  "src/parts/*.test.ts",
+  "src/{runs/sse,shell/groups}.test.ts",
+  "src/transports/*/{law,session,translation}.test.ts",
+];
+const TESTS = "src/**/*.test.{ts,tsx}";
+
 // Addresses are relative to the page's <base>, so that it works below any path. No source maps and
 // no absolute path in the output: the same sources give the same bytes in any folder.
 export default defineConfig({
@@ -38,10 +51,21 @@ export default defineConfig({
     },
   },
   test: {
-    environment: "jsdom",
-    setupFiles: ["src/testing/setup.ts"],
     restoreMocks: true,
     // What hangs fails; what is slow, on a busy machine, does not.
     testTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: "pageless", include: PAGELESS } },
+      {
+        extends: true,
+        test: {
+          name: "page",
+          environment: "jsdom",
+          setupFiles: ["src/testing/setup.ts"],
+          include: [TESTS],
+          exclude: PAGELESS,
+        },
+      },
+    ],
   },
 });

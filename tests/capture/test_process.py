@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
 from mobox.sandbox import Job, get_sandbox
 from mobox.turn import Answer, HistoryMessage, PromptText, Turn
-from waiting import until
+from waiting import run, until
 
 T = TypeVar("T")
 
@@ -81,14 +81,6 @@ Make = Callable[..., Job]
 
 def start(job: Job, turn: Turn = TURN, patience: Patience = HASTY) -> ProcessExecution:
     return ProcessExecution.start(job, turn, get_sandbox("process"), patience)
-
-
-def run(work: Awaitable[T]) -> T:
-    async def limited() -> T:
-        async with asyncio.timeout(LIMIT):
-            return await work
-
-    return asyncio.run(limited())
 
 
 async def record(execution: ProcessExecution) -> tuple[list[LogEntry], Outcome]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -63,7 +63,6 @@ from mobox.transcript import fold
 from mobox.turn import PromptData, PromptFile, PromptText, UserMessage
 from strategies import log_of, logs, numbered, with_unknown
 
-UNHURRIED = settings(deadline=None)
 profiles = st.sampled_from(AGUIFormatter.PROFILES)
 each_profile = pytest.mark.parametrize("profile", CLIENTS)
 
@@ -102,20 +101,17 @@ def types(events: Sequence[Event]) -> list[str]:
 # Any log
 
 
-@UNHURRIED
 @given(logs(), profiles)
 def test_any_order_of_events_gives_a_legal_stream(log: list[LogEntry], profile: str) -> None:
     check_ag_ui(response_to(log, profile), profile)
     check_ag_ui(response_to(without_times(log), profile), profile)
 
 
-@UNHURRIED
 @given(logs(), st.integers(min_value=0), profiles)
 def test_a_response_may_end_after_any_entry(log: list[LogEntry], cut: int, profile: str) -> None:
     check_ag_ui(response_to(log[: 1 + cut % len(log)], profile), profile)
 
 
-@UNHURRIED
 @given(logs(), st.integers(min_value=0), profiles)
 def test_a_response_may_begin_after_any_entry(log: list[LogEntry], cut: int, profile: str) -> None:
     cut = 1 + cut % len(log)
@@ -127,7 +123,6 @@ def test_a_response_may_begin_after_any_entry(log: list[LogEntry], cut: int, pro
     check_ag_ui(documents, profile)
 
 
-@UNHURRIED
 @given(logs(), st.integers(min_value=0), profiles)
 def test_a_response_may_end_and_another_begin_after_any_entry(
     log: list[LogEntry], cut: int, profile: str
@@ -140,13 +135,6 @@ def test_a_response_may_end_and_another_begin_after_any_entry(
         check_ag_ui(documents if is_over else documents + formatter.pause(), profile)
 
 
-@UNHURRIED
-@given(logs(), profiles)
-def test_the_same_log_gives_the_same_documents(log: list[LogEntry], profile: str) -> None:
-    assert response_to(log, profile) == response_to(log, profile)
-
-
-@UNHURRIED
 @given(log=logs(), place=st.integers(0, 30), profile=profiles)
 def test_many_entries_at_once_are_told_as_one_by_one(
     log: list[LogEntry], place: int, profile: str
@@ -160,7 +148,6 @@ def test_many_entries_at_once_are_told_as_one_by_one(
     ]
 
 
-@UNHURRIED
 @given(logs(), st.sets(st.integers(1, 20)), profiles)
 def test_the_log_of_a_later_version_can_be_told(
     log: list[LogEntry], lost: set[int], profile: str
@@ -309,7 +296,6 @@ def test_what_is_past_that_is_left_as_it_is(text: str) -> None:
     assert completion(text) == ""
 
 
-@UNHURRIED
 @given(
     st.recursive(
         st.none() | st.booleans() | st.text() | st.integers(),

@@ -5,7 +5,6 @@ joins after any k has in the end what everybody has.
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,53 +14,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ag_ui_client import CLIENTS, AGUIClients, AGUIMessages, AGUIReading
-from mobox.capture.jsonlines import JsonLines
+from ai_sdk_client import as_in_javascript
 from mobox.events import Done, LogEntry
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter, snapshot
-from mobox.pipeline import Recorder
 from mobox.transcript import Transcript
+from recorded import RECORDINGS, each_recording, name_of, timed_log
 from strategies import logs, with_unknown
 
-RECORDINGS = sorted(
-    path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
-)
 HISTORY = [
     {"id": "u1", "role": "user", "content": "What is the capital of France?"},
     {"id": "a1", "role": "assistant", "content": "Paris."},
     {"id": "u2", "role": "user", "content": "And of Portugal?"},
 ]
 
-each_recording = pytest.mark.parametrize(
-    "recording", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
 each_profile = pytest.mark.parametrize("profile", CLIENTS)
-
-
-def log_of(recording: Path) -> list[LogEntry]:
-    """The log of a recording, read line by line at one line in 100 ms."""
-    lines, recorder = JsonLines(), Recorder(recording.parent.name)
-    log: list[LogEntry] = []
-    for number, line in enumerate(recording.read_bytes().splitlines(keepends=True)):
-        log += recorder.feed(lines.feed(line), ts=number * 100)
-    return log + recorder.feed(lines.close()) + recorder.close(ts=len(log) * 100)
 
 
 def comparable(messages: Sequence[dict[str, Any]]) -> AGUIMessages:
     """Arguments that are JSON by their value: pieces came with spaces, at rest there are none."""
     told: AGUIMessages = as_in_javascript([_comparable(message) for message in messages])
     return told
-
-
-def as_in_javascript(value: Any) -> Any:
-    """With the numbers that JavaScript has: floats, of which it writes the infinite as null."""
-    if isinstance(value, dict):
-        return {name: as_in_javascript(child) for name, child in value.items()}
-    if isinstance(value, list):
-        return [as_in_javascript(child) for child in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if abs(value) <= sys.float_info.max else None
-    return value
 
 
 def _comparable(message: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +70,7 @@ def assert_law(ag_ui: AGUIClients, log: list[LogEntry], profile: str) -> None:
 def test_a_reloaded_run_is_the_one_that_was_streamed(
     ag_ui: AGUIClients, recording: Path, profile: str
 ) -> None:
-    assert_law(ag_ui, log_of(recording), profile)
+    assert_law(ag_ui, timed_log(recording), profile)
 
 
 def response(log: list[LogEntry], profile: str, after: int) -> list[bytes]:
@@ -123,7 +96,7 @@ VARIED = {
     *("openai-agents/handoff", "smolagents/code_planning", "smolagents/managed"),
 }
 """Recordings with all that can be open where somebody joins."""
-CUT = [path for path in RECORDINGS if f"{path.parent.name}/{path.stem}" in VARIED]
+CUT = [path for path in RECORDINGS if name_of(path) in VARIED]
 
 
 def test_the_varied_recordings_are_there() -> None:
@@ -131,11 +104,11 @@ def test_the_varied_recordings_are_there() -> None:
 
 
 @each_profile
-@pytest.mark.parametrize("recording", CUT, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("recording", CUT, ids=name_of)
 def test_who_joins_after_any_entry_has_what_everybody_has(
     ag_ui: AGUIClients, recording: Path, profile: str
 ) -> None:
-    log = log_of(recording)
+    log = timed_log(recording)
     whole = ag_ui.read(profile, response(log, profile, 0), HISTORY)
     for after in range(1, len(log) + 1):
         joined = ag_ui.read(profile, response(log, profile, after))
@@ -153,14 +126,14 @@ def ending(reading: AGUIReading) -> tuple[Any, ...]:
 
 
 @each_profile
-@settings(max_examples=100, deadline=None)  # the first reading loads the client
+@settings(max_examples=100)  # the first reading loads the client
 @given(log=logs())
 def test_the_law_holds_for_any_log(ag_ui: AGUIClients, profile: str, log: list[LogEntry]) -> None:
     assert_law(ag_ui, log, profile)
 
 
 @each_profile
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(log=logs(), place=st.integers(min_value=0))
 def test_anyone_may_join_any_log(
     ag_ui: AGUIClients, profile: str, log: list[LogEntry], place: int
@@ -175,7 +148,7 @@ def test_anyone_may_join_any_log(
 
 
 @each_profile
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(log=logs(), lost=st.sets(st.integers(1, 20)))
 def test_the_law_holds_for_the_log_of_a_later_version(
     ag_ui: AGUIClients, profile: str, log: list[LogEntry], lost: set[int]

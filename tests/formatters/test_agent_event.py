@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -44,7 +44,6 @@ from mobox.formatters.agent_event import AgentEventFormatter, Place, place_of
 from mobox.formatters.agent_event.times import iso
 from strategies import log_of, logs, numbered
 
-UNHURRIED = settings(deadline=None)
 profiles = st.sampled_from(AgentEventFormatter.PROFILES)
 
 
@@ -77,7 +76,6 @@ def types(events: Sequence[Event]) -> list[str]:
 # Any log
 
 
-@UNHURRIED
 @given(logs(), profiles)
 def test_any_order_of_events_gives_a_legal_run(log: list[LogEntry], profile: str) -> None:
     timeless = [replace(entry, ts=None) for entry in log]
@@ -86,7 +84,6 @@ def test_any_order_of_events_gives_a_legal_run(log: list[LogEntry], profile: str
         check_agent_events(documents, profile, waits=waits(log))
 
 
-@UNHURRIED
 @given(logs(), profiles, st.integers(0, 1000))
 def test_a_run_counts_its_events_from_where_it_is_told(
     log: list[LogEntry], profile: str, first: int
@@ -96,7 +93,6 @@ def test_a_run_counts_its_events_from_where_it_is_told(
     assert run.next_index == first + formatter.event_count
 
 
-@UNHURRIED
 @given(logs(), profiles, st.integers(0, 9), st.integers(min_value=0))
 def test_who_tells_the_last_index_gets_what_comes_after_it(
     log: list[LogEntry], profile: str, first: int, last: int
@@ -108,7 +104,6 @@ def test_who_tells_the_last_index_gets_what_comes_after_it(
     assert events_of(format_all(rest, log)) == expected
 
 
-@UNHURRIED
 @given(logs(), profiles, st.integers(0, 30))
 def test_a_response_that_ends_and_goes_on_is_the_whole(
     log: list[LogEntry], profile: str, place: int
@@ -120,7 +115,6 @@ def test_a_response_that_ends_and_goes_on_is_the_whole(
     assert parts == [document for entry in log for document in long_way._write(entry)]
 
 
-@UNHURRIED
 @given(logs(), st.sets(st.integers(1, 20)), profiles)
 def test_the_log_of_a_later_version_can_be_told(
     log: list[LogEntry], lost: set[int], profile: str
@@ -583,7 +577,6 @@ def test_a_session_without_runs_has_a_beginning() -> None:
     assert place_of(-1, []) == Place(0, 0)
 
 
-@UNHURRIED
 @given(st.lists(logs(), max_size=3), st.integers(min_value=0))
 def test_who_goes_on_at_any_index_has_the_whole_session(
     runs: list[list[LogEntry]], last: int

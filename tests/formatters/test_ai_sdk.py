@@ -54,8 +54,6 @@ from strategies import log_of, logs, numbered
 
 Chunk = dict[str, Any]
 
-UNHURRIED = settings(deadline=None)  # other processes may take the machine
-
 
 profiles = st.sampled_from([name for name in AISDKFormatter.PROFILES if name in PROFILES])
 
@@ -96,20 +94,17 @@ def of_type(kind: str, chunks: Sequence[Chunk]) -> list[Chunk]:
 # Any log
 
 
-@UNHURRIED
 @given(logs(), profiles)
 def test_any_order_of_events_gives_a_legal_stream(log: list[LogEntry], profile: str) -> None:
     check_ai_sdk(response_to(log, profile), profile)
     check_ai_sdk(response_to(without_times(log), profile), profile)
 
 
-@UNHURRIED
 @given(logs(), st.integers(min_value=1), profiles)
 def test_a_response_may_end_after_any_entry(log: list[LogEntry], cut: int, profile: str) -> None:
     check_ai_sdk(response_to(log[: 1 + cut % len(log)], profile), profile)
 
 
-@UNHURRIED
 @given(logs(), st.integers(min_value=1), profiles)
 def test_a_response_may_begin_after_any_entry(log: list[LogEntry], cut: int, profile: str) -> None:
     whole = documents_of(log, profile)
@@ -126,14 +121,6 @@ def test_a_response_may_begin_after_any_entry(log: list[LogEntry], cut: int, pro
     check_ai_sdk(documents, profile, continues={chunk.get("toolCallId", "") for chunk in told})
 
 
-@UNHURRIED
-@given(logs(), profiles)
-def test_the_same_log_gives_the_same_documents(log: list[LogEntry], profile: str) -> None:
-    """So what a reader who has seen k entries still has to get is the tail of the whole."""
-    assert documents_of(log, profile) == documents_of(log, profile)
-
-
-@UNHURRIED
 @given(logs(), profiles)
 def test_what_the_root_agent_says_is_text_and_what_others_say_is_reasoning(
     log: list[LogEntry], profile: str
@@ -145,14 +132,12 @@ def test_what_the_root_agent_says_is_text_and_what_others_say_is_reasoning(
             assert {(c["type"], c["id"]) for c in deltas} <= {(f"{kind}-delta", entry.event.id)}
 
 
-@UNHURRIED
 @given(logs(), profiles)
 def test_nothing_else_is_text(log: list[LogEntry], profile: str) -> None:
     sent = of_type("text-delta", chunks_of(response_to(log, profile)))
     assert "".join(chunk["delta"] for chunk in sent) == text_of(log)
 
 
-@UNHURRIED
 @given(logs(), profiles)
 def test_durations_are_differences_of_log_times(log: list[LogEntry], profile: str) -> None:
     opened: dict[str, int] = {}
@@ -166,7 +151,6 @@ def test_durations_are_differences_of_log_times(log: list[LogEntry], profile: st
                 assert chunk["providerMetadata"]["mobox"]["durationMs"] == duration
 
 
-@UNHURRIED
 @given(logs(), profiles)
 def test_without_log_times_there_are_no_durations(log: list[LogEntry], profile: str) -> None:
     for chunk in chunks_of(response_to(without_times(log), profile)):
@@ -189,7 +173,7 @@ def check_reading(clients: AiSdkClients, client: str, profile: str, log: list[Lo
 
 
 @pytest.mark.parametrize("client", ["ai-v6", "ai"])
-@settings(max_examples=200, deadline=None)  # the first reading loads the client
+@settings(max_examples=200)  # the first reading loads the client
 @given(log=logs())
 def test_the_real_client_reads_any_log(
     ai_sdk: AiSdkClients, client: str, log: list[LogEntry]
@@ -201,7 +185,7 @@ def test_the_real_client_reads_any_log(
     ("client", "profile"),
     [("ai-v6-strict", "v6"), ("ai", "v7"), ("ai-v5", "v5"), ("ai-v5-strict", "v5")],
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(log=logs())
 def test_so_do_the_clients_of_other_versions(
     ai_sdk: AiSdkClients, client: str, profile: str, log: list[LogEntry]

@@ -34,11 +34,10 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.formatters import format_all
+from recorded import each_recording, recorded_log
 from strategies import log_of, logs, numbered
 
 Frame = dict[str, Any]
-
-RECORDINGS = sorted(p for p in Path(__file__).parent.parent.glob("recordings/*/*") if p.is_file())
 
 # The fourteen types with their keys: those that must be there, and those that may.
 KEYS: dict[str, tuple[set[str], set[str]]] = {
@@ -138,10 +137,9 @@ def test_an_error_is_told_at_most_once_and_just_before_the_end(log: list[LogEntr
     assert errors == ([len(frames) - 3] if failed else [])
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_a_recording_gives_them_too(path: Path) -> None:
-    recorder = Recorder(path.parent.name)
-    check(frames_of(recorder.read(path.read_bytes()) + recorder.close()))
+@each_recording
+def test_a_recording_gives_them_too(recording: Path) -> None:
+    check(frames_of(recorded_log(recording)))
 
 
 def test_the_checker_knows_fourteen_types() -> None:

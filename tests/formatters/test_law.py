@@ -9,28 +9,15 @@ from typing import Any
 import pytest
 
 from ai_sdk_client import AiSdkClients
-from mobox.capture.jsonlines import JsonLines
 from mobox.events import LogEntry
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.snapshot import ui_message
-from mobox.pipeline import Recorder
 from mobox.transcript import Transcript, fold
+from recorded import each_recording, timed_log
 
-RECORDINGS = sorted(
-    path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
-)
 CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai"}
 
 UIPart = dict[str, Any]
-
-
-def log_of(recording: Path) -> list[LogEntry]:
-    """The log of a recording, read line by line at one line in 100 ms."""
-    lines, recorder = JsonLines(), Recorder(recording.parent.name)
-    log: list[LogEntry] = []
-    for number, line in enumerate(recording.read_bytes().splitlines(keepends=True)):
-        log += recorder.feed(lines.feed(line), ts=number * 100)
-    return log + recorder.feed(lines.close()) + recorder.close(ts=len(log) * 100)
 
 
 def comparable(parts: list[UIPart], profile: str) -> list[UIPart]:
@@ -72,8 +59,8 @@ def assert_law(ai_sdk: AiSdkClients, log: list[LogEntry], profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", CLIENTS)
-@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda p: f"{p.parent.name}/{p.stem}")
+@each_recording
 def test_a_reloaded_message_is_the_one_that_was_streamed(
     ai_sdk: AiSdkClients, recording: Path, profile: str
 ) -> None:
-    assert_law(ai_sdk, log_of(recording), profile)
+    assert_law(ai_sdk, timed_log(recording), profile)

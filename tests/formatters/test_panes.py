@@ -48,24 +48,17 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.panes import POLICIES, PanesFormatter
 from mobox.formatters.panes.streamed_code import StreamedCode
-from mobox.pipeline import Recorder
+from recorded import RECORDINGS, each_recording, name_of, recorded_log
 from strategies import logs, numbered
 
-RECORDINGS = sorted(
-    path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
-)
-each_recording = pytest.mark.parametrize(
-    "recording", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 
 LOST = "The server stopped while the agent was at work. What it had said is kept."
 
 
 def recorded(name: str) -> list[LogEntry]:
-    [path] = [p for p in RECORDINGS if f"{p.parent.name}/{p.stem}" == name]
-    recorder = Recorder(path.parent.name)
-    return recorder.read(path.read_bytes()) + recorder.close()
+    [recording] = [path for path in RECORDINGS if name_of(path) == name]
+    return recorded_log(recording)
 
 
 def documents(log: list[LogEntry], policy: str = "document") -> list[bytes]:
@@ -117,7 +110,7 @@ def call(kind: Any, given: Any, result: Any, **more: Any) -> list[StreamEvent]:
 @each_recording
 @each_policy
 def test_a_page_can_show_every_recording(recording: Path, policy: str) -> None:
-    log = recorded(f"{recording.parent.name}/{recording.stem}")
+    log = recorded_log(recording)
     spoken = "".join(
         message["content"]
         for message in panes_of(log, policy).shown("chat")

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 
 from ag_ui_client import AGUIClients, AGUIMessages
@@ -19,21 +18,9 @@ from mobox.events import Done, LogEntry, StreamEvent, ToolResult, ToolUseEnd, To
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
-from mobox.pipeline import Recorder
 from mobox.transcript import fold
+from recorded import RECORDINGS, each_recording, recorded_log
 from strategies import logs
-
-RECORDINGS = sorted(
-    path for path in Path(__file__).parent.parent.glob("recordings/*/*") if path.is_file()
-)
-each_recording = pytest.mark.parametrize(
-    "recording", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
-
-
-def log_of(recording: Path) -> list[LogEntry]:
-    recorder = Recorder(recording.parent.name)
-    return recorder.read(recording.read_bytes()) + recorder.close()
 
 
 def told(log: list[LogEntry], protocol: str, profile: str) -> list[bytes]:
@@ -100,7 +87,7 @@ def assert_ag_ui_has_the_same(log: list[LogEntry], messages: AGUIMessages, contr
 def test_the_real_clients_end_with_the_same(
     ai_sdk: AiSdkClients, ag_ui: AGUIClients, recording: Path
 ) -> None:
-    log = log_of(recording)
+    log = recorded_log(recording)
     contract = by_contract(told(log, "agent-event", "v1"))
     for client, profile in (("ai", "v7"), ("ai-v6", "v6")):
         reading = ai_sdk.read(client, sse.encode(told(log, "ai-sdk", profile)))
@@ -111,7 +98,7 @@ def test_the_real_clients_end_with_the_same(
 
 
 def test_the_recordings_have_something_to_compare() -> None:
-    heard = [by_contract(told(log_of(each), "agent-event", "v1")) for each in RECORDINGS]
+    heard = [by_contract(told(recorded_log(each), "agent-event", "v1")) for each in RECORDINGS]
     assert sum(bool(each.texts) for each in heard) > 50
     assert sum(len(each.calls) for each in heard) > 100
     assert sum(failed for each in heard for failed, _ in each.outputs.values()) > 5

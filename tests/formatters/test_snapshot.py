@@ -1,6 +1,5 @@
 """A stored message as the client would have it, had it read the stream."""
 
-import sys
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ai_sdk_client import AiSdkClients
+from ai_sdk_client import AiSdkClients, as_in_javascript
 from formatters.test_law import CLIENTS, comparable, without_last_step
 from mobox.errors import UnknownProfile
 from mobox.events import (
@@ -60,17 +59,6 @@ every_profile = pytest.mark.parametrize("profile", CLIENTS)
 
 
 # The law, for any log
-
-
-def as_in_javascript(value: Any) -> Any:
-    """With the numbers that JavaScript has: floats, of which it writes the infinite as null."""
-    if isinstance(value, dict):
-        return {name: as_in_javascript(child) for name, child in value.items()}
-    if isinstance(value, list):
-        return [as_in_javascript(child) for child in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if abs(value) <= sys.float_info.max else None
-    return value
 
 
 def shown(parts: list[UIPart], profile: str) -> list[UIPart]:

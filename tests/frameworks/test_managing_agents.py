@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ HERE = Path(__file__).parent
 MANAGED = HERE.parent / "recordings" / "smolagents" / "managed.jsonl"
 
 
+@cache
 def run(python: Path, script: str, *arguments: str) -> bytes:
     command = [str(python), "-W", "ignore", str(HERE / script), *arguments]
     environment = {**os.environ, "MOBOX_EMIT": "1"}  # some print to the terminal meanwhile

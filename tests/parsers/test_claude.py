@@ -43,7 +43,6 @@ Line = dict[str, Any]
 Lines = list[Line]
 Events = list[StreamEvent]
 
-UNHURRIED = settings(deadline=None)  # other processes may take the machine
 FOLDER = Path(__file__).parent.parent / "recordings" / "claude"
 
 
@@ -750,7 +749,6 @@ def test_a_line_of_text_says_what_its_value_says(path: Path) -> None:
     assert by_line.close() == by_value.close()
 
 
-@UNHURRIED
 @given(st.sampled_from(PATHS), st.lists(st.integers(min_value=0), max_size=6))
 def test_where_the_reads_cut_a_recording_does_not_matter(path: Path, cuts: list[int]) -> None:
     data = path.read_bytes()
@@ -823,7 +821,7 @@ def check_log(log: list[LogEntry]) -> None:
     check_ai_sdk([document for entry in log for document in formatter.format(entry)])
 
 
-@settings(UNHURRIED, max_examples=300)
+@settings(max_examples=300)
 @given(spoiled())
 def test_no_spoiled_recording_is_fatal(lines: list[Any]) -> None:
     recorder = Recorder("claude")
@@ -831,7 +829,6 @@ def test_no_spoiled_recording_is_fatal(lines: list[Any]) -> None:
     check_log(recorded("\n".join(map(json.dumps, lines)).encode()))
 
 
-@UNHURRIED
 @given(spoiled())
 def test_nothing_of_a_spoiled_recording_is_lost_that_is_raw(lines: list[Any]) -> None:
     parser = get_parser("claude")

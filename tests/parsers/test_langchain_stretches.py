@@ -14,7 +14,7 @@ from mobox.events import TextDelta
 
 Line = dict[str, Any]
 
-THOROUGH = settings(max_examples=150, deadline=None)
+THOROUGH = settings(max_examples=150)
 DEEP = json.loads("[" * 201 + "]" * 201)
 BLOCKS: list[Line] = [
     {"type": "text", "text": ""},

@@ -13,7 +13,7 @@ from mobox.events import TextDelta, ThinkingDelta, ToolUseDelta
 from mobox.json_text import SHORT
 from parsers.openai_lines import Line, added, call, chunk, created, done, ended, event, raw
 
-THOROUGH = settings(max_examples=150, deadline=None)
+THOROUGH = settings(max_examples=150)
 
 DEEP = json.loads("[" * 201 + "]" * 201)
 CHAT: list[Line] = [

@@ -28,6 +28,14 @@ def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
         yield server
 
 
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Iterator[LiveServer]:
+    """A server that has said nothing of anything in the end."""
+    with live_server(tmp_path_factory.mktemp("strict") / "data", "--agents", agents) as server:
+        yield server
+        assert server.warnings == ""
+
+
 @pytest.fixture(scope="session")
 def clients(node: str) -> Iterator[ChatClients]:
     """The real clients."""
@@ -91,5 +99,5 @@ def frontend(
 
 @pytest.fixture
 def chat_id(request: pytest.FixtureRequest) -> str:
-    """The id of a chat that no other test has."""
-    return str(request.node.name)
+    """The id of a chat that no other test has, in whichever file it is."""
+    return f"{request.path.stem}-{request.node.name}"

@@ -7,14 +7,14 @@ of a process that was killed or asleep have been ended by others.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 from postgres_server import PostgresServer
 from server.audit import held_by, lost_of
 from server.cluster import LEASE, Cluster, Member
 from server.live_server import LIMIT
+from waiting import until_it_says_so
 
 
 class Dose(NamedTuple):
@@ -52,7 +52,7 @@ async def freeze_worker(scene: Scene) -> None:
     lost = await lost_of(scene.cluster.url, held)
     assert lost
     worker.thaw()
-    await _until(lambda: _has_noticed(worker, lost))
+    await until_it_says_so(lambda: _has_noticed(worker, lost), 2 * LIMIT, 0.1)
 
 
 async def _has_noticed(worker: Member, lost: set[str]) -> bool:
@@ -64,7 +64,7 @@ async def _are_ended(cluster: Cluster, process: str) -> None:
     async def nothing_is_left() -> bool:
         return not await held_by(cluster.url, process)
 
-    await _until(nothing_is_left)
+    await until_it_says_so(nothing_is_left, 2 * LIMIT, 0.1)
 
 
 def kill_server(member: Callable[[Cluster], Member]) -> Fault:
@@ -123,10 +123,3 @@ FAULTS: dict[str, Fault] = {
     "PostgreSQL is stopped": stop_postgres,
     "PostgreSQL is killed": kill_postgres,
 }
-
-
-async def _until(happened: Callable[[], Awaitable[bool]]) -> None:
-    deadline = time.monotonic() + 2 * LIMIT
-    while not await happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.1)

@@ -86,3 +86,8 @@ async def ask_something(storage: Storage, owner: str, chat_id: str, words: str) 
     said = [Start(framework="emitted"), question, Paused(request_ids=("ask_1",))]
     await storage.append(run.id, run.epoch, said, 1000)
     return run.id
+
+
+def code_of(response: httpx.Response) -> tuple[int, str]:
+    """How it was refused."""
+    return response.status_code, response.json()["error"]["code"]

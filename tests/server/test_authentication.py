@@ -18,14 +18,10 @@ from mobox.server.keys import digest_of, new_key, read_expiry
 from mobox.server.settings import OWNER, Settings
 from mobox.storage.settings import now_ms
 from server.app_client import app_client
-from server.keyed import bearer, give_key, keyed_app, say_something
+from server.keyed import bearer, code_of, give_key, keyed_app, say_something
 from server.serving import on_uvloop
 
 EVENTS = "/api/runs/{}/events"
-
-
-def code_of(response: httpx.Response) -> tuple[int, str]:
-    return response.status_code, response.json()["error"]["code"]
 
 
 # Keys

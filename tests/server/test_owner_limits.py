@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from mobox.errors import StorageError, TooManyStreams, TooOften
@@ -20,15 +19,11 @@ from mobox.storage import MemoryStorage
 from mobox.storage.keys import ApiKey
 from mobox.storage.settings import now_ms
 from server.app_client import app_client, begin
-from server.keyed import ask_something, bearer, give_key, keyed_app, say_something
+from server.keyed import ask_something, bearer, code_of, give_key, keyed_app, say_something
 from server.live_server import AGENTS, message
 from server.serving import client_of, on_uvloop
 
 EVENTS = "/api/runs/{}/events"
-
-
-def code_of(response: httpx.Response) -> tuple[int, str]:
-    return response.status_code, response.json()["error"]["code"]
 
 
 @on_uvloop

@@ -218,9 +218,16 @@ def started_anew(
         yield frontend.at(after), asked.messages
 
 
-@EACH_MAJOR
-@pytest.mark.parametrize("approved", [True, False], ids=["approved", "denied"])
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
+@pytest.mark.parametrize(
+    ("frontend", "how", "approved"),
+    [
+        ("ai-v6 v6", signal.SIGTERM, True),
+        ("ai-v6 v6", signal.SIGKILL, False),
+        ("ai v7", signal.SIGTERM, False),
+        ("ai v7", signal.SIGKILL, True),
+    ],
+    indirect=["frontend"],
+)
 def test_an_answer_after_a_restart_is_as_good(
     frontend: Frontend,
     chat_id: str,

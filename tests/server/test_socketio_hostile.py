@@ -20,14 +20,6 @@ from waiting import until
 JOIN = '42["session:join",{"sessionId":"c"}]'
 
 
-@pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory, agents: Path) -> Iterator[LiveServer]:
-    """A server that has said nothing of anything in the end."""
-    with live_server(tmp_path_factory.mktemp("strict") / "data", "--agents", agents) as server:
-        yield server
-        assert server.warnings == ""
-
-
 @pytest.fixture
 def alone(tmp_path: Path, agents: Path) -> Iterator[LiveServer]:
     """One with nobody else on it, that had nothing to complain of."""

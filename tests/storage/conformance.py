@@ -189,8 +189,8 @@ def methods(protocol: type) -> set[str]:
     return {name for name in dir(protocol) if not name.startswith("_")}
 
 
-class StorageConformance(Conformance):
-    """One suite for every backend."""
+class LogConformance(Conformance):
+    """Whose it is, what is written, and what is read of it."""
 
     # Owners
 
@@ -238,18 +238,6 @@ class StorageConformance(Conformance):
         hers = await begin(store, submit(chat_id="hers", key="k"))
         his = await begin(store, submit(chat_id="his", key="k"), owner="bob")
         assert hers.id != his.id
-
-    # Work
-
-    @scenario
-    async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
-        told: list[int] = []
-        store.when_work(lambda: told.append(1))
-        store.when_work(lambda: told.append(2))
-        run = await begin(store)
-        await say(store, run, *BEGINNING)
-        await store.request_stop("ann", run.id)
-        assert {*told} == {1, 2}
 
     # Appending
 
@@ -461,6 +449,24 @@ class StorageConformance(Conformance):
         with pytest.raises(RunNotFound):
             await collect(store.follow(nowhere))
         assert await store.raw_lines(nowhere) == []
+
+
+class FollowingConformance(Conformance):
+    """Whoever waits is told: a suite for every way to tell other processes, too."""
+
+    # Work
+
+    @scenario
+    async def test_who_looks_around_is_told_that_a_run_is_to_stop(self, store: Storage) -> None:
+        told: list[int] = []
+        store.when_work(lambda: told.append(1))
+        store.when_work(lambda: told.append(2))
+        run = await begin(store)
+        await say(store, run, *BEGINNING)
+        await store.request_stop("ann", run.id)
+        assert {*told} == {1, 2}
+
+    # Following
 
     @scenario
     async def test_a_follower_of_a_run_that_ended_gets_all_of_it(self, store: Storage) -> None:
@@ -675,6 +681,10 @@ class StorageConformance(Conformance):
         with pytest.raises(RunActive):
             await say(store, waiting, *ANSWER)
         assert (await store.run("ann", waiting.id)).tail_seq == 2
+
+
+class StorageConformance(LogConformance, FollowingConformance):
+    """One suite for every backend."""
 
     # Leases
 

@@ -14,6 +14,7 @@ from mobox.storage.postgres.notify import NotifyWakeUps, letters
 from mobox.storage.telling import read_letter
 from mobox.storage.wake_ups import News
 from postgres_server import Databases
+from waiting import run
 
 SECONDS = 60
 
@@ -64,8 +65,4 @@ def test_news_gets_through_again_after_the_connection_was_lost(
             await each.close()
             assert not each.is_healthy
 
-    async def in_time() -> None:
-        async with asyncio.timeout(SECONDS):
-            await scenario()
-
-    asyncio.run(in_time())
+    run(scenario(), SECONDS)

@@ -24,6 +24,8 @@ from postgres_proxy import Proxy
 from postgres_server import Databases, PostgresServer, running_postgres
 from storage.conformance import ANSWER, DONE, QUESTION, collect, same, say, seqs, submit, words
 from storage.conformance import begin as begin_once
+from waiting import run as in_time
+from waiting import until_it_says_so
 
 SECONDS = 120  # only a test that hangs takes so long
 HASTY = Settings(busy_seconds=1, lease_seconds=3600, poll_seconds=0.05)
@@ -63,11 +65,6 @@ async def whole_log(store: PostgresStorage, run_id: RunId) -> list[LogEntry]:
 
 async def follow(store: PostgresStorage, run: Run) -> list[LogEntry]:
     return await collect(store.follow(run.id))
-
-
-async def until(condition: Callable[[], Awaitable[Any]]) -> None:
-    while not await condition():
-        pass
 
 
 # The server itself
@@ -129,10 +126,10 @@ def test_nothing_is_lost_or_doubled_when_the_server(
                 assert not writer.done()
             return all(len(mine) >= more for mine in said)
 
-        await until(lambda: all_said(5))
+        await until_it_says_so(lambda: all_said(5))
         await fault(mortal.server, store)
         so_far = max(map(len, said))
-        await until(lambda: all_said(so_far + 5))
+        await until_it_says_so(lambda: all_said(so_far + 5))
         done.set()
         await asyncio.gather(*writers)
         for run, follower, mine in zip(begun, followers, said, strict=True):
@@ -143,11 +140,7 @@ def test_nothing_is_lost_or_doubled_when_the_server(
             assert await follower == entries
         await store.close()
 
-    async def in_time() -> None:
-        async with asyncio.timeout(SECONDS):
-            await scenario()
-
-    asyncio.run(in_time())
+    in_time(scenario(), SECONDS)
 
 
 def test_a_store_that_is_closed_while_the_server_is_away_says_what_it_could_not_write(
@@ -204,7 +197,7 @@ def test_an_append_that_was_committed_unheard_is_not_repeated(
             appends = [say(far, run, *words("b", "c"), *ending), say(far, other, *words("d"))]
             pending = [asyncio.create_task(append) for append in appends]
             last = 3 + len(ending)
-            await until(lambda: has_come(near, run, last))
+            await until_it_says_so(lambda: has_come(near, run, last))
             await proxy.close()
             await proxy.open()
             mine, others = await asyncio.gather(*pending)
@@ -235,7 +228,7 @@ def test_appends_that_were_committed_unheard_are_not_repeated_one_by_one(
             proxy.swallow_answer_to(b'"first"')
             pending = [asyncio.create_task(say(far, run, *words("first", "then"))) for run in runs]
             for run in runs:
-                await until(partial(has_come, near, run, 2))
+                await until_it_says_so(partial(has_come, near, run, 2))
             await proxy.close()
             await execute(databases, tmp_path, ONCE)
             try:
@@ -265,7 +258,7 @@ def test_an_append_that_was_committed_unheard_is_told_though_a_log_beside_it_was
             first = asyncio.create_task(say(far, gone, *words("a")))
             line = RawLine(b"line", 0, len(said))
             then = asyncio.create_task(far.append(kept.id, kept.epoch, said, 1000, [line]))
-            await until(lambda: has_come(near, gone, 1))
+            await until_it_says_so(lambda: has_come(near, gone, 1))
             await proxy.close()
             await near.delete("ann", "gone")
             await near.settle()
@@ -307,7 +300,7 @@ def test_answers_that_were_committed_unheard_start_one_leg(
             await say(far, run, *QUESTION)
             proxy.swallow_answer_to(b'"decision":"answered"')
             pending = asyncio.create_task(far.next_leg(run.id, run.epoch, ANSWER, None))
-            await until(lambda: has_come(near, run, 3))
+            await until_it_says_so(lambda: has_come(near, run, 3))
             await proxy.close()
             await proxy.open()
             leg = await pending
@@ -329,7 +322,7 @@ def test_a_turn_that_was_committed_unheard_is_begun_once(
             async def has_begun() -> bool:
                 return bool((await near.chats("ann")).chats)
 
-            await until(has_begun)
+            await until_it_says_so(has_begun)
             await proxy.close()
             await proxy.open()
             run = await pending

@@ -22,7 +22,7 @@ from storage.conformance import (
     BEGINNING,
     DONE,
     SECONDS,
-    StorageConformance,
+    FollowingConformance,
     begin,
     collect,
     say,
@@ -65,7 +65,7 @@ def run(folder: Path, scenario: Callable[[Stage], Coroutine[Any, Any, None]]) ->
     asyncio.run(limited())
 
 
-class TestSqliteWithValkey(StorageConformance):
+class TestSqliteWithValkey(FollowingConformance):
     @pytest.fixture(autouse=True)
     def beside(self, valkey: Valkey) -> None:
         self.url = valkey.url

@@ -15,7 +15,7 @@ from mobox.storage import Settings, open_storage
 from mobox.storage.log import RunId
 from storage.conformance import SECONDS, collect, seqs
 from valkey_server import Valkey
-from waiting import until
+from waiting import run, until
 
 TESTS = Path(__file__).parents[1]
 RUNS = 5
@@ -112,8 +112,4 @@ def test_nothing_is_lost_or_doubled_whatever_happens_to_valkey(
                 assert seqs(await follower) == list(range(1, writer.written + 2))
         await store.close()
 
-    async def limited() -> None:
-        async with asyncio.timeout(SECONDS):
-            await scenario()
-
-    asyncio.run(limited())
+    run(scenario(), SECONDS)

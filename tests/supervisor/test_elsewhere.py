@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import ClassVar, Self
@@ -35,7 +35,6 @@ from supervisor.stage import (
     Stage,
     approved,
     error_of,
-    nothing_left,
     processes_under,
     reason_of,
     run,
@@ -50,10 +49,7 @@ from waiting import until
 NEWS_ONLY = Settings(poll_seconds=3600, lease_seconds=3600)
 
 
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path) -> Iterator[None]:
-    with nothing_left(tmp_path):
-        yield
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from supervisor.stage import (
     IMPATIENT,
     QUIET,
     both_stores,
-    nothing_left,
     reason_of,
     run,
     staged,
@@ -41,10 +39,7 @@ CALLED = replace(submit(), name="r1", frontend=PAGE)
 PLACE = Answer(decision="answered", tool_call_id="call_1", value={"lat": 47})
 
 
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path) -> Iterator[None]:
-    with nothing_left(tmp_path):
-        yield
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from supervisor.stage import (
     LIMIT,
     Stage,
     error_of,
-    nothing_left,
     peak_memory,
     processes_under,
     reason_of,
@@ -31,10 +29,7 @@ from waiting import until
 MEGABYTE = 1_000_000
 
 
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path) -> Iterator[None]:
-    with nothing_left(tmp_path):
-        yield
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 class Hostile(NamedTuple):

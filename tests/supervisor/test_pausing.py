@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,6 @@ from supervisor.stage import (
     Stage,
     approved,
     both_stores,
-    nothing_left,
     pauses_in,
     processes_under,
     reason_of,
@@ -44,10 +42,7 @@ HELD_OR_NOT = pytest.mark.parametrize("limits", [QUIET, IMPATIENT], ids=["held",
 """The process that asked is there when the answer comes, or it is not."""
 
 
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path) -> Iterator[None]:
-    with nothing_left(tmp_path):
-        yield
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 @pytest.fixture

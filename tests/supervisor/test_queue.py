@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from supervisor.stage import (
     Stage,
     approved,
     error_of,
-    nothing_left,
     processes_under,
     reason_of,
     run,
@@ -43,10 +42,7 @@ ALONE = """
 """
 
 
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path) -> Iterator[None]:
-    with nothing_left(tmp_path):
-        yield
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 @pytest.fixture

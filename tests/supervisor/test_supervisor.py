@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,6 @@ from supervisor.stage import (
     Stage,
     both_stores,
     error_of,
-    nothing_left,
     processes_under,
     reason_of,
     run,
@@ -39,11 +37,7 @@ from supervisor.stage import (
     write_agent,
 )
 
-
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path) -> Iterator[None]:
-    with nothing_left(tmp_path):
-        yield
+pytestmark = pytest.mark.usefixtures("clean")
 
 
 @pytest.fixture

@@ -1,14 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  answers,
-  draftOf,
-  life,
-  open,
-  running,
-  texts,
-  until,
-  whenIdle,
-} from "@/testing/conversation";
+import { answers, draftOf, life, open, running, texts, whenIdle } from "@/testing/conversation";
 import {
   type Asked,
   agent,
@@ -20,6 +11,7 @@ import {
   says,
   user,
 } from "@/testing/server";
+import { until } from "@/testing/waiting";
 
 let network: Network;
 beforeEach(() => {

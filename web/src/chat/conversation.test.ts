@@ -8,7 +8,6 @@ import {
   open,
   running,
   texts,
-  until,
   waiting,
   whenIdle,
 } from "@/testing/conversation";
@@ -24,6 +23,7 @@ import {
   says,
   user,
 } from "@/testing/server";
+import { until } from "@/testing/waiting";
 
 let network: Network;
 beforeEach(() => {

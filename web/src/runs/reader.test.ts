@@ -1,6 +1,7 @@
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { RunReader } from "@/runs/reader";
 import { Network, refusal, Stream } from "@/testing/server";
+import { until } from "@/testing/waiting";
 
 const ROUTE = "GET api/runs/r%201/events";
 const over = () => new Response(null, { status: 204 });
@@ -14,7 +15,6 @@ function open(): { reader: RunReader; told: string[]; leave: () => void } {
   onTestFinished(leave);
   return { reader, told, leave };
 }
-const until = (check: () => void) => vi.waitFor(check, { timeout: 10_000, interval: 10 });
 const phase = (reader: RunReader) => reader.state.get().phase;
 
 afterEach(() => vi.useRealTimers());

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ChatList, remove, rename } from "@/state/chats";
 import { hear } from "@/state/tabs";
 import { json, Network } from "@/testing/server";
+import { until } from "@/testing/waiting";
 
 let network: Network;
 beforeEach(() => {
@@ -99,7 +100,7 @@ it("does not take a title from an answer that was on its way when it changed", a
   list.heard({ about: "title", chat: "a", title });
   arrive();
   await first;
-  await vi.waitFor(() => expect(list.titleOf("a")).toBe("Better"));
+  await until(() => expect(list.titleOf("a")).toBe("Better"));
 });
 
 describe("how the chats stand", () => {

@@ -1,9 +1,10 @@
 import { renderHook } from "@testing-library/react";
 import type { UIMessage } from "ai";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { Conversation } from "@/chat/conversation";
 import { useDraft } from "@/state/drafts";
 import { ENDS, Stream, says } from "@/testing/server";
+import { until } from "@/testing/waiting";
 
 /** A chat as the page opens it, until the test is over. */
 export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
@@ -29,7 +30,6 @@ const textOf = (message: UIMessage) =>
   message.parts.map((part) => ("text" in part ? part.text : part.type)).join("");
 export const texts = ({ chat: { messages } }: Conversation) => messages.map(textOf);
 export const life = (conversation: Conversation) => conversation.state.get().life;
-export const until = (check: () => void) => vi.waitFor(check, { timeout: 4_000, interval: 10 });
 export const whenIdle = (conversation: Conversation) =>
   until(() => expect(life(conversation)).toBe("idle"));
 

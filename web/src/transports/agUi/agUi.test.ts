@@ -1,7 +1,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { failureOf } from "@/failure";
 import { type Asked, agent, later, Network, refusal, Stream, user } from "@/testing/server";
+import { until } from "@/testing/waiting";
 import { AgUiTransport } from "@/transports/agUi/agUi";
 import type { Chunks } from "@/transports/transport";
 
@@ -115,7 +116,7 @@ describe("what is sent", () => {
     const transport = new AgUiTransport(() => {});
     const sent = transport.sendMessages(sending(before, { abortSignal: leaving.signal }));
     if (when === "before it was taken") {
-      await vi.waitFor(() => expect(network.asked).toHaveLength(1));
+      await until(() => expect(network.asked).toHaveLength(1));
       leaving.abort();
     }
     await expect(sent).rejects.toHaveProperty("name", "AbortError");

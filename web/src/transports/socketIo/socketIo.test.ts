@@ -1,9 +1,10 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { Socket } from "socket.io";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failureOf } from "@/failure";
 import { agent, type Chunk, ENDS, says, user } from "@/testing/server";
 import { frame, Sockets, UNANSWERED } from "@/testing/sockets";
+import { until } from "@/testing/waiting";
 import { SocketIoTransport } from "@/transports/socketIo/socketIo";
 import type { Chunks } from "@/transports/transport";
 
@@ -119,7 +120,7 @@ describe("what is sent", () => {
     const messages = stalled === "frames" ? before.slice(0, 2) : before;
     const leaving = new AbortController();
     const sent = transport.sendMessages(sending(messages, { abortSignal: leaving.signal }));
-    const asked = vi.waitFor(() => {
+    const asked = until(() => {
       expect(sockets.server.engine.clientsCount).toBe(1);
       expect(sockets.said.map(([event]) => event)).toEqual(said);
     });
