@@ -10,7 +10,7 @@ import pytest
 from mobox import LogEntry
 from mobox.events import Paused
 from mobox.formatters import StoredRun, format_all, formatter_of_run, profiles_of, protocols
-from test_golden import each_recording, log_of
+from recorded import each_recording, recorded_log
 
 RUN = StoredRun(id="run_1", chat_id="chat", owner="ann", first_event_index=3)
 FEW = 5
@@ -29,7 +29,7 @@ def places(log: list[LogEntry]) -> set[int]:
 def test_a_copy_ends_a_response_as_a_formatter_does_that_was_told_the_same(
     recording: Path, protocol: str, profile: str
 ) -> None:
-    log = log_of(recording)
+    log = recorded_log(recording)
     asked, unasked = (formatter_of_run(protocol, RUN, profile) for _ in range(2))
     wanted = places(log)
     for entry in log:
