@@ -18,14 +18,13 @@ settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.ge
 settings.load_profile("mobox")
 
 
-# These take a minute or so and begin first: else the end would be waiting for one of them.
+# The longest ones begin first: else the end would be waiting for one of them.
 LONG_FILES = (
     "tests/server/test_chaos.py",
     "tests/server/test_real_chat_cuts.py",
-    "tests/test_fuzz.py",
-    "tests/server/test_schemathesis.py",
     "tests/server/test_crash.py",
-    "tests/test_golden.py",
+    "tests/test_fuzz.py",
+    "tests/test_bench.py",
     "tests/web/test_transports.py",
     "tests/web/test_inspector.py",
     "tests/web/test_panes.py",
