@@ -179,7 +179,7 @@ def test_searches_leave_room_for_who_reads_much_and_those_for_who_asks_little(mo
         all_sit, leave = asyncio.Event(), asyncio.Event()
 
         async def sit(effort: Effort) -> None:
-            async with seats.taken(effort):
+            with await seats.take(effort):
                 entered.append(effort)
                 if len(entered) == most:
                     all_sit.set()

@@ -24,6 +24,7 @@ from storage.conformance import (
     DONE,
     ENDING,
     QUESTION,
+    SECONDS,
     begin,
     collect,
     ids_of,
@@ -383,6 +384,34 @@ def test_nobody_waits_for_those_who_read_much(path: Path, monkeypatch: pytest.Mo
             gate.set()
         await asyncio.gather(*searches)
         assert found[-1] == "ann", "who searches once is not the last because somebody always does"
+
+    monkeypatch.setattr(readers, "says", slow)
+    one_store(path, scenario)
+
+
+def test_who_leaves_amid_a_search_has_a_seat_until_it_is_over(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def slow(_text: str, _query: str) -> bool:
+        begun.set()
+        return gate.wait()
+
+    async def scenario(store: SqliteStorage) -> None:
+        await begin(store)
+        try:
+            for _ in range(Settings().readers):
+                searching = asyncio.create_task(store.chats("ann", query="é"))
+                await asyncio.to_thread(begun.wait)
+                for _ in range(20):
+                    assert await store.find_key("nobody's") is None
+                searching.cancel()
+            async with asyncio.timeout(SECONDS):
+                assert await store.find_key("nobody's") is None
+        finally:
+            gate.set()
+        assert (await store.chats("ann", query="é")).chats
 
     monkeypatch.setattr(readers, "says", slow)
     one_store(path, scenario)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Literal
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 __all__ = ["Effort", "Searches", "Seats"]
 
+T = TypeVar("T")
 Effort = Literal["little", "much", "search"]
 """What is a few rows; what is as much as somebody has said; what is looked for in all of it."""
 
@@ -30,13 +31,28 @@ class Seats:
             "search": (one, half, every),
         }
 
-    @asynccontextmanager
-    async def taken(self, effort: Effort) -> AsyncIterator[None]:
-        """Have one, once it is one's turn."""
-        async with AsyncExitStack() as way:
+    async def take(self, effort: Effort) -> ExitStack:
+        """One of them, once it is one's turn, until that is closed."""
+        with ExitStack() as way:
             for seats in self._ways[effort]:
-                await way.enter_async_context(seats)
-            yield
+                await seats.acquire()
+                way.callback(seats.release)
+            return way.pop_all()
+
+    async def seated(self, effort: Effort, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What work brings that goes on also where nobody waits for it: threads cannot be stopped.
+
+        Its seat is taken until it is over.
+        """
+        seat = await self.take(effort)
+        working = asyncio.create_task(work())
+
+        def leave(_over: asyncio.Task[T]) -> None:
+            seat.close()
+            _ = working.cancelled() or working.exception()  # which nobody may have waited for
+
+        working.add_done_callback(leave)
+        return await asyncio.shield(working)
 
 
 class Searches:

@@ -131,7 +131,7 @@ class Sessions:
             await waits.next()
 
     async def _try(self, work: Work[T], effort: Effort) -> T:
-        async with self._seats.taken(effort):
+        with await self._seats.take(effort):
             connection = await self._take()
             try:
                 result = await work(connection)

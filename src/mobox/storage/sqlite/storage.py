@@ -22,7 +22,7 @@ from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.publishing import Publishing
 from mobox.storage.retention import IdleChat
-from mobox.storage.seats import Searches, Seats
+from mobox.storage.seats import Effort, Searches, Seats
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_leg
@@ -213,25 +213,23 @@ class SqliteStorage(Publishing):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        asked = (owner, before, limit, query)
+        asked = owner, before, limit, query
         if not query:
             return await self._readers.read(reads.list_chats, *asked)
         async with self._searches.of(owner):
             await self._catch_up(owner)
-            async with self._seats.taken("search"):
-                return await self._readers.read(reads.list_chats, *asked)
+            return await self._read_seated("search", lambda c: reads.list_chats(c, *asked))
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
-        async with self._seats.taken("much"):
-            told = await self._readers.read(messages.read_history, owner, chat_id, limit)
-        return self._keep_folds(told)
+        read = self._read_seated("much", lambda c: messages.read_history(c, owner, chat_id, limit))
+        return self._keep_folds(await read)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
     ) -> MessagePage:
-        async with self._seats.taken("much"):
-            told = await self._readers.read(messages.read_messages, owner, chat_id, before, limit)
-        return self._keep_folds(told)
+        asked = owner, chat_id, before, limit
+        read = self._read_seated("much", lambda c: messages.read_messages(c, *asked))
+        return self._keep_folds(await read)
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         return await self._write(lambda t: turns.rename_chat(t, owner, chat_id, title))
@@ -303,8 +301,10 @@ class SqliteStorage(Publishing):
             after = made[-1].message
 
     async def _folds_behind(self, owner: str, after: int) -> list[Fold]:
-        async with self._seats.taken("much"):
-            return await self._readers.read(messages.folds_behind, owner, after)
+        return await self._read_seated("much", lambda c: messages.folds_behind(c, owner, after))
+
+    async def _read_seated(self, effort: Effort, read: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._seats.seated(effort, lambda: self._readers.read(read))
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))
