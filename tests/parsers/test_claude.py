@@ -494,6 +494,16 @@ def test_usage_keeps_what_we_have_no_name_for() -> None:
     assert usage.provider == {"anthropic": {"speed": "fast"}}
 
 
+@pytest.mark.parametrize("odd", [{"type": "char_location", "cited_text": 5}, 7], ids=str)
+def test_a_citation_that_cannot_be_read_costs_neither_the_text_nor_the_others(odd: Any) -> None:
+    known = {"type": "web_search_result_location", "url": "https://example.org"}
+    text = start(0, "text", text="Hi", citations=[odd, known])
+    events = fed(message("m"), text, stop(0))
+    assert [e.raw for e in events if type(e) is Raw] == [odd]
+    assert [e.content for e in events if type(e) is Text] == ["Hi"]
+    assert [e.url for e in events if type(e) is Source] == ["https://example.org"]
+
+
 @pytest.mark.parametrize(
     "usage", [{"output_tokens": "12"}, {"output_tokens": -1}, "12", [1]], ids=str
 )

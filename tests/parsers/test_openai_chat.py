@@ -170,6 +170,12 @@ def test_content_may_be_an_array_of_parts() -> None:
     assert text_of(said) == "So!"
 
 
+@pytest.mark.parametrize("field", ["citations", "search_results", "web_search"])
+def test_pages_that_cannot_be_read_do_not_cost_the_words(field: str) -> None:
+    said = run(chunk({"content": "Hello"}, "stop") | {field: 5})
+    assert text_of(said) == "Hello"
+
+
 @pytest.mark.parametrize("part", [{"type": "hologram"}, 7], ids=str)
 def test_a_part_of_content_that_nobody_knows_is_raw_and_the_others_are_told(part: Any) -> None:
     hello = {"type": "text", "text": "Hello"}

@@ -151,6 +151,14 @@ def test_an_item_that_nobody_knows_costs_neither_the_others_nor_the_end(odd: Any
     assert said[-1] == Done(reason="stop", native="completed")
 
 
+def test_an_annotation_that_cannot_be_read_does_not_cost_the_words() -> None:
+    page = {"type": "url_citation", "url": "https://example.org"}
+    hello = {"type": "output_text", "text": "Hello", "annotations": [page, 9]}
+    said = run(created(), ended(output=[{"type": "message", "content": [hello]}]))
+    assert text_of(said) == "Hello"
+    assert [source.url for source in of(Source, said)] == ["https://example.org"]
+
+
 def test_a_part_that_cannot_be_read_does_not_cost_the_others() -> None:
     odd = {"type": "output_text", "text": 7}
     words = [odd, {"type": "output_text", "text": "Hello"}]

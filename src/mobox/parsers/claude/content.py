@@ -9,6 +9,7 @@ Rule 3: an unknown kind of block is not understood, nor are its deltas and its s
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from msgspec import convert
@@ -37,6 +38,7 @@ from mobox.inputs import input_of
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.findings import VENDOR, cite, found, uploaded
 from mobox.parsers.claude.tools import display_of, kind_of
+from mobox.parsers.kept import or_raw
 from mobox.parsers.server_tools import is_error, without_secrets
 
 __all__ = ["Content"]
@@ -155,8 +157,17 @@ class Content:
     def _text(self, line: wire.ContentBlockStart, name: str) -> Events:
         text = convert(line.content_block, wire.Text)
         self._open(line.index, name, "text")
-        cited = [cite(name, self._scope, citation) for citation in text.citations or ()]
-        return [Text(id=name, scope=self._scope, content=text.text or ""), *cited]
+        said = Text(id=name, scope=self._scope, content=text.text or "")
+        return [said, *self._cited(name, text.citations)]
+
+    def _cited(self, name: str, citations: JSON) -> Events:
+        """What a text names as its sources; one that cannot be read costs neither it nor others."""
+        found = citations if isinstance(citations, list) else [citations] if citations else []
+        reads = [(partial(self._cite, name, each), each) for each in found]
+        return [event for read, each in reads for event in or_raw(read, each, self._scope)]
+
+    def _cite(self, name: str, citation: JSON) -> Events:
+        return [cite(name, self._scope, convert(citation, dict[str, JSON]))]
 
     def _thinking(self, line: wire.ContentBlockStart, name: str) -> Events:
         thinking = convert(line.content_block, wire.Thinking)

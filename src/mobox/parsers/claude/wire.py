@@ -145,7 +145,7 @@ class Block(Struct):
 
 class Text(Struct):
     text: str | None = None
-    citations: list[dict[str, JSON]] | None = None
+    citations: JSON = None
 
 
 class Thinking(Struct):

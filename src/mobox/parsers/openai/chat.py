@@ -7,7 +7,7 @@ Rule 3: a call is known by its index, its id and name come once; some providers 
 Rule 4: a message ends with its finish reason. Its usage comes later, and some providers give every
         chunk another id: only words after the end begin another message.
 Rule 5: an answer that broke off with an error and begins again is sent again (RETRACT).
-Rule 6: a field or a part that cannot be read is RAW; the others are told.
+Rule 6: a field of a delta, a part or a usage that cannot be read is RAW; the others are told.
 """
 
 from __future__ import annotations

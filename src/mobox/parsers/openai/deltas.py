@@ -17,6 +17,7 @@ from mobox.events import (
     ThinkingDelta,
     ToolUseDelta,
 )
+from mobox.parsers.json_values import objects_in
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import json_of
 from mobox.parsers.openai.extras import SOUND, joined_sound
@@ -76,7 +77,7 @@ class Deltas:
         field, kind = _FIELDS[part.type]
         whole = part.refusal if field == "refusal" else part.text
         item, place = self.items.find(event, kind), (field, event.content_index or 0)
-        return self.items.parts.end_whole(item, place, whole, part.annotations or [])
+        return self.items.parts.end_whole(item, place, whole, objects_in(part.annotations))
 
     def _summary_added(self, event: wire.Event) -> Events:
         said = convert(event.part or {}, wire.Part).text

@@ -39,7 +39,8 @@ class Extras:
 
     def pages(self, chunk: wire.Chunk, block: str | None) -> Events:
         """The pages of a search, which some providers repeat on every chunk."""
-        found = [*(chunk.search_results or ()), *(chunk.web_search or ()), *(chunk.citations or ())]
+        lists = chunk.search_results, chunk.web_search, chunk.citations
+        found = [page for pages in lists if isinstance(pages, list) for page in pages]
         sources = [source for page in found if (source := page_of(block, (), page)) is not None]
         return [source for source in sources if self._is_new(source)]
 

@@ -183,7 +183,7 @@ class Parts:
         part = convert(raw, wire.Part)
         field = "refusal" if part.type == "refusal" else "text"
         whole = part.refusal if field == "refusal" else part.text
-        return self.end_whole(item, (field, number), whole, part.annotations or [])
+        return self.end_whole(item, (field, number), whole, objects_in(part.annotations))
 
     def end_whole(
         self, item: Item, place: Place, whole: str | None, annotations: list[Object]

@@ -62,9 +62,9 @@ class Chunk(Struct):
     usage: JSON = None
     x_groq: JSON = None
     error: JSON = None
-    citations: list[JSON] | None = None
-    search_results: list[JSON] | None = None
-    web_search: list[JSON] | None = None
+    citations: JSON = None
+    search_results: JSON = None
+    web_search: JSON = None
     prompt_filter_results: JSON = None
 
 
@@ -138,7 +138,7 @@ class Part(Struct):
     type: str | None = None
     text: str | None = None
     refusal: str | None = None
-    annotations: list[Object] | None = None
+    annotations: JSON = None
 
 
 # Agents SDK
