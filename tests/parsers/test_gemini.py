@@ -506,6 +506,13 @@ def test_words_of_an_interaction_that_was_joined_in_the_middle_are_told() -> Non
     assert len(of(TextEnd, events)) == len(of(ThinkingEnd, events)) == 1
 
 
+def test_words_of_a_step_that_has_stopped_are_raw() -> None:
+    late = step("delta", 0, delta={"type": "text", "text": "?"})
+    events = told(CREATED, begun("model_output"), delta("text", text="Hi"), step("stop", 0), late)
+    assert [event.content for event in of(Text, events)] == ["Hi"]
+    assert [raw.raw for raw in of(Raw, events)] == [late]
+
+
 def test_media_of_an_interaction_are_files() -> None:
     image = delta("image", data="iVBO", mime_type="image/webp")
     document = delta("document", uri="https://example.org/a.pdf")

@@ -102,6 +102,7 @@ class Interactions:
         self._name = f"{prefix}interaction"
         self._count = 0
         self._steps: dict[int, _Step] = {}
+        self._stopped: set[int] = set()
         self._status: str | None = None
         self._ended = False
 
@@ -129,6 +130,7 @@ class Interactions:
         self._name = self._names.unique(told.id, "interaction")
         self._status, self._ended = told.status, False
         self._steps.clear()
+        self._stopped.clear()
         start = Start(framework=self._framework, model=told.model, agent=told.agent)
         return [start, StepStart(id=self._name, kind="turn", number=self._count)]
 
@@ -210,7 +212,7 @@ class Interactions:
         delta = convert(event.delta, shape)
         step = self._steps.get(event.index)
         if step is None:  # the stream was joined in the middle
-            if kind not in _IMPLIED:
+            if kind not in _IMPLIED or event.index in self._stopped:
                 raise NotUnderstood
             step = _Step(_IMPLIED[kind], f"{self._name}:{event.index}")
             self._steps[event.index] = step
@@ -272,6 +274,7 @@ class Interactions:
         step = self._steps.pop(event.index, None)
         if step is None:
             raise NotUnderstood
+        self._stopped.add(event.index)
         return self._stop(step)
 
     def _stop_all(self) -> Events:
