@@ -36,6 +36,7 @@ def _begins_first(item: pytest.Item) -> int:
     return LONG_FILES.index(path) if path in LONG_FILES else len(LONG_FILES)
 
 
+@pytest.hookimpl(tryfirst=True)  # of the files that a folder puts last, too, the longest begin
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The order in which files are given to whoever has nothing to do."""
     items.sort(key=_begins_first)
