@@ -31,7 +31,7 @@ def test_the_real_client_goes_over_to_a_websocket(
     socket = sockets.open(server, transports=["polling", "websocket"])
     assert socket.join(chat_id)["status"] == "idle"
     socket.upgraded()
-    socket.say(chat_id, prompt(text("Hi")))
+    assert "runId" in socket.say(chat_id, prompt(text("Hi")))
     assert socket.events()[-1]["type"] == "complete"
 
 
