@@ -7,7 +7,8 @@ import json
 import os
 import resource
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,23 @@ def test_an_unknown_sandbox_lists_the_known_ones() -> None:
     ):
         get_sandbox("jail")
     assert {"process", "subprocess"} <= set(known())
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """As a server has with a thousand clients: those that come next have large numbers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with ExitStack() as opened:
+        for _ in range(1100):
+            opened.enter_context(Path(os.devnull).open("rb"))
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_an_agent_starts_where_a_server_has_many_descriptors(tmp_path: Path) -> None:
+    assert inspect(tmp_path)["open"] == [0, 1, 2, 3]
 
 
 def test_an_agent_sees_only_what_is_written_down(

@@ -41,8 +41,7 @@ AGAIN = 0.02
 
 def main(arguments: list[str]) -> None:
     """Start the agent and stay until nothing of it is left."""
-    server = int(arguments[0])
-    os.set_inheritable(server, False)  # it is not for the agent
+    server = own(int(arguments[0]))
     limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
     woken = ignore_signals()
     prctl(SET_SUBREAPER, 1)
@@ -61,6 +60,16 @@ def main(arguments: list[str]) -> None:
     code = os.waitstatus_to_exitcode(status)
     say(server, f"exit {code}" if code >= 0 else f"signal {-code}")
     os._exit(0)
+
+
+def own(number: int) -> int:
+    """The same descriptor, not for the agent, and small.
+
+    A server with many clients passes on numbers that `select` does not take.
+    """
+    small = os.dup(number)
+    os.close(number)
+    return small
 
 
 def ignore_signals() -> int:
