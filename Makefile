@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
-.PHONY: help run web test check format golden bench chaos screenshots lock clean ready packages
+.PHONY: help run web test check format golden bench chaos fuzz screenshots lock clean ready packages
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=tr
 chaos: $(VENV)/.dev $(CLIENTS_READY)  ## break every process in turn, under 100 runs; SEED=1
 	CHAOS_RUNS=100 CHAOS_SEED=$(SEED) $(BIN)/pytest --capture=no tests/server/test_chaos.py
 
+fuzz: $(VENV)/.dev $(CLIENTS_READY)  ## run the property tests with new random examples; MINUTES=10 SEED=1
+	$(BIN)/python scripts/fuzz --minutes=$(or $(MINUTES),10) $(addprefix --seed=,$(SEED))
+
 screenshots: $(VENV)/.dev  ## take the pictures of README.md and docs; needs chromium
 	PYTHONPATH=tests:. $(BIN)/python scripts/screenshots $(ONLY)
 
@@ -111,6 +114,7 @@ $(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
 
 $(VENV)/.run: requirements/run.txt $(VENV)/.python
 	$(INSTALL_LOCK) $<
+	$(CHECK_LOCK)
 	touch $@
 
 $(VENV)/.mobox: pyproject.toml $(VENV)/.run

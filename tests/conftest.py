@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
 from postgres_server import Databases, running_postgres
 from valkey_server import Valkey, running_valkey
 
-# No deadline, because the machine may be busy; and in CI the same examples every time.
-settings.register_profile("mobox", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("mobox")
+# The tests draw the same examples on every machine, at every run. `make fuzz` draws new ones.
+# No deadline, because the machine may be busy.
+settings.register_profile("fixed", deadline=None, derandomize=True, database=None)
+settings.register_profile("fuzz", deadline=None, derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 # The longest ones begin first: else the end would be waiting for one of them.
@@ -40,6 +43,11 @@ def _begins_first(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The order in which files are given to whoever has nothing to do."""
     items.sort(key=_begins_first)
+
+
+def pytest_collection_finish() -> None:
+    """Schemathesis replaces hypothesis' printer by one that prints no values: put it back."""
+    pytest.MonkeyPatch().setattr("hypothesis.core.RepresentationPrinter", RepresentationPrinter)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

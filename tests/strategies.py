@@ -279,6 +279,20 @@ def with_unknown(log: Iterable[LogEntry], lost: set[int]) -> list[LogEntry]:
     ]
 
 
+ONE_ID_FOR_TWO_BLOCKS = numbered(
+    [
+        Start(framework="test"),
+        Thinking(id="b"),
+        ThinkingEnd(id="b"),
+        Text(id="b"),
+        TextDelta(id="b", delta=""),
+        TextEnd(id="b"),
+        Done(reason="stop"),
+    ]
+)
+"""Where the third and fourth entry are unknown, the text seems to begin inside the thought."""
+
+
 def logs() -> SearchStrategy[list[LogEntry]]:
     """Logs of runs that have ended or wait."""
     return st.builds(log_of, events() | runs(), endings()).map(numbered)

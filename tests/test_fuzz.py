@@ -42,6 +42,8 @@ RECORDINGS: dict[str, list[Path]] = defaultdict(list)
 for path in sorted(HERE.glob("recordings/*/*")):
     RECORDINGS[path.parent.name].append(path)
 
+pytestmark = pytest.mark.hypothesis  # for `make fuzz`: the properties here are inside the tests
+
 FUZZ = int(os.environ.get("FUZZ", "1"))
 MOST_EXAMPLES, LEAST_EXAMPLES = 100 * FUZZ, 20 * FUZZ
 BYTES = 5_000_000 * FUZZ

@@ -111,9 +111,9 @@ class Transcript:
 
     def add(self, event: StreamEvent, ts: int | None) -> None:
         """Take what the next entry of the log tells, and when it was told."""
-        pieces = self._pieces.get(event.id)
-        if pieces is not None and type(event) in _DELTAS:  # nine of ten events
-            pieces.append(event.delta)  # type: ignore[attr-defined]
+        part = self._open.get(event.id)
+        if part is not None and type(part) is _WRITES.get(type(event)):  # nine of ten events
+            self._pieces[event.id].append(event.delta)  # type: ignore[attr-defined]
             return
         self._ts = ts
         self._turn_to(event)
@@ -385,6 +385,10 @@ class Transcript:
     """What changes the message; PAUSED and STATE do not, nor does RAW but at the beginning."""
 
 
-_DELTAS = {TextDelta, ThinkingDelta}
+_WRITES: dict[type[StreamEvent], type[BlockPart]] = {
+    TextDelta: TextPart,
+    ThinkingDelta: ThinkingPart,
+}
+"""The part that a delta is written to: in a log of a later version both may have one id."""
 _ABOUT_INPUT = {EventType.TOOL_USE_DELTA, EventType.TOOL_USE_END, EventType.TOOL_RESULT}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -51,7 +51,7 @@ from mobox.formatters.ai_sdk.tools import INVALID_INPUT
 from mobox.message import Message
 from mobox.transcript import fold
 from mobox.usage import Totals
-from strategies import endings, log_of, logs, numbered
+from strategies import ONE_ID_FOR_TWO_BLOCKS, endings, log_of, logs, numbered
 
 UIPart = dict[str, Any]
 
@@ -145,9 +145,11 @@ RAW = Raw(raw={"type": "telepathy"}, source="unknown event")
 @every_profile
 @settings(max_examples=60)
 @given(log=logs(), unknown=st.lists(st.integers(min_value=1), min_size=1, max_size=4), cuts=cuts)
+@example(log=ONE_ID_FOR_TWO_BLOCKS, unknown=[2, 3], cuts=[4, 5])
 def test_so_is_one_of_which_not_every_event_is_known(
     ai_sdk: AiSdkClients, profile: str, log: list[LogEntry], unknown: list[int], cuts: list[int]
 ) -> None:
+    log = list(log)
     for number in unknown:
         log[number % len(log)] = replace(log[number % len(log)], event=RAW)
     assert_law_at(ai_sdk, log, profile, cuts)
