@@ -4,7 +4,7 @@ FROM python:3.11-slim AS build
 RUN python -m venv /opt/mobox
 ENV PATH=/opt/mobox/bin:$PATH
 COPY requirements/deploy.txt /build/requirements/
-RUN pip install --no-cache-dir --require-hashes -r /build/requirements/deploy.txt
+RUN pip install --no-cache-dir --no-deps --only-binary=:all: --require-hashes -r /build/requirements/deploy.txt && pip check
 COPY pyproject.toml README.md LICENSE /build/
 COPY src /build/src
 COPY agents/demo /build/agents/demo

@@ -1,10 +1,14 @@
-PYTHON ?= python3
+# The first Python here that the locks have wheels for: 3.11 to 3.14.
+IS_SUPPORTED := -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null
+PYTHON ?= $(or $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python $(IS_SUPPORTED) && echo $$python && break; done),python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A lock is complete: nothing is resolved, so a new release of any package cannot break an install.
 # `pip check` then proves that it is complete. Wheels only: building one would fetch unpinned tools.
-INSTALL_LOCK = $(PIP) --no-deps --only-binary=:all: --require-hashes --requirement
+WHEELS_ONLY ?= --only-binary=:all:
+INSTALL_LOCK = $(PIP) --no-deps $(WHEELS_ONLY) --require-hashes --requirement
 CHECK_LOCK = $(BIN)/python -m pip --disable-pip-version-check check
 CLIENTS := tests/clients
 WEB := web
@@ -17,11 +21,13 @@ PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reo
 # Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
 FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py held_errors.py lifecycle.py calls.py spans.py inputs.py names.py waiting.py json_text.py capture/jsonlines.py)
 
-# The machine's own Node is used; without one, a wheel brings it into .venv/node.
-ifeq ($(and $(shell command -v node 2>&-),$(shell command -v npm 2>&-)),)
+# The machine's own Node is used; where it has none, or one too old for Vite (20.19), a wheel brings
+# it into .venv/node.
+IS_NEW_NODE := -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'
+ifneq ($(shell node $(IS_NEW_NODE) 2>&- && npm --version 2>&- >&2 && echo yes),yes)
 NODE := $(VENV)/.node
 endif
-export PATH := $(PATH):$(CURDIR)/$(VENV)/node
+export PATH := $(CURDIR)/$(VENV)/node:$(PATH)
 # Some machines have it set, and then each of the hundreds of servers that tests start compiles itself.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -34,7 +40,10 @@ WEB_READY := $(WEB)/node_modules/.package-lock.json
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-run: $(VENV)/.mobox  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=.mobox
+# The drivers of PostgreSQL and Redis, where their addresses are set.
+DRIVERS := $(if $(filter postgres%,$(DATABASE_URL))$(REDIS_URL),$(VENV)/.drivers)
+
+run: $(VENV)/.mobox $(DRIVERS)  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=.mobox
 	$(BIN)/mobox serve
 
 web: $(WEB_READY)  ## build the page into src/mobox/server/web; only for who changes it
@@ -107,8 +116,8 @@ clean:  ## remove all that the other targets made, but not what was said to the 
 # one row, because pip counts on being alone there; all else may be done at the same time.
 
 $(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
-		"Mobox needs Python 3.11 or newer, $(PYTHON) is %d.%d: make PYTHON=..." % v[:2])'
+	@$(PYTHON) $(IS_SUPPORTED) || { echo "make needs Python 3.11, 3.12, 3.13 or 3.14," \
+		"and $(PYTHON) is $$($(PYTHON) --version 2>&1): make PYTHON=python3.14" >&2; exit 1; }
 	$(PYTHON) -m venv $(@D)
 	touch $@
 
@@ -121,8 +130,14 @@ $(VENV)/.mobox: pyproject.toml $(VENV)/.run
 	$(PIP) --no-build-isolation --no-deps --editable .
 	touch $@
 
+$(VENV)/.drivers: requirements/deploy.txt $(VENV)/.mobox
+	$(INSTALL_LOCK) $<
+	$(CHECK_LOCK)
+	touch $@
+
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.mobox
 	$(INSTALL_LOCK) $<
+	$(CHECK_LOCK)
 	touch $@
 
 # The peers stay out of the venv that the tests run in.
@@ -130,6 +145,7 @@ $(BENCH_VENV)/.mobox: BIN = $(BENCH_VENV)/bin
 $(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.python
 	$(INSTALL_LOCK) $<
 	$(PIP) --no-build-isolation --no-deps --editable .
+	$(CHECK_LOCK)
 	touch $@
 
 # Those that the tests run stay out too, and Mobox must work beside whatever they need.
@@ -137,6 +153,7 @@ $(FRAMEWORKS_VENV)/.mobox: BIN = $(FRAMEWORKS_VENV)/bin
 $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWORKS_VENV)/.python
 	$(INSTALL_LOCK) $<
 	$(PIP) --no-build-isolation --no-deps --editable .
+	$(CHECK_LOCK)
 	touch $@
 
 # The wheel's own bin/npm cannot find its library; npm-cli.js, reached through a link, can.
@@ -149,4 +166,4 @@ $(VENV)/.node: requirements/node.txt | $(VENV)/.dev
 	touch $@
 
 $(CLIENTS_READY) $(WEB_READY): %/node_modules/.package-lock.json: %/package-lock.json $(NODE)
-	cd $* && npm ci
+	cd $* && npm ci --ignore-scripts
