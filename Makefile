@@ -24,7 +24,7 @@ FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py held_errors
 # The machine's own Node is used; where it has none, or one too old for Vite (20.19), a wheel brings
 # it into .venv/node.
 IS_NEW_NODE := -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'
-ifneq ($(shell node $(IS_NEW_NODE) 2>&- && npm --version 2>&- >&2 && echo yes),yes)
+ifneq ($(shell { node $(IS_NEW_NODE) && npm --version; } >/dev/null 2>&1 && echo yes),yes)
 NODE := $(VENV)/.node
 endif
 export PATH := $(CURDIR)/$(VENV)/node:$(PATH)

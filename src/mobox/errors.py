@@ -108,7 +108,10 @@ class NotInstalled(MoboxError):
 
     def __init__(self, wanted: str, missing: str, extra: str) -> None:
         self.missing = missing
-        super().__init__(f"{wanted} needs {missing}: pip install 'mobox-stream[{extra}]'")
+        super().__init__(
+            f"{wanted} needs {missing}, which comes with Mobox's extra {extra!r}: "
+            f"pip install '.[{extra}]' in a clone, or 'WHEEL[{extra}]' with the path of its wheel"
+        )
 
 
 class PluginError(MoboxError):

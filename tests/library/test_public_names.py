@@ -43,4 +43,7 @@ try:
 except mobox.MoboxError as error:
     print(error)
 """
-    assert said(code) == "mobox.mount needs starlette: pip install 'mobox-stream[server]'"
+    assert said(code) == (
+        "mobox.mount needs starlette, which comes with Mobox's extra 'server': "
+        "pip install '.[server]' in a clone, or 'WHEEL[server]' with the path of its wheel"
+    )

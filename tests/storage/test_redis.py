@@ -399,7 +399,7 @@ def test_without_the_client_the_message_says_what_to_install(
     for name in [name for name in sys.modules if name.partition(".")[0] == "redis"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "mobox.storage.redis", raising=False)
-    with pytest.raises(NotInstalled, match=r"Redis needs redis\S*: pip install .*\[redis\]"):
+    with pytest.raises(NotInstalled, match=r"Redis needs redis.*: pip install '\.\[redis\]'"):
         asyncio.run(open_storage(f"sqlite:///{tmp_path}/mobox.db", None, "redis://localhost"))
 
 
