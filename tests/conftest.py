@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hypothesis.vendor.pretty import RepresentationPrinter
 
 from ag_ui_client import AGUIClients
 from ai_sdk_client import CLIENTS, AiSdkClients, find_node
+from bench.chromium import find_chromium
 from postgres_server import Databases, running_postgres
 from valkey_server import Valkey, running_valkey
 
@@ -43,6 +46,20 @@ def _begins_first(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The order in which files are given to whoever has nothing to do."""
     items.sort(key=_begins_first)
+
+
+def pytest_report_header() -> list[str]:
+    """The versions of what comes from the machine and not from a lock."""
+    tools = {"node": find_node(), "chromium": find_chromium(), "nginx": shutil.which("nginx")}
+    return [f"{name}: {_version(path)}" for name, path in tools.items()]
+
+
+def _version(path: str | None) -> str:
+    if path is None:
+        return "not installed"
+    argument = "-v" if path.endswith("nginx") else "--version"
+    shown = subprocess.run([path, argument], capture_output=True, text=True, check=False)
+    return (shown.stdout or shown.stderr).strip()
 
 
 def pytest_collection_finish() -> None:
