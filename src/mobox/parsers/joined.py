@@ -7,7 +7,7 @@ itself, and most code asks for an event's exact class: `split` before anything e
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -39,10 +39,10 @@ def _joined_class(event_class: type[StreamEvent]) -> type[StreamEvent]:
     """A subclass with room for `more`, which is no field: JSON, `data` and `repr` stay the same."""
     namespace = {"__eq__": _equals, "__hash__": _hash, "__reduce__": _reduce}
     name, module = event_class.__name__, event_class.__module__
-    made: type[StreamEvent] = msgspec.defstruct(
+    made = msgspec.defstruct(
         name, (), bases=(event_class,), namespace=namespace, module=module, dict=True, gc=True
     )
-    return made
+    return cast(type[StreamEvent], made)
 
 
 def _equals(self: StreamEvent, other: Any) -> bool:
