@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import textwrap
+from copy import deepcopy
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +14,12 @@ import pytest
 
 import mobox
 from grammar import check_ai_sdk
-from mobox import compat, errors, events
+from mobox import compat, errors, events, json_text
+from mobox.capture.jsonlines import JsonLines
 from mobox.compat import EventParser, EventType, NormalizedToAISDK, SSEFormatter, get_parser
+from mobox.delivery import sse
+from mobox.parsers import NO_EVENT
+from recorded import each_recording
 
 NAMES = {"Any": Any, **{name: getattr(compat, name) for name in compat.__all__}}
 
@@ -165,6 +172,180 @@ def test_the_storage_example() -> None:
         "thinking": "researcher started: task\n\nKey findings so far...\n\n"
         "researcher finished: done",
     }
+
+
+# The loop of the document, on the lines that it shows
+
+SAMPLES: dict[str, tuple[str, str]] = {
+    "the API of Claude": (
+        "claude",
+        """
+{"type": "message_start", "message": {"id": "...", "model": "..."}}
+{"type": "content_block_start", "index": 0, "content_block": {"type": "text"}}
+{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello"}}
+{"type": "content_block_stop", "index": 0}
+{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {...}}
+{"type": "message_stop"}
+""",
+    ),
+    "the Agent SDK, simplified": (
+        "claude",
+        """
+{"type": "start", "data": {"prompt_preview": "..."}}
+{"type": "status", "data": {"message": "Analyzing..."}}
+{"type": "text", "data": {"content": "Hello world"}}
+{"type": "thinking", "data": {"content": "Let me think..."}}
+{"type": "think", "data": {"thought": "Key insight from reflection..."}}
+{"type": "tool_use", "data": {"id": "...", "name": "web_search", "input": {...}}}
+{"type": "tool_result", "data": {"tool_use_id": "...", "content": "..."}}
+{"type": "result", "data": {"session_id": "...", "duration_ms": 1234}}
+{"type": "done", "data": {}}
+""",
+    ),
+    "DeepAgents": (
+        "deepagents",
+        """
+{"type": "start", "data": {"prompt_preview": "...", "architecture": "orchestrator_subagent"}}
+{"type": "status", "data": {"message": "DeepAgents Research Agent starting..."}}
+{"type": "todo_create", "data": {"items": [{"content": "Research topic A", "status": "pending"}]}}
+{"type": "subagent_start", "data": {"agent": "research-agent", "task": "Research AI safety"}}
+{"type": "search", "data": {"id": "...", "query": "AI safety 2024", "topic": "general"}}
+{"type": "search_result", "data": {"count": 5, "results": [{"title": "...", "url": "..."}]}}
+{"type": "think", "data": {"id": "...", "thought": "Found 3 relevant sources..."}}
+{"type": "subagent_complete", "data": {"agent": "research-agent", "summary": "..."}}
+{"type": "text", "data": {"content": "# Research Report\\n\\n..."}}
+{"type": "usage", "data": {"input_tokens": 1000, "output_tokens": 500}}
+{"type": "usage_total", "data": {"input_tokens": 5000, "output_tokens": 2500}}
+{"type": "result", "data": {"duration_ms": 45000, "num_turns": 12}}
+{"type": "done", "data": {}}
+""",
+    ),
+    "OpenAI": (
+        "openai",
+        """
+{"type": "start", "data": {"model": "gpt-4"}}
+{"type": "delta", "data": {"content": "Hello"}}
+{"type": "tool_call", "data": {"id": "...", "name": "...", "arguments": "..."}}
+{"type": "tool_result", "data": {"id": "...", "content": "..."}}
+{"type": "done", "data": {"usage": {...}}}
+""",
+    ),
+    "Gemini": (
+        "gemini",
+        """
+{"type": "start", "data": {"model": "gemini-pro"}}
+{"type": "content", "data": {"text": "Hello"}}
+{"type": "function_call", "data": {"name": "...", "args": {...}}}
+{"type": "function_response", "data": {"name": "...", "response": {...}}}
+{"type": "done", "data": {"usage": {...}}}
+""",
+    ),
+}
+"""The framework, and lines as the document prints them, where `{...}` stands for an object."""
+
+COLUMNS = {
+    "the API of Claude": ("Hello", ""),
+    "the Agent SDK, simplified": (
+        "Hello world",
+        "Let me think...\n\nKey insight from reflection...",
+    ),
+    "DeepAgents": (
+        "# Research Report\n\n...",
+        "research-agent started: Research AI safety\n\nFound 3 relevant sources..."
+        "\n\nresearch-agent finished: ...",
+    ),
+    "OpenAI": ("Hello", ""),
+    "Gemini": ("Hello", ""),
+}
+"""`get_text` and `get_thinking` after the last line."""
+
+every_sample = pytest.mark.parametrize("name", SAMPLES)
+
+
+def sample(name: str) -> tuple[str, list[dict[str, Any]]]:
+    framework, lines = SAMPLES[name]
+    filled = lines.replace("{...}", '{"input_tokens": 1, "output_tokens": 2}')
+    return framework, [json.loads(line) for line in filled.strip().splitlines()]
+
+
+@every_sample
+def test_the_documents_loop_runs_on_its_sample_lines(name: str) -> None:
+    framework, lines = sample(name)
+    parser, formatter = get_parser(framework), NormalizedToAISDK("msg_1")
+    frames = []
+    for raw in lines:
+        event = parser.parse(raw)
+        frames += formatter.format(event)
+    assert (parser.get_text(), parser.get_thinking()) == COLUMNS[name]
+    for event in parser.close():  # a message of the API says nothing of the end of its run
+        frames += formatter.format(event)
+    check_ai_sdk(documents(frames))
+    assert frames == frames_of(framework, lines), "nothing is lost that `feed` would have told"
+    assert frames[-1] == SSEFormatter.format_done()
+
+
+def frames_of(framework: str, lines: list[dict[str, Any]]) -> list[str]:
+    """What the pipeline itself makes of the lines."""
+    recorder = mobox.Recorder(framework)
+    log = recorder.feed(lines) + recorder.close()
+    told = mobox.get_formatter("ai-sdk", "msg_1")
+    return [sse.encode([each]).decode() for entry in log for each in told.format(entry)]
+
+
+@each_recording
+def test_parse_gives_every_event_that_feed_gives(recording: Path) -> None:
+    lines, framework = JsonLines(), recording.parent.name
+    one, many = get_parser(framework), get_parser(framework)
+    for line in lines.feed(recording.read_bytes()) + lines.close():
+        raw = json_text.decode(line) if isinstance(line, bytes) else line
+        event, expected = one.parse(raw), many.feed(raw)
+        assert [event, *event.more] == (expected or [events.Raw(raw=raw, source=NO_EVENT)])
+
+
+def test_the_first_event_of_a_line_has_the_others_in_more() -> None:
+    parser = get_parser("emitted")
+    call: dict[str, Any] = {"id": "c1", "name": "web_search", "input": {"q": "x"}}
+    line = {"type": "tool_use", "data": call}
+    event = parser.parse(line)
+    first, second = get_parser("emitted").feed(line)
+    assert event.type is EventType.TOOL_USE_START
+    assert isinstance(event, events.ToolUseStart)
+    assert (event.id, event.name, event.data) == ("c1", "web_search", {"name": "web_search"})
+    assert event.more == (second,)
+    assert event == first
+    assert first == event
+    assert hash(event) == hash(first)
+    assert event == parser.parse(line)
+    assert event != events.ToolUseStart(id="c2", name="web_search")
+    assert event != object()
+    other = {"type": "tool_use", "data": {**call, "input": {}}}
+    assert event != parser.parse(other), "the others differ"
+    assert repr(event) == repr(first)
+    assert event.as_json() == first.as_json()
+
+
+def test_a_line_with_one_event_has_no_more() -> None:
+    event = get_parser("emitted").parse({"type": "text", "data": {"content": "Hi"}})
+    assert event.more == ()
+    assert type(event) is events.TextDelta
+
+
+def test_a_line_without_an_event_is_raw_and_writes_nothing() -> None:
+    parser, formatter = get_parser("claude"), NormalizedToAISDK()
+    _, lines = sample("the API of Claude")
+    for raw in lines[:4]:
+        formatter.format(parser.parse(raw))
+    silent = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    event = parser.parse(silent)
+    assert event == events.Raw(raw=silent, source=NO_EVENT)
+    assert formatter.format(event) == []
+
+
+def test_an_event_with_more_may_be_fed_again_and_copied() -> None:
+    line = {"type": "tool_use", "data": {"id": "c1", "name": "web_search", "input": {}}}
+    event = get_parser("emitted").parse(line)
+    assert get_parser("emitted").feed(event) == get_parser("emitted").feed(line)
+    assert deepcopy(event).more == pickle.loads(pickle.dumps(event)).more == event.more
 
 
 # NormalizedToAISDK

@@ -14,6 +14,7 @@ import pytest
 import mobox
 from mobox import errors
 from mobox.errors import MoboxError
+from mobox.parsers import frameworks
 
 SRC = Path(mobox.__file__).parent
 MODULES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
@@ -25,7 +26,8 @@ LINES_OF_A_FUNCTION = 40
 LONG_LISTS = {"events.py"}
 # Those who know neither frameworks nor their words: they see events.
 NEUTRAL = [name for name in MODULES if name.startswith(("server/", "storage/", "supervisor/"))]
-FRAMEWORKS = ("claude", "anthropic", "langchain", "langgraph", "deepagents", "openai", "gemini")
+# Their own names, and those of the vendors that differ from them.
+FRAMEWORKS = {*frameworks(), "anthropic", "langgraph"} - {"emitted"}
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "core", "base", "manager", "misc"}
 
 every_module = pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)

@@ -1,6 +1,6 @@
 """An agent without a model: its commands show each thing that an agent can say.
 
-    python run_agent.py tool        (with src/mobox/agent_path on PYTHONPATH)
+    python run_agent.py tool        (in an environment that has Mobox)
 
 The pace is that of the documents, 15 ms a character and 600 ms a step; `MOBOX_DEMO_SPEED=2` is
 twice as fast, 0 does not wait at all. Ids are fixed, so that a command always says the same.

@@ -14,6 +14,7 @@ from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.chunks import DONE, chunk, data
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
+from mobox.parsers.joined import split
 
 __all__ = [
     "EventParser",
@@ -37,7 +38,10 @@ class NormalizedToAISDK:
         self._seq = 0
 
     def format(self, event: events.StreamEvent) -> list[str]:
-        """The frames that tell `event`; those of DONE end the stream."""
+        """The frames that tell `event` and its `more`; those of DONE end the stream."""
+        return [frame for each in split(event) for frame in self._format(each)]
+
+    def _format(self, event: events.StreamEvent) -> list[str]:
         told = self._lifecycle.feed(event)
         if event.type is EventType.DONE:
             told += self._lifecycle.close()

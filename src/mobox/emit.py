@@ -16,39 +16,6 @@ from typing import Any, ParamSpec
 from mobox.agent_path.shared import emitter
 from mobox.agent_path.shared.output import told_to
 
-__all__ = [
-    "Emitted",
-    "chart",
-    "custom",
-    "done",
-    "error",
-    "file",
-    "input_request",
-    "paused",
-    "result",
-    "search",
-    "search_result",
-    "source",
-    "start",
-    "state",
-    "status",
-    "step_end",
-    "step_start",
-    "subagent_complete",
-    "subagent_spawn",
-    "subagent_start",
-    "text",
-    "think",
-    "thinking",
-    "todo_create",
-    "todo_done",
-    "todo_update",
-    "tool_result",
-    "tool_use",
-    "usage",
-    "usage_total",
-]
-
 P = ParamSpec("P")
 
 

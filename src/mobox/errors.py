@@ -22,7 +22,6 @@
   * NotOpen               a box was used before it was opened, or after it was closed
   * NotJson               text that should be JSON is not, or cannot be kept
   * NotUnderstood         a parser's own word for a line that it passes on as RAW
-  * ParseError            a raw event cannot be told in the way the caller asked for
   * ProtocolError         we were about to break a promise made to a frontend
   * CorruptLog            stored bytes are not a log entry
   * NotFound              this owner has nothing under that id, whoever else may
@@ -210,10 +209,6 @@ class NotJson(MoboxError):
 
 class NotUnderstood(MoboxError):
     """The line is of no known kind; it never leaves the parser, which passes the line on."""
-
-
-class ParseError(MoboxError):
-    """A raw event means more than the one event asked for."""
 
 
 class ProtocolError(MoboxError):

@@ -81,6 +81,8 @@ class StreamEvent(
     """One thing an agent did."""
 
     type: ClassVar[EventType]
+    more: ClassVar[tuple[StreamEvent, ...]] = ()
+    """The other events of its line, where `EventParser.parse` returned it."""
 
     id: str | None = None
     """The block, tool call, step, subagent or request this is about."""

@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import inspect
 import json
 import math
 import os
@@ -18,8 +19,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from mobox import emitter, get_parser
+from mobox import emit, emitter, get_parser
 from mobox.agent_path.shared import control, output
+from mobox.agent_path.shared import emitter as shared_emitter
 from mobox.events import EventType, Raw
 from mobox.parsers.emitted.lines import LINES
 from mobox.sandbox.process import AGENT_PATH
@@ -177,6 +179,30 @@ PLAIN = {"emit_start", "emit_result", "emit_done"}
 def test_every_line_of_the_documents_has_its_function() -> None:
     others = {"tool_call_start": "emit_tool_use", "todos": "emit_todo_create"}
     assert {others.get(line, f"emit_{line}") for line in LINES} <= set(emitter.__all__)
+
+
+def test_mobox_emitter_has_every_name_of_shared_emitter() -> None:
+    defined = {
+        name
+        for name, value in vars(shared_emitter).items()
+        if inspect.isfunction(value) and value.__module__ == shared_emitter.__name__
+    }
+    assert {name for name in defined if not name.startswith("_")} <= set(shared_emitter.__all__)
+    for name in shared_emitter.__all__:
+        assert getattr(emitter, name) is getattr(shared_emitter, name)
+    assert set(emitter.__all__) == set(shared_emitter.__all__)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_mobox_emit_makes_the_line_of_every_function(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ARGUMENTS.get(name, () if name in PLAIN else ("words",))
+    made = getattr(emit, name.removeprefix("emit_"))(*given)
+    getattr(emitter, name)(*given)
+    (line,) = said(capsys)
+    assert line["type"] == made["type"]
+    assert line["data"].keys() == made["data"].keys()
 
 
 def test_more_fields_may_be_told_and_none_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from ai_sdk_client import NodeProcess
 from server.live_server import LiveServer
 
 Json = dict[str, Any]
+COLUMNS = {"processing", "thinking"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Chat:
 
     def settle(self) -> Report:
         """Wait until nothing is under way."""
-        return Report(**self._clients.do("settle", chat=self._name))
+        report = Report(**self._clients.do("settle", chat=self._name))
+        return replace(report, messages=without_columns(report.messages))
 
     def close(self) -> None:
         """The page is left."""
@@ -142,10 +144,15 @@ class Frontend:
 
     def reload(self, chat_id: str, **more: object) -> Chat:
         """A page with a chat as it is stored."""
-        return self.open(chat_id, messages=self.stored(chat_id)["messages"], **more)
+        return self.open(chat_id, messages=self.chat(chat_id)["messages"], **more)
 
     def stored(self, chat_id: str) -> Json:
-        """The chat at rest, as this client is told it."""
+        """The chat at rest, with messages as this client has them after reading the stream."""
+        chat = self.chat(chat_id)
+        return {**chat, "messages": without_columns(chat["messages"])}
+
+    def chat(self, chat_id: str) -> Json:
+        """The chat at rest."""
         chat: Json = self.get(f"/api/chats/{_quoted(chat_id)}").raise_for_status().json()
         return chat
 
@@ -167,6 +174,21 @@ class Frontend:
         address = f"{self.url}/api/chat/{_quoted(chat_id)}/stream"
         with self._http.stream("GET", address, params={"profile": self.profile}) as response:
             yield response.iter_lines()
+
+
+def without_columns(messages: list[Json]) -> list[Json]:
+    """Messages without the fields that only messages at rest have, and that no stream sends."""
+    return [_without_columns(message) for message in messages]
+
+
+def _without_columns(message: Json) -> Json:
+    read = {name: value for name, value in message.items() if name != "content"}
+    if message["role"] == "assistant" and "metadata" in message:
+        metadata = {n: v for n, v in message["metadata"].items() if n not in COLUMNS}
+        read["metadata"] = metadata
+        if not metadata:
+            del read["metadata"]
+    return read
 
 
 def _quoted(chat_id: str) -> str:

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from mobox.events import Done, Error, InputRequest, Paused, Start
+from mobox.events import (
+    Done,
+    Error,
+    InputRequest,
+    Paused,
+    Start,
+    Status,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
+    Text,
+    TextDelta,
+    TextEnd,
+    Thinking,
+    ThinkingDelta,
+    ThinkingEnd,
+    TodoCreate,
+    TodoItem,
+)
 from mobox.server.services import Services
 from server.app_client import answered, app_client, begin, say
 from server.serving import on_uvloop
@@ -116,6 +135,73 @@ async def test_messages_are_read_page_by_page_without_the_one_being_written(tmp_
         assert run.id not in first + last
         active = {"id": run.id, "status": "running", "agent": "counter"}
         assert (await client.get(path)).json()["activeRun"] == chat["activeRun"] == active
+
+
+SAID: list[StreamEvent] = [
+    Start(framework="emitted"),
+    Status(message="Starting agent..."),
+    TodoCreate(items=(TodoItem(content="Look"),)),
+    Thinking(id="t1", content="Key findings "),
+    ThinkingDelta(id="t1", delta="so far..."),
+    ThinkingEnd(id="t1"),
+    SubagentStart(id="s1", agent="researcher", task="task"),
+    SubagentEnd(id="s1", agent="researcher", summary="done"),
+    Status(message="Writing"),
+    Text(id="a", content="Here is "),
+    TextDelta(id="a", delta="the report..."),
+    TextEnd(id="a"),
+    Done(reason="stop"),
+]
+
+
+def parts_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the event-mapping document's page makes of a stored message."""
+    parts: list[dict[str, Any]] = []
+    metadata = message.get("metadata") or {}
+    processing, thinking = metadata.get("processing"), metadata.get("thinking")
+    if processing and len(processing) > 0:
+        parts.append({"variant": "processing", "text": "\n".join(processing)})
+    if thinking:
+        parts.append({"variant": "thinking", "text": thinking})
+    if message["content"]:
+        parts.append({"type": "text", "text": message["content"]})
+    return parts
+
+
+@pytest.mark.parametrize("path", ["/api/chats/c1", "/api/chats/c1/messages"])
+@pytest.mark.parametrize("url", URLS)
+@on_uvloop
+async def test_messages_have_the_columns_of_the_document(
+    tmp_path: Path, url: str, path: str
+) -> None:
+    async with app_client(tmp_path, url) as (services, client):
+        run = await begin(services, "c1", "Report, please")
+        await say(services, run, *SAID)
+        asked, told = (await client.get(path)).json()["messages"]
+        assert (asked["role"], asked["content"]) == ("user", "Report, please")
+        assert parts_of(asked) == [{"type": "text", "text": "Report, please"}]
+        lines = ["Starting agent...", "Planned 1 step: Look", "Writing"]
+        assert told["metadata"]["processing"] == lines
+        assert told["metadata"]["reason"] == "stop", "beside what was there before"
+        assert parts_of(told) == [
+            {"variant": "processing", "text": "\n".join(lines)},
+            {
+                "variant": "thinking",
+                "text": "Key findings so far...\n\nresearcher started: task"
+                "\n\nresearcher finished: done",
+            },
+            {"type": "text", "text": "Here is the report..."},
+        ]
+
+
+@on_uvloop
+async def test_a_message_without_thoughts_has_its_content_alone(tmp_path: Path) -> None:
+    async with app_client(tmp_path) as (services, client):
+        run = await begin(services, "c1", "one")
+        await say(services, run, Start(framework="emitted"), Done(reason="stop"))
+        [_, told] = (await client.get("/api/chats/c1")).json()["messages"]
+        assert told["content"] == ""
+        assert not {"processing", "thinking"} & told["metadata"].keys()
 
 
 @on_uvloop

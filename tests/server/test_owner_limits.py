@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 from mobox.errors import StorageError, TooManyStreams, TooOften
+from mobox.library.options import settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Principal
 from mobox.server.settings import Settings
 from mobox.server.visits import OwnerLimits, Visits
 from mobox.storage import MemoryStorage
 from mobox.storage.keys import ApiKey
+from mobox.storage.settings import Settings as StoreSettings
 from mobox.storage.settings import now_ms
+from mobox.supervisor import Limits
 from server.app_client import app_client, begin
 from server.keyed import ask_something, bearer, code_of, give_key, keyed_app, say_something
 from server.live_server import AGENTS, message
@@ -182,6 +185,13 @@ async def test_without_keys_there_are_no_limits_of_an_owner(tmp_path: Path) -> N
 )
 def test_an_owner_has_a_share_of_the_runs(told: dict[str, Any], most: int) -> None:
     assert Settings(**told).runs_per_owner == most
+
+
+def test_every_layer_has_the_same_defaults() -> None:
+    here, supervisor, store = Settings(auth="keys"), Limits(), StoreSettings()
+    assert supervisor.runs_per_owner == here.runs_per_owner == settings_of({}).runs_per_owner
+    assert (supervisor.runs, supervisor.hold) == (here.max_runs, here.hold)
+    assert (store.lease_seconds, store.queue_seconds) == (here.lease, here.queue)
 
 
 # Who may stay

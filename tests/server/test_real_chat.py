@@ -98,6 +98,25 @@ def test_a_page_that_stops_can_send_at_once(frontend: Frontend, chat_id: str, ga
     assert_stored(frontend.reload(chat_id).resume(), frontend, chat_id)
 
 
+@V5
+def test_the_stop_button_of_the_guide_stops_the_agent(
+    frontend: Frontend, chat_id: str, gate: Gate
+) -> None:
+    page = frontend.open(chat_id)
+    page.begin("sendMessage", {"text": prompt(text("One"), gate.step, text("Two"))})
+    gate.wait()
+    active = frontend.stored(chat_id)["activeRun"]["id"]
+    page.begin("stop")
+    shown = page.settle().messages[-1]
+    body = {"assistantMessage": shown, "activeStreamId": active}
+    assert frontend.post(chat_id, "stop", **body).json()["runId"] == active
+    report = frontend.reload(chat_id).resume()
+    assert_stored(report, frontend, chat_id)
+    assert report.messages[-1]["metadata"]["reason"] == "cancelled"
+    assert answer_of(report.messages[-1]) == "One"
+    assert frontend.post(chat_id, "stop", **body).json()["runId"] is None
+
+
 def test_a_late_stop_does_not_stop_the_next_run(
     frontend: Frontend, chat_id: str, gate: Gate
 ) -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from grammar_agent_event import events_of
 from mobox.events import Done, InputRequest, LogEntry, Paused
-from mobox.formatters import format_all
+from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
 from mobox.server import session_index
-from mobox.server.session_index import SessionIndex, up_to_the_first_open
+from mobox.server.session_index import Format, SessionIndex, up_to_the_first_open
 from mobox.storage import MemoryStorage, Settings, Storage
 from mobox.storage.log import PAGE, RunId
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
 
+AGENT_EVENT = Format("agent-event")
 Scenario = Callable[[Storage], Awaitable[None]]
 
 
@@ -32,7 +33,7 @@ def with_store(scenario: Scenario) -> None:
 
 async def told(store: Storage, last: int = -1) -> list[int]:
     """The indexes that a client is told which has those up to `last`."""
-    runs = await SessionIndex(store).of_session("ann", "chat")
+    runs = await SessionIndex(store).of_session("ann", "chat", AGENT_EVENT)
     place = place_of(last, [each.event_count for each in runs])
     indexes = []
     for run, first, _ in runs[place.run :]:
@@ -59,12 +60,12 @@ def test_a_run_that_goes_on_is_counted_as_far_as_it_is() -> None:
         run = await begin(store, submit(message_id="u2"))
         index = SessionIndex(store)
         await say(store, run, *BEGINNING, *words("one"))
-        before = await index.of_session("ann", "chat")
+        before = await index.of_session("ann", "chat", AGENT_EVENT)
         assert [each.event_count for each in before] == [4, 2]
         await say(store, run, *words("two"), *ENDING)
-        after = await index.of_session("ann", "chat")
+        after = await index.of_session("ann", "chat", AGENT_EVENT)
         assert [each.event_count for each in after] == [4, 5]
-        assert [await index.first_of(each.run) for each in after] == [0, 4]
+        assert [await index.first_of(each.run, AGENT_EVENT) for each in after] == [0, 4]
         assert after[0].run.id == first.id
 
     with_store(scenario)
@@ -80,8 +81,25 @@ def test_a_run_that_waited_is_counted_to_its_end() -> None:
         run = await begin(store, submit(message_id="u2"))
         await say(store, waiting, Done(reason="cancelled"))
         await say(store, run, *BEGINNING, *words("Hi"), *ENDING)
-        assert await SessionIndex(store).first_of(run) == 2
+        assert await SessionIndex(store).first_of(run, AGENT_EVENT) == 2
         assert await told(store) == list(range(6))
+
+    with_store(scenario)
+
+
+def test_each_format_counts_its_own_events() -> None:
+    async def scenario(store: Storage) -> None:
+        await turn(store, "Hello", "Hi")
+        run = await turn(store, "Hello", "Hi", "u2")
+        index = SessionIndex(store)
+        log = await store.read(run.id)
+        assert len(log) != 4, "else this proves nothing"
+        for profile in (None, *profiles_of("agent-event")):
+            assert await index.first_of(run, Format("agent-event", profile)) == 4
+        assert await index.first_of(run, Format("canonical")) == len(log)
+        for profile in profiles_of("ai-sdk"):
+            documents = format_all(get_formatter("ai-sdk", run.id, profile), log)
+            assert await index.first_of(run, Format("ai-sdk", profile)) == len(documents)
 
     with_store(scenario)
 
@@ -101,9 +119,9 @@ def test_a_run_that_is_over_is_read_once() -> None:
         store = CountingStorage(Settings())
         await turn(store, "Hello", "Hi")
         index = SessionIndex(store)
-        before = await index.of_session("ann", "chat")
+        before = await index.of_session("ann", "chat", AGENT_EVENT)
         assert store.reads == 1
-        assert await index.of_session("ann", "chat") == before
+        assert await index.of_session("ann", "chat", AGENT_EVENT) == before
         assert store.reads == 1
         await store.close()
 
@@ -118,7 +136,7 @@ def test_what_is_not_kept_in_mind_is_counted_again(monkeypatch: pytest.MonkeyPat
             await turn(store, "Hello", "Hi", f"u{number}")
         index = SessionIndex(store)
         for _ in range(2):
-            runs = await index.of_session("ann", "chat")
+            runs = await index.of_session("ann", "chat", AGENT_EVENT)
             assert [later.first_event_index for _, later in pairwise(runs)] == [4, 8]
 
     with_store(scenario)
@@ -133,7 +151,7 @@ def test_where_a_run_begins_is_not_known_while_the_one_before_it_is_open() -> No
         run = await begin(store, submit(message_id="u3"))
 
         async def known() -> int:
-            return len(up_to_the_first_open(await index.of_session("ann", "chat")))
+            return len(up_to_the_first_open(await index.of_session("ann", "chat", AGENT_EVENT)))
 
         assert await known() == 2
         await say(store, waiting, Done(reason="cancelled"))
@@ -150,7 +168,7 @@ def test_a_run_that_speaks_begins_where_it_does_whatever_became_of_the_one_befor
         await say(store, waiting, *BEGINNING[:1], InputRequest(id="q"), Paused(request_ids=("q",)))
         run = await begin(store, submit(message_id="u2"))
         await say(store, run, *BEGINNING)
-        indexed = await SessionIndex(store).of_session("ann", "chat")
+        indexed = await SessionIndex(store).of_session("ann", "chat", AGENT_EVENT)
         assert len(up_to_the_first_open(indexed)) == 2
 
     with_store(scenario)

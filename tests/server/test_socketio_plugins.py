@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 from server.live_server import live_server
 from server.scripted_agent import prompt, text
@@ -56,5 +60,15 @@ def test_a_format_that_numbers_events_too_is_told_in_its_own_words(
         assert frame["data"]["first"] == 0
         socket.say("c", prompt(text("Hi")))
         _, later = socket.read("agent:frame", 2)
-        assert later["data"]["first"] > 1, "it goes on where the run before has ended"
+        assert later["data"]["first"] == 1, "the run before wrote one document"
         socket.close()
+        path = f"/api/runs/{later['runId']}/inspect?format=tally,agent-event&live=off"
+        rows = rows_of(httpx.get(server.url + path).raise_for_status().text)
+    [told] = [frame for row in rows for frame in row["frames"]["tally"]]
+    assert told == later["data"], "and so in the inspector, beside one that has other numbers"
+    assert rows[0]["frames"]["agent-event"][0]["eventIndex"] > 1
+
+
+def rows_of(body: str) -> list[dict[str, Any]]:
+    lines = body.splitlines()
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]

@@ -78,7 +78,7 @@ class StoredRun(Struct, frozen=True, kw_only=True):
     chat_id: str
     owner: str
     first_event_index: int = 0
-    """How many indexed events the chat's earlier runs have shown."""
+    """How many events of this protocol the chat's earlier runs have, if it is indexed."""
 
 
 def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]:
@@ -109,7 +109,10 @@ def formatter_of_run(protocol: str, run: StoredRun, profile: str | None = None) 
 
 
 def is_indexed(protocol: str) -> bool:
-    """Whether it numbers the events of all runs of a chat: then `first_event_index` is needed."""
+    """Whether it numbers the events of all runs of a chat, and so needs `first_event_index`.
+
+    Its events are its documents, unless its formatter has an `event_count`.
+    """
     return getattr(_factory(protocol), "INDEXED", False)
 
 

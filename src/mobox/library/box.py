@@ -25,6 +25,7 @@ from mobox.server.authentication import Found, Hook
 from mobox.server.frames import frames
 from mobox.server.origins import WITHIN
 from mobox.server.services import Services
+from mobox.server.session_index import Format
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor
@@ -161,15 +162,16 @@ class Mobox:
     ) -> AsyncIterator[bytes]:
         """The same as Server-Sent Events of a protocol, until the run ends or waits."""
         run = await self.storage.run(owner, run_id)
-        index = await self._first_index(run) if is_indexed(protocol) else 0
+        fmt = Format(protocol, profile)
+        index = await self._first_index(run, fmt) if is_indexed(protocol) else 0
         told = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
         async for batch in frames(self.storage, run.id, formatter_of_run(protocol, told, profile)):
             yield batch
 
-    async def _first_index(self, run: Run) -> int:
+    async def _first_index(self, run: Run, fmt: Format) -> int:
         """Known once the run has spoken: by then the one before it, which waited, has ended."""
         await self.storage.beyond(run.id, 0)
-        return await self._open.index.first_of(run)
+        return await self._open.index.first_of(run, fmt)
 
     async def answer(self, owner: str, run_id: str, *answers: Answer) -> Run:
         """Let a run go on that waits for a person."""

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
+from mobox import defaults
 from mobox.catalog import Agent, Catalog
 from mobox.errors import InvalidSetting
-from mobox.server.settings import ANY_HOST, RUNS_PER_OWNER, Settings, parse_setting
+from mobox.server.settings import ANY_HOST, Settings, parse_setting
 
 __all__ = ["Options", "catalog_of", "settings_of"]
 
@@ -42,7 +43,7 @@ _UNDECORATED: Final = "no agent yet: decorate it with @mobox.agent"
 
 def settings_of(options: Options) -> Settings:
     """The same as a server's settings, by the same rules; here everything is some owner's."""
-    given: dict[str, Any] = {"max_runs_per_owner": RUNS_PER_OWNER}
+    given: dict[str, Any] = {"max_runs_per_owner": defaults.RUNS_PER_OWNER}
     for name, told in options.items():
         if name not in _KNOWN:
             raise InvalidSetting(name, str(told), f"no option; known: {', '.join(_KNOWN)}")

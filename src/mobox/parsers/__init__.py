@@ -15,7 +15,7 @@ import msgspec
 
 from mobox import json_text
 from mobox.blocks import BETWEEN_THOUGHTS
-from mobox.errors import NotJson, NotUnderstood, ParseError, UnknownFramework
+from mobox.errors import NotJson, NotUnderstood, UnknownFramework
 from mobox.events import (
     JSON,
     Raw,
@@ -29,16 +29,27 @@ from mobox.events import (
 )
 from mobox.lines import line_of
 from mobox.parsers.emitted import EmittedLines, plain_text
+from mobox.parsers.joined import join, split
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
-__all__ = ["FAILED", "GROUP", "EventParser", "check_framework", "frameworks", "get_parser"]
+__all__ = [
+    "FAILED",
+    "GROUP",
+    "NO_EVENT",
+    "EventParser",
+    "check_framework",
+    "frameworks",
+    "get_parser",
+]
 
 _T = TypeVar("_T")
 
 GROUP = "mobox.parsers"
 FAILED = "parser failed"
 """How the `source` of a RAW begins whose line our own code broke on: a bug, never the agent's."""
+NO_EVENT = "no event of its own"
+"""The `source` of a RAW that stands for a line which was understood, and made no event."""
 
 
 class EventParser:
@@ -70,7 +81,7 @@ class EventParser:
         event that is one already passes through.
         """
         if isinstance(raw, StreamEvent):
-            return [raw]
+            return split(raw)
         return self._or_raw(self._read_any, raw, lambda: raw)
 
     def _read_any(self, raw: JSON) -> list[StreamEvent]:
@@ -125,12 +136,13 @@ class EventParser:
         return events
 
     def parse(self, raw: JSON) -> StreamEvent:
-        """`feed` for lines that mean exactly one event; raises rather than drop one."""
-        events = self.feed(raw)
-        if len(events) != 1:
-            raise ParseError(f"this line means {len(events)} events, not one: use feed()")
+        """`feed` as one event: the first, with the others in `more`.
+
+        A line that makes no event, since it only adds to what comes, is RAW.
+        """
+        events = self.feed(raw) or [Raw(raw=raw, source=NO_EVENT)]
         self._parsed += events
-        return events[0]
+        return join(events)
 
     def get_text(self) -> str:
         """The answer told by the events that `parse` returned."""

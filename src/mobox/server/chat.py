@@ -70,7 +70,7 @@ class ChatRoutes:
         """End a run; whoever reads it sees how it ends."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         body = await read_as(request, StopBody)
-        state = await self._talk.stop(owner, chat_id, body.run_id)
+        state = await self._talk.stop(owner, chat_id, body.run_id, body.active_stream_id)
         return json_response(state, 200 if state.run_id is None else 202)
 
     async def answer(self, request: Request) -> Response:

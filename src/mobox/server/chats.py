@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +22,7 @@ __all__ = [
     "ActiveRun",
     "AgentList",
     "ChatList",
+    "ChatMessage",
     "ChatRow",
     "ChatView",
     "ChatsRoutes",
@@ -65,10 +66,22 @@ class ActiveRun(Struct, rename="camel", kw_only=True):
     agent: str
 
 
+class ChatMessage(Struct, kw_only=True):
+    """A UIMessage, and the columns that frontends without parts read: they say the same."""
+
+    id: str
+    role: str
+    parts: list[JSON]
+    content: str
+    """The text: the answer alone, or what the user wrote."""
+    metadata: JSON = UNSET
+    """Of an answer also `processing`, its status and todo lines, and `thinking`, one text."""
+
+
 class Messages(Struct, rename="camel", kw_only=True):
     """A stretch of a chat as UIMessages, oldest first; `before` asks for those before them."""
 
-    messages: list[JSON]
+    messages: list[ChatMessage]
     before: str | None = None
     active_run: ActiveRun | None = None
 
@@ -78,7 +91,7 @@ class ChatView(ChatRow, rename="camel", kw_only=True):
 
     agent: str | None = None
     """Who answered last, and answers next unless somebody else is asked."""
-    messages: list[JSON]
+    messages: list[ChatMessage]
     before: str | None = None
     """Asks for the messages before these, if only the last were asked for."""
     active_run: ActiveRun | None = None
@@ -211,7 +224,11 @@ def _active(run: Run | None) -> ActiveRun | None:
     return None if run is None else ActiveRun(id=run.id, status=run.status, agent=run.agent)
 
 
-def _ui(message: StoredMessage, profile: str | None) -> JSON:
-    if isinstance(message.body, Message):
-        return ui_message(message.body, profile or DEFAULT)
-    return ui_user_message(message.body)
+def _ui(message: StoredMessage, profile: str | None) -> ChatMessage:
+    body = message.body
+    if not isinstance(body, Message):
+        return ChatMessage(**ui_user_message(body), content=body.text)
+    ui = ui_message(body, profile or DEFAULT)
+    if body.metadata:
+        ui["metadata"] = {**ui.get("metadata", {}), **body.metadata}
+    return ChatMessage(**ui, content=body.content)

@@ -10,7 +10,7 @@ Rule 3: what begins a response in the middle has no number: whoever is cut off t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from mobox.delivery import sse
 from mobox.errors import BadCursor
 from mobox.events import LogEntry
-from mobox.formatters import Formatter, StoredRun, is_indexed
+from mobox.formatters import Formatter, StoredRun, formatter_of_run, is_indexed
 from mobox.server.places import BEGINNING, Place, write_place
-from mobox.server.session_index import SessionIndex
+from mobox.server.session_index import Format, SessionIndex
 from mobox.storage.log import PAGE, Log, Run, Status, pages, status_after
 
 __all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller", "tellers"]
@@ -88,21 +88,36 @@ class LateTeller:
 
 
 def tellers(
-    run: Run, tell: Callable[[StoredRun], Teller], formats: Iterable[str], index: SessionIndex
+    run: Run,
+    formats: Sequence[Format],
+    tell: Callable[[list[Formatter]], Teller],
+    index: SessionIndex,
 ) -> Callable[[], Teller]:
-    """What makes the tellers of a run in these formats.
+    """What makes the tellers of a run; `tell` takes a fresh formatter for each of `formats`.
 
     Only for one that numbers the events of a whole chat those of the runs before are counted.
     """
     stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
-    tell(stored)  # whatever is wrong with what is asked for is told before anything else
+
+    def make(firsts: Sequence[int]) -> Teller:
+        runs = (replace(stored, first_event_index=first) for first in firsts)
+        return tell(
+            [
+                formatter_of_run(fmt.protocol, told, fmt.profile)
+                for fmt, told in zip(formats, runs, strict=True)
+            ]
+        )
 
     async def counted() -> Teller:
-        return tell(replace(stored, first_event_index=await index.first_of(run)))
+        return make(
+            [await index.first_of(run, fmt) if is_indexed(fmt.protocol) else 0 for fmt in formats]
+        )
 
-    if any(is_indexed(name.partition(":")[0]) for name in formats):
+    uncounted = [0] * len(formats)
+    make(uncounted)  # an unknown format is refused before the response begins
+    if any(is_indexed(fmt.protocol) for fmt in formats):
         return partial(LateTeller, counted)
-    return partial(tell, stored)
+    return partial(make, uncounted)
 
 
 class Reading:

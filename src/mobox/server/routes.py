@@ -81,7 +81,10 @@ ROUTES: Final[dict[str, Route]] = {
         path="/api/chat/{chat_id}/stop",
         scope="write",
         summary="Stop the agent",
-        description="Leaving the response does not. Without `runId` it is the active run.",
+        description=(
+            "Leaving the response does not. Without `runId` it is the active run; with"
+            " `activeStreamId`, which the AI SDK's guide sends, only if it is still that one."
+        ),
         body=StopBody,
         example={},
         responses={200: RunState, 202: RunState},

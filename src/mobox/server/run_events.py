@@ -16,13 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from mobox.errors import InvalidRequest, PluginError
-from mobox.formatters import (
-    Formatter,
-    StoredRun,
-    formatter_of_run,
-    profiles_of,
-    protocols,
-)
+from mobox.formatters import Formatter, profiles_of, protocols
 from mobox.function_agents import FunctionAgent
 from mobox.printable import printable
 from mobox.server.eventstream import EventStream
@@ -30,6 +24,7 @@ from mobox.server.inspector import Inspector
 from mobox.server.places import read_place
 from mobox.server.reading import FormatTeller, Reading, Teller, tellers
 from mobox.server.services import Services, json_response, owner_of
+from mobox.server.session_index import Format
 from mobox.storage.log import Run
 
 __all__ = ["FormatList", "RunsRoutes", "Stderr"]
@@ -76,23 +71,23 @@ class RunsRoutes:
     async def events(self, request: Request) -> ASGIApp:
         """What a run is in one format."""
         run = await self._run(request)
-        name, profile = _asked(request, "format") or CANONICAL, _asked(request, "profile")
+        fmt = Format(_asked(request, "format") or CANONICAL, _asked(request, "profile"))
 
-        def tell(stored: StoredRun) -> Teller:
-            return FormatTeller(formatter_of_run(name, stored, profile))
+        def tell(formatters: list[Formatter]) -> Teller:
+            return FormatTeller(*formatters)
 
-        return await self._stream(request, run, tellers(run, tell, [name], self._index))
+        return await self._stream(request, run, tellers(run, [fmt], tell, self._index))
 
     async def inspect(self, request: Request) -> ASGIApp:
         """What a run was before, and is in several formats."""
         run = await self._run(request)
         asked = _formats(request)
 
-        def tell(stored: StoredRun) -> Teller:
-            formatters = {name: _formatter(name, stored) for name in asked}
-            return Inspector(self._storage, run.id, formatters)
+        def tell(formatters: list[Formatter]) -> Teller:
+            return Inspector(self._storage, run.id, dict(zip(asked, formatters, strict=True)))
 
-        return await self._stream(request, run, tellers(run, tell, asked, self._index))
+        formats = [_format(name) for name in asked]
+        return await self._stream(request, run, tellers(run, formats, tell, self._index))
 
     async def stderr(self, request: Request) -> Response:
         """What the agent complained of; nothing in it that whoever shows it would obey.
@@ -165,6 +160,6 @@ def _formats(request: Request) -> list[str]:
     return list(dict.fromkeys(told.split(","))) if told is not None else protocols()
 
 
-def _formatter(asked: str, run: StoredRun) -> Formatter:
+def _format(asked: str) -> Format:
     name, _, profile = asked.partition(":")
-    return formatter_of_run(name, run, profile or None)
+    return Format(name, profile or None)

@@ -2,6 +2,7 @@
 
 Rule 1: the order is a fold of the logs, so nobody stores it and no run pays for it: who reads a
         session by it counts what the runs before have told, once for each that is over.
+        Each format counts its own events: two formats of one log have different numbers.
 Rule 2: runs stand in the order in which they were begun, also those that were superseded. One that
         waits is ended before the next one speaks: by then its number of events is known.
 """
@@ -11,15 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mobox.formatters import format_all
-from mobox.formatters.agent_event import AgentEventFormatter
+from mobox.formatters import StoredRun, format_all, formatter_of_run
 from mobox.storage.chats import Storage
 from mobox.storage.log import Run, RunId, pages
 
-__all__ = ["IndexedRun", "SessionIndex", "up_to_the_first_open"]
+__all__ = ["Format", "IndexedRun", "SessionIndex", "up_to_the_first_open"]
 
 REMEMBERED: Final = 10_000
 """Of how many runs the numbers are kept in mind."""
+
+
+class Format(NamedTuple):
+    """A protocol, and the version of its client; `None` is the default one."""
+
+    protocol: str
+    profile: str | None = None
 
 
 class IndexedRun(NamedTuple):
@@ -43,38 +50,41 @@ class SessionIndex:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._counts: dict[RunId, int] = {}
+        self._counts: dict[tuple[RunId, Format], int] = {}
 
-    async def of_session(self, owner: str, chat_id: str) -> list[IndexedRun]:
+    async def of_session(self, owner: str, chat_id: str, fmt: Format) -> list[IndexedRun]:
         """All runs of a session, in order."""
         indexed = []
         first = 0
         for run in await self._storage.runs(owner, chat_id):
-            count = await self._count(run)
+            count = await self._count(run, fmt)
             indexed.append(IndexedRun(run, first, count))
             first += count
         return indexed
 
-    async def first_of(self, run: Run) -> int:
+    async def first_of(self, run: Run, fmt: Format) -> int:
         """The index of a run's first event; to be asked once the run has spoken (Rule 2)."""
         first = 0
         for other in await self._storage.runs(run.owner, run.chat_id):
             if other.id == run.id:
                 break
-            first += await self._count(other)
+            first += await self._count(other, fmt)
         return first
 
-    async def _count(self, run: Run) -> int:
-        if run.id in self._counts:
-            return self._counts[run.id]
-        formatter = AgentEventFormatter(run.id)
+    async def _count(self, run: Run, fmt: Format) -> int:
+        if (run.id, fmt) in self._counts:
+            return self._counts[run.id, fmt]
+        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
+        formatter = formatter_of_run(fmt.protocol, stored, fmt.profile)
+        documents = 0
         async for page in pages(self._storage, run.id, through=run.tail_seq):
-            format_all(formatter, page)
+            documents += len(format_all(formatter, page))
+        count: int = getattr(formatter, "event_count", documents)
         if run.status == "done":
-            self._remember(run.id, formatter.event_count)
-        return formatter.event_count
+            self._remember(run.id, fmt, count)
+        return count
 
-    def _remember(self, run_id: RunId, count: int) -> None:
+    def _remember(self, run_id: RunId, fmt: Format, count: int) -> None:
         if len(self._counts) >= REMEMBERED:
             del self._counts[next(iter(self._counts))]
-        self._counts[run_id] = count
+        self._counts[run_id, fmt] = count

@@ -17,12 +17,12 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 from mobox.errors import ChatNotFound
-from mobox.formatters import StoredRun, formatter_of_run
+from mobox.formatters import Formatter
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
 from mobox.server.places import BEGINNING, Place, read_place, write_place
-from mobox.server.reading import FormatTeller, Numbered, Reading, tellers
+from mobox.server.reading import FormatTeller, Numbered, Reading, Teller, tellers
 from mobox.server.runs import active_of, run_of_chat, runs_so_far
-from mobox.server.session_index import SessionIndex, up_to_the_first_open
+from mobox.server.session_index import Format, SessionIndex, up_to_the_first_open
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 
@@ -36,6 +36,10 @@ class Session(NamedTuple):
     id: str
     format: str
     profile: str | None
+
+    @property
+    def fmt(self) -> Format:
+        return Format(self.format, self.profile)
 
 
 class Told(NamedTuple):
@@ -139,7 +143,8 @@ class IndexedSession(SessionReading):
     async def open(self) -> Run | None:
         """Go to the place; the run that is active. `BadCursor` if there is no such place."""
         try:
-            indexed = await self._index.of_session(self._session.owner, self._session.id)
+            session = self._session
+            indexed = await self._index.of_session(session.owner, session.id, session.fmt)
         except ChatNotFound:
             indexed = []
         runs = [each.run for each in indexed]
@@ -189,12 +194,10 @@ class FramedSession(SessionReading):
         self._first = run, await self._resumed(run, place or BEGINNING)
 
     def _reading(self, run: Run) -> Reading:
-        name, profile = self._session.format, self._session.profile
+        def tell(formatters: list[Formatter]) -> Teller:
+            return FormatTeller(*formatters)
 
-        def tell(stored: StoredRun) -> FormatTeller:
-            return FormatTeller(formatter_of_run(name, stored, profile))
-
-        return Reading(self._storage, run, tellers(run, tell, [name], self._index))
+        return Reading(self._storage, run, tellers(run, [self._session.fmt], tell, self._index))
 
     def _is_told(self, run: Run) -> bool:
         return not run.superseded

@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from mobox import defaults
 from mobox.errors import InvalidSetting
 from mobox.server.origins import listed_host, listed_origin, written_origin
 
 __all__ = [
     "ANY_HOST",
     "OWNER",
-    "RUNS_PER_OWNER",
     "SETTINGS",
     "Setting",
     "Settings",
@@ -43,8 +43,6 @@ TEST_CLIENT: Final = "testserver"
 ANY_HOST: Final = "*"
 OWNER: Final = "local"
 """Whose everything is on a server without keys."""
-RUNS_PER_OWNER: Final = 20
-"""Of one owner among many, where nothing else is said."""
 PLACES: Final = ("here", "workers")
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[3] / "agents"
@@ -66,15 +64,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     max_body: int = 8 * 1024 * 1024
-    max_runs: int = 200
+    max_runs: int = defaults.RUNS
     max_runs_per_owner: int | None = None
     max_runs_per_minute: int = 60
     max_streams: int = 20
-    hold: float = 600
-    lease: float = 15
+    hold: float = defaults.HOLD_SECONDS
+    lease: float = defaults.LEASE_SECONDS
     workers: int = 1
     execute: str = "here"
-    queue: float = 60
+    queue: float = defaults.QUEUE_SECONDS
     health_port: int | None = None
     health_host: str = "127.0.0.1"
     log_level: str = "info"
@@ -103,7 +101,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def runs_per_owner(self) -> int:
         """How many runs of one owner may go on; where all is one owner's, as many as there may."""
-        usual = RUNS_PER_OWNER if self.auth == "keys" else self.max_runs
+        usual = defaults.RUNS_PER_OWNER if self.auth == "keys" else self.max_runs
         return min(self.max_runs, self.max_runs_per_owner or usual)
 
     @property
@@ -256,7 +254,7 @@ SETTINGS: Final = (
         "max_runs_per_owner",
         "MOBOX_MAX_RUNS_PER_OWNER",
         _positive,
-        "runs of one owner at the same time (else 20 with keys)",
+        f"runs of one owner at the same time (else {defaults.RUNS_PER_OWNER} with keys)",
     ),
     Setting(
         "max_runs_per_minute",

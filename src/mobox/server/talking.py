@@ -16,10 +16,18 @@ from mobox.turn import Action, Answer, Decision, Request
 __all__ = ["AnswerBody", "RunState", "StopBody", "Talk"]
 
 
-class StopBody(Struct, rename="camel", forbid_unknown_fields=True):
-    """Which run to stop: a late request must not stop a newer one."""
+class StopBody(Struct, rename="camel", kw_only=True):
+    """Which run to stop: a late request must not stop a newer one.
+
+    Also what the AI SDK's guide on resumable streams posts; other fields are ignored.
+    https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams
+    """
 
     run_id: Id | None = None
+    active_stream_id: str | None = None
+    """The run that the page shows. Nothing is stopped if another one is active by now."""
+    assistant_message: JSON = None
+    """The page's copy of the message, which is ignored: the log has all of it."""
 
 
 class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
@@ -58,10 +66,15 @@ class Talk:
         asking = Asking(name=asked.name, frontend=asked.frontend)
         return await self._supervisor.answer(owner, run.id, asked.answers, asking)
 
-    async def stop(self, owner: str, chat_id: str, run_id: str | None) -> RunState:
-        """End a run; whoever reads it sees how it ends. Without its id it is the active one."""
+    async def stop(
+        self, owner: str, chat_id: str, run_id: str | None, expected: str | None = None
+    ) -> RunState:
+        """End a run; whoever reads it sees how it ends. Without its id it is the active one.
+
+        `expected` is the active run that the client knows: no other one is ended in its place.
+        """
         run = await self._named_or_active(owner, chat_id, run_id)
-        if run is None:
+        if run is None or expected not in (None, run.id):
             return RunState(run_id=None)
         stopped = await self._supervisor.stop(owner, run.id)
         return RunState(run_id=stopped.id, status=stopped.status)

@@ -8,6 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from mobox import defaults
+
 __all__ = ["Settings", "now_ms"]
 
 
@@ -19,9 +21,9 @@ def now_ms() -> int:
 class Settings(Struct, frozen=True, kw_only=True):
     """The same for every store; each takes what it needs."""
 
-    lease_seconds: float = 15.0
+    lease_seconds: float = defaults.LEASE_SECONDS
     """For how long a run is safe from the reaper after its process died."""
-    queue_seconds: float = 60.0
+    queue_seconds: float = defaults.QUEUE_SECONDS
     """For how long a run waits for somebody to execute it, before the reaper ends it."""
     poll_seconds: float = 1.0
     """How often readers look for what other processes wrote, where nobody tells them."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from mobox import defaults
 from mobox.errors import TooManyRuns
 from mobox.storage.chats import Chats
 from mobox.supervisor.leg import Leg
@@ -19,10 +20,10 @@ __all__ = ["Limits", "Seat", "Seats"]
 class Limits(Struct, frozen=True, kw_only=True):
     """What a supervisor allows, in seconds and runs."""
 
-    runs: int = 200
+    runs: int = defaults.RUNS
     """At the same time; 0 executes none: each waits in the store for who claims it."""
-    runs_per_owner: int = 50
-    hold: float = 600
+    runs_per_owner: int = defaults.RUNS_PER_OWNER
+    hold: float = defaults.HOLD_SECONDS
     """How long a process is kept that waits for an answer."""
     sweep: float = 4
     """How often runs are looked for that nobody writes any more. Their end is promised within 5 s
