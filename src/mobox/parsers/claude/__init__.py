@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mobox import json_text
-from mobox.errors import NotUnderstood
+from mobox.errors import NotShown, NotUnderstood
 from mobox.events import JSON, Events, Raw, Start, StreamEvent
 from mobox.json_text import SHORT
 from mobox.names import Names
@@ -33,6 +33,8 @@ class _Api(Struct):
 
 
 _decode = msgspec.json.Decoder(wire.AnyLine | session_wire.StreamEvent).decode
+_CONTROL = "control_response"
+"""What the program says to the SDK, not to whoever asked it something."""
 _API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
 
 
@@ -123,7 +125,7 @@ class ClaudeParser(EventParser):
             return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
-        raise NotUnderstood
+        raise NotShown if kind == _CONTROL else NotUnderstood
 
     def close(self) -> Events:
         if self._session.begun:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from mobox.errors import NotUnderstood
+from mobox.errors import NotShown, NotUnderstood
 from mobox.events import (
     JSON,
     Done,
@@ -87,7 +87,7 @@ class SmolagentsParser(EventParser):
     def _announce(self, path: Path, task: wire.TaskStep | None = None) -> Events:
         if path in self._agents:
             if task is not None and not path:
-                raise NotUnderstood  # the root's task is the user's own message
+                raise NotShown  # the root's task is the user's own message
             return []
         if len(self._agents) >= MOST_AGENTS:
             raise NotUnderstood
