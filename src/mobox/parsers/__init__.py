@@ -29,6 +29,8 @@ from mobox.events import (
 )
 from mobox.lines import line_of
 from mobox.parsers.emitted import EmittedLines, plain_text
+from mobox.parsers.emitted.formats import EMITTED
+from mobox.parsers.formats import Format
 from mobox.parsers.kept import NOT_SHOWN
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
@@ -46,6 +48,8 @@ class EventParser:
     """The state of one run of one framework. Subclasses say what its own lines mean, in `read`."""
 
     framework: ClassVar[str] = "unknown"
+    formats: ClassVar[tuple[Format, ...]] = ()
+    """What its lines look like, by which `mobox.parsers.detection` recognises them."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
@@ -186,3 +190,4 @@ class EmittedParser(EventParser):
     """An agent that prints only the simplified lines."""
 
     framework = "emitted"
+    formats = (EMITTED,)

@@ -16,6 +16,7 @@ from mobox.json_text import SHORT
 from mobox.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
+from mobox.parsers.claude.formats import FORMATS
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import done_of_message
 from mobox.parsers.claude.sdk_objects import as_line
@@ -52,6 +53,7 @@ class ClaudeParser(EventParser):
     """One run of an agent that speaks Claude's formats."""
 
     framework = "claude"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)

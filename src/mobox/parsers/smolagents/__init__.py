@@ -26,6 +26,7 @@ from mobox.parsers import EventParser
 from mobox.parsers.json_values import words_of
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.agent import KINDS, Agent
+from mobox.parsers.smolagents.formats import FORMATS
 from mobox.parsers.smolagents.sdk_objects import as_line
 
 __all__ = ["SmolagentsParser"]
@@ -42,6 +43,7 @@ class SmolagentsParser(EventParser):
     """One run of a CodeAgent, a ToolCallingAgent, and those whom it manages."""
 
     framework = "smolagents"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
