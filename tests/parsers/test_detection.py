@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from mobox.parsers.unsupported import UNSUPPORTED
 from recorded import RECORDINGS, each_recording
 
 TEXT = {"type": "text", "data": {"content": "Hello"}}
+CHUNK: Any = {"choices": []}
 DONE = {"type": "done", "data": {}}
 RAISED = {"_exception": "ValueError", "str": "no"}
 
@@ -206,27 +206,27 @@ def test_simplified_lines_are_their_own_format_unless_a_framework_writes_beside_
 
 
 def test_the_confidence_is_the_share_of_the_lines() -> None:
-    chunk, other = {"choices": []}, {"level": "info"}
+    other = {"level": "info"}
     for strangers, confidence in ((0, 1.0), (1, 0.75), (3, 0.5)):
-        guess = detect([chunk] * 3 + [other] * strangers)
+        guess = detect([CHUNK] * 3 + [other] * strangers)
         assert guess is not None
         assert (guess.framework, guess.confidence) == ("openai", confidence)
-    assert detect([chunk] + [other] * 9) is None
+    assert detect([CHUNK] + [other] * 9) is None
 
 
 def test_neither_text_nor_an_exception_makes_it_less_sure() -> None:
-    guess = detect(["Booting", {"choices": []}, "Warning", RAISED])
+    guess = detect(["Booting", CHUNK, "Warning", RAISED])
     assert guess is not None
     assert (guess.framework, guess.confidence) == ("openai", 1.0)
 
 
 def test_only_the_first_lines_are_compared() -> None:
-    first = [{"choices": []}] * LOOK_AT
+    first = [CHUNK] * LOOK_AT
     assert found(*first, *[{"type": "RUN_STARTED"}] * 1000)[1] == "openai"
 
 
 def test_a_deep_agent_is_a_graph_one_line_of_which_says_so() -> None:
-    line = {"event": "on_chain_start", "run_id": "r", "name": "x", "metadata": {}}
+    line: Any = {"event": "on_chain_start", "run_id": "r", "name": "x", "metadata": {}}
     deep = {**line, "metadata": {"lc_versions": {"deepagents": "0.7.32"}}}
     assert found(line, line)[1] == "langchain"
     assert found(line, deep, line) == ("DeepAgents' events", "deepagents")
@@ -281,5 +281,5 @@ def installed(tmp_path: Path) -> Iterator[None]:
 @pytest.mark.usefixtures("installed")
 def test_a_parser_of_another_package_is_detected_by_the_formats_that_it_names() -> None:
     assert found({"beep": "..."}) == ("Morse code", "morse")
-    assert found(json.loads('{"choices": []}'))[1] == "openai"
+    assert found(CHUNK)[1] == "openai"
     assert found({"boop": 1}) == (None, None)

@@ -6,7 +6,7 @@ from mobox.parsers.formats import Format, having
 
 __all__ = ["FORMATS"]
 
-FORMATS = (
+FORMATS: tuple[Format, ...] = (
     Format(
         "ADK's events",
         (

@@ -16,7 +16,7 @@ _SYSTEM = (
     "TaskNotificationMessage", "HookEventMessage", "MirrorErrorMessage",
 )  # fmt: skip
 
-FORMATS = (
+FORMATS: tuple[Format, ...] = (
     Format(
         "Claude's Messages API events",
         (

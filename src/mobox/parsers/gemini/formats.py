@@ -16,7 +16,7 @@ def _error(line: JSON) -> float:
     return 0.6 if isinstance(error, dict) and error.keys() >= {"code", "status"} else 0.0
 
 
-FORMATS = (
+FORMATS: tuple[Format, ...] = (
     Format(
         "Gemini's generate_content chunks",
         (

@@ -13,8 +13,8 @@ from mobox.parsers.langchain.objects import as_message, named
 
 __all__ = ["DEEP_FORMATS", "FORMATS"]
 
-_METHODS = [line.__struct_config__.tag for line in protocol_wire.Line.__subclasses__()]
-_EVENTS = [event.__struct_config__.tag for event in protocol_wire.Event.__subclasses__()]
+_METHODS = [str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__()]
+_EVENTS = [str(event.__struct_config__.tag) for event in protocol_wire.Event.__subclasses__()]
 _MIDDLEWARE = ("PatchToolCallsMiddleware", "SubAgentMiddleware", "FilesystemMiddleware")
 """Nodes that a deep agent has, and no other graph unless somebody puts them there."""
 
@@ -93,7 +93,7 @@ def _about_data(data: JSON) -> Iterator[dict[str, JSON]]:
         yield object_of(object_of(data).get("metadata"))
 
 
-FORMATS = (
+FORMATS: tuple[Format, ...] = (
     Format(
         "LangChain's events",
         (
@@ -107,4 +107,4 @@ FORMATS = (
     Format("LangChain's messages", (_message,)),
 )
 
-DEEP_FORMATS = (Format("DeepAgents' events", (_deep,), narrows="langchain"),)
+DEEP_FORMATS: tuple[Format, ...] = (Format("DeepAgents' events", (_deep,), narrows="langchain"),)

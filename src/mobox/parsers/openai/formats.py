@@ -16,7 +16,7 @@ def _error(line: JSON) -> float:
     return 0.4 if isinstance(line, dict) and line.keys() in ({"error"}, {"error", "user_id"}) else 0
 
 
-FORMATS = (
+FORMATS: tuple[Format, ...] = (
     Format("OpenAI's chat completion chunks", (_chunk, _error)),
     Format(
         "OpenAI's Responses events",
@@ -28,7 +28,7 @@ FORMATS = (
     ),
 )
 
-AGENTS_FORMATS = (
+AGENTS_FORMATS: tuple[Format, ...] = (
     Format(
         "the OpenAI Agents SDK's stream events",
         (

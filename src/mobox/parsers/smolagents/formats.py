@@ -20,7 +20,7 @@ def _call(line: JSON) -> float:
     return max(having("function")(line["data"]), having("name", "arguments")(line["data"]))
 
 
-FORMATS = (
+FORMATS: tuple[Format, ...] = (
     Format(
         "smolagents' steps",
         (
