@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from mobox.events import JSON, Error, EventType, Raw, StreamEvent
-from mobox.parsers.detection import LOOK_AT, detect
+from mobox.parsers.detection import Detector
 from mobox.printable import on_one_line
 
 __all__ = ["NOT_UNDERSTOOD", "UnreadLines", "is_unread", "shape_of"]
@@ -50,7 +50,7 @@ class UnreadLines:
         self._framework = framework
         self._first = ""
         self._has_json = False
-        self._lines: list[JSON] = []  # the first ones, as long as nothing was understood
+        self._detector = Detector()
 
     def see(self, events: Iterable[StreamEvent]) -> None:
         """Take what a parser made of an agent's lines."""
@@ -59,7 +59,7 @@ class UnreadLines:
                 if is_unread(event):
                     self._add(event)
             elif event.type not in _FRAME:
-                self._understand()
+                self.understood = True
 
     def recall(self, events: Iterable[StreamEvent]) -> None:
         """Take what a log has, in which the server's own events are too."""
@@ -71,10 +71,6 @@ class UnreadLines:
         lines.understood = self.understood
         return lines
 
-    def _understand(self) -> None:
-        self.understood = True
-        self._lines.clear()
-
     def _add(self, event: Raw) -> None:
         self.count += 1
         is_json = isinstance(event.raw, dict | list)
@@ -82,8 +78,8 @@ class UnreadLines:
             which = "line" if self.count == 1 else "JSON line"
             self._first = f"The first {which} is {shape_of(event)}."
         self._has_json = self._has_json or is_json
-        if not self.understood and len(self._lines) < LOOK_AT:
-            self._lines.append(event.raw)
+        if not self.understood:
+            self._detector.see(event.raw)
 
     def error(self) -> Error | None:
         """What ends a run of which nothing was understood; `None` for any other run."""
@@ -102,7 +98,7 @@ class UnreadLines:
     def _advice(self) -> str:
         if not self._has_json:
             return f"An agent writes JSON lines to its standard output: {_AGENTS}"
-        guess = detect(self._lines)
+        guess = self._detector.guess()
         if guess is None:
             return f"Mobox knows no format that looks like it: {_ADD_A_FRAMEWORK}"
         looks = f"It looks like {guess.name}"

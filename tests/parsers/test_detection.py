@@ -226,7 +226,7 @@ def test_only_the_first_lines_are_compared() -> None:
 
 
 def test_a_deep_agent_is_a_graph_one_line_of_which_says_so() -> None:
-    line: Any = {"event": "on_chain_start", "run_id": "r", "name": "x", "metadata": {}}
+    line: dict[str, Any] = {"event": "on_chain_start", "run_id": "r", "name": "x", "metadata": {}}
     deep = {**line, "metadata": {"lc_versions": {"deepagents": "0.7.32"}}}
     assert found(line, line)[1] == "langchain"
     assert found(line, deep, line) == ("DeepAgents' events", "deepagents")
@@ -235,8 +235,8 @@ def test_a_deep_agent_is_a_graph_one_line_of_which_says_so() -> None:
 
 @pytest.mark.parametrize("shape", [kinds("a", ["b"]), prefixed("a", "b"), having("a")])
 def test_a_shape_takes_any_value(shape: Callable[[Any], float]) -> None:
-    for line in (None, 7, "a", [], ["a"], {}, {"a": []}, {"a": None}, {"a": {}}):
-        assert shape(line) in (0.0, 1.0)
+    lines: list[Any] = [None, 7, "a", [], ["a"], {}, {"a": []}, {"a": None}, {"a": {}}]
+    assert {*map(shape, lines)} <= {0.0, 1.0}
 
 
 # Parsers of other packages
@@ -256,6 +256,10 @@ class Raising(EventParser):
     framework = "raising"
     formats = (Format("a mistake", (lambda line: 1 / 0,)),)
 
+class Odd(EventParser):
+    framework = "odd"
+    formats = 7
+
 def factory(prefix=""):
     return MorseParser(prefix)
 """
@@ -263,7 +267,8 @@ def factory(prefix=""):
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Iterator[None]:
-    names = {"morse": "MorseParser", "silent": "Silent", "raising": "Raising", "made": "factory"}
+    names = {"morse": "MorseParser", "silent": "Silent", "raising": "Raising", "odd": "Odd"}
+    names["made"] = "factory"
     entries = [f"{name} = morse_lines:{found}" for name, found in names.items()]
     (tmp_path / "morse_lines.py").write_text(MORSE)
     info = tmp_path / "morse_lines-1.0.dist-info"

@@ -97,7 +97,7 @@ def test_words_that_are_not_json_are_no_answer(tmp_path: Path) -> None:
     assert (error.code, reason_of(events)) == ("not_understood", "error")
 
 
-@pytest.mark.parametrize("framework", ["claude", "openai-agents", "deepagents", "smolagents"])
+@pytest.mark.parametrize("framework", ["claude", "emitted", "openai-agents", "deepagents"])
 def test_a_function_that_nobody_understands_fails(tmp_path: Path, framework: str) -> None:
     def speaks() -> Iterator[dict[str, Any]]:
         yield PART

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from mobox.capture.jsonlines import JsonLines
 from mobox.delivery import sse
 from mobox.errors import PluginError
-from mobox.events import JSON, Done, Error, LogEntry, Raw
+from mobox.events import Done, Error, LogEntry, Raw
 from mobox.formatters import get_formatter, joining, profiles_of, protocols
 from mobox.parsers import EmittedParser, check_framework, frameworks
-from mobox.parsers.detection import LOOK_AT, detect
+from mobox.parsers.detection import LOOK_AT, Detector
 from mobox.pipeline import Recorder
 from mobox.printable import on_one_line
 from mobox.unread import NOT_UNDERSTOOD, is_unread
@@ -137,17 +137,15 @@ def _detected(reads: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
     What looks like none goes through the parser that every framework has, and ends with the error
     that says what it is.
     """
-    lines = JsonLines()
+    lines, detector = JsonLines(), Detector()
     first: list[bytes] = []
-    values: list[JSON] = []
-    for data in reads:
+    while not detector.has_enough and (data := next(reads, None)) is not None:
         first.append(data)
-        values += lines.feed(data)
-        if len(values) >= LOOK_AT:
-            break
-    else:
-        values += lines.close()
-    guess = detect(values)
+        for value in lines.feed(data):
+            detector.see(value)
+    for value in lines.close():
+        detector.see(value)
+    guess = detector.guess()
     framework = guess.framework if guess is not None else None
     return framework or EmittedParser.framework, chain(first, reads)
 
