@@ -177,6 +177,23 @@ def test_a_format_without_a_parser_is_named(framework: str) -> None:
     assert b'"finishReason":"error"' in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("protocol", "says"),
+    [
+        ("ai-sdk", b'"type":"error"'),
+        ("ag-ui", b'"type":"RUN_ERROR"'),
+        ("agent-event", b'"type":"error"'),
+        ("panes", b"None of the 2 lines could be read"),
+        ("canonical", b'"code":"not_understood"'),
+    ],
+)
+def test_every_protocol_says_that_nothing_was_understood(protocol: str, says: bytes) -> None:
+    done = mobox("convert", "--from", "claude", "--to", protocol, data=PART * 2)
+    assert done.returncode == 1
+    assert says in done.stdout
+    assert b"pydantic-ai's events" in done.stdout
+
+
 @each_recording
 def test_who_wrote_a_stream_is_found_out(
     recording: Path, capsysbinary: pytest.CaptureFixture[bytes]

@@ -207,6 +207,8 @@ def test_what_was_understood_before_an_answer_counts(
         async with staged(tmp_path, asker, url=url_of(store, tmp_path), limits=limits) as stage:
             begun = await stage.begin()
             await stage.until_it_waits(begun)
+            if limits is IMPATIENT:
+                await stage.until_nothing_runs()
             return await stage.answered(begun)
 
     events = run(scenario())
