@@ -15,6 +15,8 @@ import pytest
 from grammar import check_ai_sdk
 from mobox import __version__
 from mobox.cli import main
+from mobox.parsers.detection import LOOK_AT
+from recorded import each_recording
 from server.live_server import MOBOX
 
 HERE = Path(__file__).parent
@@ -149,8 +151,76 @@ def test_broken_input_is_reported_and_carried_on() -> None:
 def test_what_somebody_else_wrote_is_an_error_though_nothing_of_it_is_lost() -> None:
     done = mobox("convert", "--from", "gemini", "--to", "canonical", HELLO)
     assert done.returncode == 1
-    assert done.stderr.endswith(b"mobox: nothing in it was understood as gemini; see --list\n")
+    assert done.stderr.decode() == (
+        "mobox: None of the 9 lines could be read as gemini. The first line is an object with the "
+        "keys message, type. It looks like Claude's Messages API events: set framework: claude\n"
+    )
     assert done.stdout.count(b'"type":"raw"') == len(HELLO.read_bytes().splitlines())
+    *_, error, end = documents(done.stdout)
+    assert b'"code":"not_understood"' in error
+    assert b'"reason":"error"' in end
+
+
+PART = b'{"index": 0, "part": {"part_kind": "text"}, "event_kind": "part_start"}\n'
+
+
+@pytest.mark.parametrize("framework", ["auto", "emitted"])
+def test_a_format_without_a_parser_is_named(framework: str) -> None:
+    done = mobox("convert", "--from", framework, "--to", "ai-sdk", data=PART * 2)
+    assert done.returncode == 1
+    assert done.stderr.decode().endswith(
+        "It looks like pydantic-ai's events; Mobox has no parser for them yet: "
+        "docs/add-a-framework.md\n"
+    )
+    check_ai_sdk(documents(done.stdout))
+    assert b'"type":"error"' in done.stdout
+    assert b'"finishReason":"error"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("protocol", "says"),
+    [
+        ("ai-sdk", b'"type":"error"'),
+        ("ag-ui", b'"type":"RUN_ERROR"'),
+        ("agent-event", b'"type":"error"'),
+        ("panes", b"None of the 2 lines could be read"),
+        ("canonical", b'"code":"not_understood"'),
+    ],
+)
+def test_every_protocol_says_that_nothing_was_understood(protocol: str, says: bytes) -> None:
+    done = mobox("convert", "--from", "claude", "--to", protocol, data=PART * 2)
+    assert done.returncode == 1
+    assert says in done.stdout
+    assert b"pydantic-ai's events" in done.stdout
+
+
+@each_recording
+def test_who_wrote_a_stream_is_found_out(
+    recording: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    outputs = []
+    for framework in (recording.parent.name, "auto"):
+        assert main(["convert", "--from", framework, "--to", "canonical", str(recording)]) == 0
+        outputs.append(capsysbinary.readouterr())
+    assert outputs[0] == outputs[1]
+
+
+def test_a_stream_that_comes_slowly_is_found_out_before_it_ends() -> None:
+    line = b'{"type": "text", "data": {"content": "hi"}}\n'
+    with started("convert", "--from", "auto", "--to", "canonical") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(line * LOOK_AT)
+        process.stdin.flush()
+        assert b'"type":"start"' in process.stdout.readline()
+        _, errors = process.communicate(line)
+        assert (process.returncode, errors) == (0, b"")
+
+
+def test_nothing_at_all_looks_like_nothing() -> None:
+    done = mobox("convert", "--from", "auto", "--to", "canonical")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [b'"start"' in document for document in documents(done.stdout)] == [True, False]
 
 
 def test_a_reader_who_has_had_enough_ends_the_command_quietly() -> None:

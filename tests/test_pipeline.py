@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
 from mobox.errors import ProtocolError, UnknownFramework
-from mobox.events import Done, InputRequest, Paused, Raw, Start, Text, TextDelta, TextEnd
+from mobox.events import (
+    Done,
+    DoneReason,
+    Error,
+    InputRequest,
+    Paused,
+    Raw,
+    Start,
+    StreamEvent,
+    Text,
+    TextDelta,
+    TextEnd,
+)
 from mobox.parsers import frameworks
 from recorded import RECORDINGS, each_recording
 
@@ -248,3 +260,53 @@ def test_what_the_judge_cannot_read_is_wrong(tmp_path: Path) -> None:
     done = judged(tmp_path / "missing.jsonl", "--from", "claude")
     assert done.returncode == 1
     assert "raises FileNotFoundError" in done.stdout
+
+
+# What nobody understood
+
+
+def ended(framework: str, data: bytes, done: Done | None = None) -> list[StreamEvent]:
+    recorder = Recorder(framework)
+    return [entry.event for entry in recorder.read(data) + recorder.close(done)]
+
+
+def test_a_run_of_which_nothing_was_understood_ends_with_an_error() -> None:
+    start, raw, error, done = ended("claude", b'{"a": 1}\n')
+    assert (start, raw) == (Start(framework="claude"), Raw(raw={"a": 1}))
+    assert isinstance(error, Error)
+    assert (error.code, done) == ("not_understood", Done(reason="error"))
+
+
+@pytest.mark.parametrize("framework", frameworks())
+def test_every_parser_keeps_to_that(framework: str) -> None:
+    lines = [b'{"a": 1}', b"text", b"7", b"[]", b'{"type": 7}', b'{"type": "done", "data": {}}']
+    *_, error, done = ended(framework, b"\n".join(lines))
+    assert isinstance(error, Error)
+    assert (error.code, done) == ("not_understood", Done(reason="error"))
+    assert f"None of the 5 lines could be read as {framework}." in error.message
+
+
+def test_values_are_lines_too() -> None:
+    recorder = Recorder("claude")
+    recorder.feed([{"a": 1}])
+    assert recorder.close()[-1].event == Done(reason="error")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "truncated"),
+        (b'{"a": 1}\n' + text_line("hi"), "truncated"),
+        (text_line("hi") + b"noise\n", "truncated"),
+        (b'{"a": 1}\n' + text_line("hi") + b'{"type": "done", "data": {}}\n', "stop"),
+    ],
+)
+def test_what_was_understood_in_part_ends_as_it_does(data: bytes, reason: DoneReason) -> None:
+    *log, done = ended("claude", data)
+    assert done == Done(reason=reason)
+    assert [event for event in log if isinstance(event, Error)] == []
+
+
+def test_whoever_says_how_a_run_ends_has_the_last_word() -> None:
+    cancelled = Done(reason="cancelled")
+    assert ended("claude", b'{"a": 1}\n', cancelled)[1:] == [Raw(raw={"a": 1}), cancelled]

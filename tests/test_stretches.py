@@ -24,6 +24,7 @@ from mobox.formatters.ai_sdk import AISDKFormatter
 from mobox.json_text import SHORT
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import get_parser
+from mobox.unread import UnreadLines
 from strategies import Events, endings, events, logs, numbered, runs
 
 THOROUGH = settings(max_examples=150)
@@ -172,8 +173,13 @@ def test_emitted_lines_make_the_same_log_by_the_long_way(lines: list[bytes]) -> 
     parser = get_parser("emitted")
     told = [entry.event for text in lines for entry in short.read(text + b"\n")]
     raws = [raw for text in lines for raw in values.feed(text + b"\n")]
-    assert told == [e for raw in raws for said in parser.feed(raw) for e in long_way._place(said)]
-    assert [entry.event for entry in short.close()] == long_way.close()
+    parsed = [event for raw in raws for event in parser.feed(raw)]
+    assert told == [event for said in parsed for event in long_way._place(said)]
+    unread = UnreadLines("emitted")
+    unread.see(parsed)
+    error, done = unread.error(), Done(reason="error")
+    end = long_way.close() if error is None else long_way._place(error) + long_way.close(done)
+    assert [entry.event for entry in short.close()] == end
 
 
 def test_an_unnamed_word_after_the_end_is_refused() -> None:

@@ -22,6 +22,7 @@
   * NotOpen               a box was used before it was opened, or after it was closed
   * NotJson               text that should be JSON is not, or cannot be kept
   * NotUnderstood         a parser's own word for a line that it passes on as RAW
+    * NotShown            the parser knows the line, and it makes no event
   * ProtocolError         we were about to break a promise made to a frontend
   * CorruptLog            stored bytes are not a log entry
   * NotFound              this owner has nothing under that id, whoever else may
@@ -209,6 +210,10 @@ class NotJson(MoboxError):
 
 class NotUnderstood(MoboxError):
     """The line is of no known kind; it never leaves the parser, which passes the line on."""
+
+
+class NotShown(NotUnderstood):
+    """The line is known, such as the user's own message told again, and makes no event."""
 
 
 class ProtocolError(MoboxError):

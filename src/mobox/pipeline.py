@@ -9,6 +9,7 @@ from mobox.capture.jsonlines import END, JsonLines
 from mobox.events import JSON, Done, LogEntry, StreamEvent
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import get_parser
+from mobox.unread import UnreadLines
 
 __all__ = ["Recorder"]
 
@@ -20,6 +21,7 @@ class Recorder:
         self._lines = JsonLines()
         self._parser = get_parser(framework)
         self._lifecycle = Lifecycle(framework)
+        self._unread = UnreadLines(framework)
         self._seq = 0
 
     def read(self, data: bytes, ts: int | None = None) -> list[LogEntry]:
@@ -33,19 +35,29 @@ class Recorder:
                     self._seq = seq = self._seq + 1
                     return [LogEntry(seq, seq, ts, event)]
                 return self._number(self._lifecycle.feed(event), ts)
-        items = self._lines.split(data)
-        return self._number(self._lifecycle.feed_all(self._parser.feed_lines(items)), ts)
+        return self._take(self._parser.feed_lines(self._lines.split(data)), ts)
 
     def feed(self, raws: Iterable[JSON], ts: int | None = None) -> list[LogEntry]:
         """The entries made by raw events that are JSON values already."""
         feed = self._parser.feed
-        events = self._lifecycle.feed_all([event for raw in raws for event in feed(raw)])
-        return self._number(events, ts)
+        return self._take([event for raw in raws for event in feed(raw)], ts)
 
     def close(self, done: Done | None = None, ts: int | None = None) -> list[LogEntry]:
-        """The entries that end the run; `done` overrules what the agent proposed."""
+        """The entries that end the run; `done` overrules what the agent proposed.
+
+        Without it, a run of which nothing was understood ends with an error.
+        """
         last = [*self._parser.feed_lines(self._lines.split(END)), *self._parser.close()]
-        return self._number(self._lifecycle.feed_all(last) + self._lifecycle.close(done), ts)
+        entries = self._take(last, ts)
+        if done is None and (error := self._unread.error()) is not None:
+            entries += self._number(self._lifecycle.feed(error), ts)
+            done = Done(reason="error")
+        return entries + self._number(self._lifecycle.close(done), ts)
+
+    def _take(self, events: list[StreamEvent], ts: int | None) -> list[LogEntry]:
+        if not self._unread.understood:
+            self._unread.see(events)
+        return self._number(self._lifecycle.feed_all(events), ts)
 
     def _number(self, events: list[StreamEvent], ts: int | None) -> list[LogEntry]:
         if len(events) == 1:

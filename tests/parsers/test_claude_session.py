@@ -46,6 +46,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.parsers.kept import NOT_SHOWN
 
 Line = dict[str, Any]
 Lines = list[Line]
@@ -581,7 +582,7 @@ def test_a_subagent_that_speaks_before_it_is_announced_is_told_of_once() -> None
     assert fed(AGENT, words)[3] == BEGUN
     assert of_type(fed(AGENT, words, RESEARCHER, words), SubagentStart) == [BEGUN]
     prompt = user(text("Look."), parent="t")
-    assert last_of(AGENT, prompt) == [BEGUN, Raw(scope=("t",), raw=prompt)]
+    assert last_of(AGENT, prompt) == [BEGUN, Raw(scope=("t",), raw=prompt, source=NOT_SHOWN)]
 
 
 def test_a_subagent_whose_call_says_nothing_is_an_agent() -> None:
@@ -966,7 +967,7 @@ def test_a_question_brings_its_answers_along() -> None:
 @pytest.mark.parametrize("subtype", ["hook_callback", "mcp_message", None])
 def test_other_requests_are_not_for_people(subtype: Any) -> None:
     line = {"type": "control_request", "request_id": "r", "request": {"subtype": subtype}}
-    assert fed(line) == [Raw(raw=line)]
+    assert fed(line) == [Raw(raw=line, source=NOT_SHOWN)]
 
 
 # Results
@@ -1100,7 +1101,7 @@ WORDS: list[Line] = [
 
 @pytest.mark.parametrize("line", WORDS)
 def test_what_the_program_tells_the_model_is_raw(line: Line) -> None:
-    assert fed(line) == [Raw(raw=line)]
+    assert fed(line) == [Raw(raw=line, source=NOT_SHOWN)]
 
 
 def test_words_beside_a_result_are_raw_too() -> None:
@@ -1218,7 +1219,6 @@ def test_compactions_are_counted_behind_the_prefix() -> None:
     [
         system("hook_started", hook_name="x"),
         system("dream"),
-        {"type": "control_response", "response": {"subtype": "success"}},
         {"type": "keep_alive"},
         {"type": "tool_progress", "tool_use_id": "t"},
     ],
@@ -1226,6 +1226,11 @@ def test_compactions_are_counted_behind_the_prefix() -> None:
 )
 def test_an_unknown_line_is_raw(line: Line) -> None:
     assert fed(line) == [Raw(raw=line)]
+
+
+def test_a_response_to_the_sdk_is_not_shown() -> None:
+    line = {"type": "control_response", "response": {"subtype": "success"}}
+    assert fed(line) == [Raw(raw=line, source=NOT_SHOWN)]
 
 
 @pytest.mark.parametrize(
@@ -1401,10 +1406,11 @@ def test_the_objects_of_the_sdk_say_what_the_lines_say(name: str) -> None:
 
 def test_an_object_that_is_not_understood_is_raw_as_it_came() -> None:
     for value in values_of("sdk_interrupt"):
+        source = NOT_SHOWN if value["_class"] == "UserMessage" else None
         for raw in of_type(fed(value), Raw):
-            assert raw == Raw(raw=value)
+            assert raw == Raw(raw=value, source=source)
     words = {"_class": "UserMessage", "content": "Continue.", "parent_tool_use_id": None}
-    assert fed(words) == [Raw(raw=words)]
+    assert fed(words) == [Raw(raw=words, source=NOT_SHOWN)]
 
 
 @pytest.mark.parametrize("about", [{"type": "assistant"}, {"_class": "AssistantMessage"}], ids=str)

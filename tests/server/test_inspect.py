@@ -54,6 +54,25 @@ async def test_every_line_stands_at_the_first_entry_that_it_made(tmp_path: Path,
 
 
 @on_uvloop
+async def test_a_row_says_whether_its_line_was_understood(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await recorded(services, "openai/responses_rare")
+        unread = [row["event"] for row in await rows(client, run) if row["unread"]]
+        assert {event["type"] for event in unread} == {"raw"}
+        kinds = [event["raw"].get("type") for event in unread]
+        assert "response.output_item.added" in kinds
+
+
+@on_uvloop
+async def test_a_line_that_is_only_not_shown_was_understood(tmp_path: Path) -> None:
+    async with app_client(tmp_path, "memory:") as (services, client):
+        run = await recorded(services, "claude/agent_interrupt")
+        shown = await rows(client, run)
+        assert "raw" in {row["event"]["type"] for row in shown}
+        assert not any(row["unread"] for row in shown)
+
+
+@on_uvloop
 async def test_a_row_has_its_frames_in_every_format_that_is_asked_for(tmp_path: Path) -> None:
     async with app_client(tmp_path, "memory:") as (services, client):
         run = await recorded(services, RECORDING)

@@ -532,6 +532,7 @@ def test_noise_before_the_first_word_is_kept(tmp_path: Path, url: str) -> None:
         async with staged(tmp_path, agent, url=url, limits=QUIET) as stage:
             events = await stage.until_it_ends(await stage.begin())
             raws = [event.raw for event in events if isinstance(event, Raw)]
-            assert (raws, reason_of(events)) == (["booting", "[1"], "truncated")
+            assert (raws, reason_of(events)) == (["booting", "[1"], "error")
+            assert error_of(events).code == "not_understood"
 
     run(scenario())

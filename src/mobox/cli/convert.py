@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from mobox.capture.jsonlines import JsonLines
 from mobox.delivery import sse
 from mobox.errors import PluginError
-from mobox.events import Done, EventType, LogEntry, Raw
+from mobox.events import Done, Error, LogEntry, Raw
 from mobox.formatters import get_formatter, joining, profiles_of, protocols
-from mobox.parsers import check_framework, frameworks
+from mobox.parsers import EmittedParser, check_framework, frameworks
+from mobox.parsers.detection import LOOK_AT, Detector
 from mobox.pipeline import Recorder
 from mobox.printable import on_one_line
+from mobox.unread import NOT_UNDERSTOOD, is_unread
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 READ = 64 * 1024
-_NOTHING = {EventType.START, EventType.RAW, EventType.DONE}
-"""What the log of a stream has that was not understood."""
+AUTO = "auto"
+"""The name for --from of whatever the first lines look like."""
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +35,12 @@ def add(commands: Commands) -> None:
         help="turn an agent's stream into what a frontend reads",
         description="Reads JSON lines or an SSE body and writes the protocol's bytes as they come.",
     )
-    command.add_argument("--from", dest="framework", metavar="FRAMEWORK", help="who wrote it")
+    command.add_argument(
+        "--from",
+        dest="framework",
+        metavar="FRAMEWORK",
+        help=f"who wrote it; {AUTO}: find out from its first {LOOK_AT} lines",
+    )
     command.add_argument("--to", dest="protocol", metavar="PROTOCOL", help="who reads it")
     command.add_argument("--profile", help="the version of the client that reads it")
     command.add_argument(
@@ -54,17 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.framework or not arguments.protocol:
         arguments.usage_error("--from and --to are needed; --list shows what there is")
-    heard: set[EventType] = set()
+    failures: list[Error] = []
     with _open(arguments) as source:
-        for frames in convert(source, arguments, heard):
+        for frames in convert(source, arguments, failures):
             sys.stdout.buffer.write(frames)
             sys.stdout.buffer.flush()
-    if EventType.RAW not in heard or not heard <= _NOTHING:
-        return 0
-    if sys.stderr:
-        name = arguments.framework
-        print(f"mobox: nothing in it was understood as {name}; see --list", file=sys.stderr)
-    return 1
+    for failure in failures:
+        _print_error(failure.message)
+    return 1 if failures else 0
 
 
 def listing() -> str:
@@ -94,19 +99,26 @@ def _broken(name: str, error: PluginError) -> str:
 
 
 def convert(
-    source: BinaryIO, arguments: argparse.Namespace, heard: set[EventType]
+    source: BinaryIO, arguments: argparse.Namespace, failures: list[Error]
 ) -> Iterator[bytes]:
-    """The frames for each read of `source`, as soon as it is read; `heard` is what came of it."""
-    recorder = Recorder(arguments.framework)
+    """The frames for each read of `source`, as soon as it is read.
+
+    Adds to `failures` the error of a stream of which nothing was understood.
+    """
+    reads = _reads(source)
+    framework = arguments.framework
+    if framework == AUTO:
+        framework, reads = _detected(reads)
+    recorder = Recorder(framework)
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
     tell = joining(formatter)
 
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
-        heard.update(entry.event.type for entry in entries)
+        failures.extend(_not_understood(entries))
         return sse.frame(tell(entries, sse.BETWEEN))
 
-    while data := source.read1(READ):  # type: ignore[attr-defined]
+    for data in reads:
         yield frames(recorder.read(data))
     last = recorder.close()
     yield frames(last)
@@ -114,11 +126,46 @@ def convert(
         yield sse.encode(formatter.pause())
 
 
+def _reads(source: BinaryIO) -> Iterator[bytes]:
+    while data := source.read1(READ):  # type: ignore[attr-defined]
+        yield data
+
+
+def _detected(reads: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """The framework whose stream this looks like, and the stream, of which some has been read.
+
+    What looks like none goes through the parser that every framework has, and ends with the error
+    that says what it is.
+    """
+    lines, detector = JsonLines(), Detector()
+    first: list[bytes] = []
+    while not detector.has_enough and (data := next(reads, None)) is not None:
+        first.append(data)
+        for value in lines.feed(data):
+            detector.see(value)
+    for value in lines.close():
+        detector.see(value)
+    guess = detector.guess()
+    framework = guess.framework if guess is not None else None
+    return framework or EmittedParser.framework, chain(first, reads)
+
+
+def _not_understood(entries: Iterable[LogEntry]) -> Iterator[Error]:
+    for entry in entries:
+        if isinstance(entry.event, Error) and entry.event.code == NOT_UNDERSTOOD:
+            yield entry.event
+
+
 def report(entries: list[LogEntry]) -> None:
     """Tell of input that could not be read; the log has it as RAW."""
     for entry in entries:
-        if isinstance(entry.event, Raw) and entry.event.source is not None and sys.stderr:
-            print(f"mobox: entry {entry.seq}: {on_one_line(entry.event.source)}", file=sys.stderr)
+        if isinstance(entry.event, Raw) and entry.event.source and is_unread(entry.event):
+            _print_error(f"entry {entry.seq}: {on_one_line(entry.event.source)}")
+
+
+def _print_error(message: str) -> None:
+    if sys.stderr:
+        print(f"mobox: {message}", file=sys.stderr)
 
 
 def _open(arguments: argparse.Namespace) -> BinaryIO:

@@ -15,7 +15,7 @@ import msgspec
 
 from mobox import json_text
 from mobox.blocks import BETWEEN_THOUGHTS
-from mobox.errors import NotJson, NotUnderstood, UnknownFramework
+from mobox.errors import NotJson, NotShown, NotUnderstood, UnknownFramework
 from mobox.events import (
     JSON,
     Raw,
@@ -29,7 +29,10 @@ from mobox.events import (
 )
 from mobox.lines import line_of
 from mobox.parsers.emitted import EmittedLines, plain_text
+from mobox.parsers.emitted.formats import EMITTED
+from mobox.parsers.formats import Format
 from mobox.parsers.joined import join, split
+from mobox.parsers.kept import NOT_SHOWN
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
 
@@ -56,6 +59,8 @@ class EventParser:
     """The state of one run of one framework. Subclasses say what its own lines mean, in `read`."""
 
     framework: ClassVar[str] = "unknown"
+    formats: ClassVar[tuple[Format, ...]] = ()
+    """What its lines look like, by which `mobox.parsers.detection` recognises them."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
@@ -65,8 +70,9 @@ class EventParser:
     def read(self, raw: JSON) -> list[StreamEvent]:
         """What one line of the framework means.
 
-        Raises `NotUnderstood` for a line of no known kind, and lets `msgspec.ValidationError` pass
-        for one that is broken: `feed` makes RAW of both.
+        Raises `NotUnderstood` for a line of no known kind, `NotShown` for one that is known and
+        makes no event but is to be kept, and lets `msgspec.ValidationError` pass for one that is
+        broken: `feed` makes RAW of all of them.
         """
         raise NotUnderstood
 
@@ -98,6 +104,8 @@ class EventParser:
         """What `read` makes of a line; RAW, if that cannot be read."""
         try:
             return read(line)
+        except NotShown:
+            why = NOT_SHOWN
         except NotUnderstood:
             why = None
         except msgspec.ValidationError as error:
@@ -194,3 +202,4 @@ class EmittedParser(EventParser):
     """An agent that prints only the simplified lines."""
 
     framework = "emitted"
+    formats = (EMITTED,)

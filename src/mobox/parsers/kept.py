@@ -9,7 +9,10 @@ from msgspec import ValidationError
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Raw, StreamEvent
 
-__all__ = ["or_raw"]
+__all__ = ["NOT_SHOWN", "or_raw"]
+
+NOT_SHOWN = "not shown"
+"""Why a line is RAW that is known, and of which nobody is to see anything."""
 
 
 def or_raw(

@@ -19,6 +19,7 @@ from msgspec import Struct
 from mobox.events import JSON, LogEntry, Paused, StreamEvent
 from mobox.formatters import Formatter
 from mobox.storage.log import Log, RawEntry, RunId
+from mobox.unread import is_unread
 from mobox.waiting import waits_after
 
 __all__ = ["InspectedEntry", "InspectedLine", "Inspector"]
@@ -46,6 +47,8 @@ class InspectedEntry(Struct, rename="camel", kw_only=True):
     """What ends a response that ends here; only where the run begins to wait."""
     waits: bool
     """Whether the run waits for an answer after this entry."""
+    unread: bool
+    """Whether this is a line, or a part of one, that the parser did not understand."""
 
 
 class Inspector:
@@ -86,6 +89,7 @@ class Inspector:
             },
             endings=self._endings() if isinstance(entry.event, Paused) else {},
             waits=self._waits,
+            unread=is_unread(entry.event),
         )
 
     def _endings(self) -> dict[str, list[JSON]]:

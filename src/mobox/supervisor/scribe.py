@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -16,9 +17,12 @@ from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 from mobox.storage.log import Log, RawLine, Run, pages
 from mobox.supervisor.asked import Asked
+from mobox.unread import UnreadLines
 from mobox.waiting import LETS_WAIT
 
 __all__ = ["Clock", "Scribe"]
+
+log = logging.getLogger("mobox.supervisor")
 
 MOST_LINES: Final = 1024
 PIECE: Final = 4096
@@ -47,6 +51,7 @@ class Scribe:
         self._log = log
         self._run = run
         self._lifecycle = Lifecycle(run.framework)
+        self._unread = UnreadLines(run.framework)
         self._clock = Clock()
         self._pen = asyncio.Lock()
         self._lines = JsonLines()
@@ -66,10 +71,12 @@ class Scribe:
     async def catch_up(self) -> None:
         """Learn what the log says, and nothing else."""
         self._lifecycle, self.asked = Lifecycle(self._run.framework), Asked()
+        self._unread = self._unread.afresh()
         async for page in pages(self._log, self._run.id):
             events = [entry.event for entry in page]
             self._lifecycle.feed_all(events)
             self.asked.see_all(events)
+            self._unread.recall(events)
 
     @property
     def waiting(self) -> bool:
@@ -106,16 +113,23 @@ class Scribe:
         assert self._parser is not None  # somebody listens
         async with self._pen:
             await self._parse(self._lines.split(END))
-            await self._store(self._lifecycle.feed_all(self._parser.close()))
+            last = self._parser.close()
+            self._unread.see(last)
+            await self._store(self._lifecycle.feed_all(last))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Store the last words and the end; `done` overrules what the agent proposed.
 
+        A run of which nothing was understood ends with an error, unless `done` says how it ends.
         In one append, so that a run that waits ends without running again.
         """
         async with self._pen:
+            if done is None and (error := self._unread.error()) is not None:
+                done, last = Done(reason="error"), (*last, error)
             events = self._lifecycle.feed_all(last)
             await self._store(events + self._lifecycle.close(done))
+        if self._unread.count:
+            log.warning("run %s: %s", self._run.id, self._unread.summary())
 
     async def _parse(self, items: Iterable[Item]) -> None:
         assert self._parser is not None  # somebody listens
@@ -124,6 +138,7 @@ class Scribe:
         for item in items:
             first = len(events)
             said = self._parser.feed_lines([item])
+            self._unread.see(said)
             events += self._lifecycle.feed_all(
                 self._since_answers(said) if self._answered else said
             )

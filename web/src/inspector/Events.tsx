@@ -1,6 +1,6 @@
 import { useDeferredValue, useMemo } from "react";
 import type { Format } from "@/api";
-import { isOver, originsOf } from "@/inspector/entries";
+import { countUnread, isOver, originsOf } from "@/inspector/entries";
 import { ALL, filtered, isAll, typesOf } from "@/inspector/filtering";
 import { fold, type Item, pinnedRows, rowsOf } from "@/inspector/folding";
 import { type Chosen, nameOfFormat, readFormat } from "@/inspector/formats";
@@ -35,6 +35,7 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
   const groups = useMemo(() => fold(entries), [entries]);
   const origins = useMemo(() => originsOf(entries), [entries]);
   const types = useMemo(() => typesOf(entries), [entries]);
+  const unread = useMemo(() => countUnread(entries), [entries]);
   const wanted = useDeferredValue(filter);
   const kept = useMemo(() => filtered(groups, wanted, run.format), [groups, wanted, run.format]);
   const rows = useMemo(() => rowsOf(kept, open), [kept, open]);
@@ -86,6 +87,19 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
         {isAll(wanted)
           ? words.counts(entries.length, groups.length)
           : words.filteredCounts(kept.length, groups.length)}
+        {unread > 0 && (
+          <>
+            {" · "}
+            <button
+              type="button"
+              title={words.showUnread}
+              className="underline"
+              onClick={() => setFilter({ ...ALL, types: ["raw"] })}
+            >
+              {words.unread(unread)}
+            </button>
+          </>
+        )}
       </p>
       <Preview at={at} />
       <Slider entries={entries} at={at} onMove={setAt} />

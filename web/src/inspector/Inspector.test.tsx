@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it } from "vitest";
 import Inspector from "@/inspector/Inspector";
 import { asInBrowser } from "@/testing/browser";
-import { json, later, Network, refusal } from "@/testing/server";
+import { json, later, Network, refusal, Stream } from "@/testing/server";
 
 const RUN = "GET api/runs/run_1/inspect";
 
@@ -69,4 +69,37 @@ it("lets who chose a format that cannot be read choose another one", async () =>
   await userEvent.click(await screen.findByRole("menuitemradio", { name: "v7" }));
   expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
+});
+
+/** A run of these events, as the server tells it. */
+function told(...events: { type: string; unread?: boolean }[]): Response {
+  const documents = events.map(({ unread = false, ...event }, at): [string, string] => {
+    const usual = { ts: null, lines: [], frames: {}, endings: {}, waits: false, unread };
+    return [`${at + 1}.1`, JSON.stringify({ seq: at + 1, id: at + 1, event, ...usual })];
+  });
+  return new Stream().tell(...documents).cut();
+}
+
+it("says how many lines were not understood, and shows them", async () => {
+  const raw = { type: "raw", raw: { a: 1 }, unread: true };
+  network().on(RUN, ({ query }) =>
+    query.has("after")
+      ? new Response(null, { status: 204 })
+      : told({ type: "start" }, raw, { type: "status" }, raw, { type: "done" }),
+  );
+  show();
+  const count = await screen.findByRole("button", { name: "2 not understood" });
+  await userEvent.click(count);
+  expect(await screen.findByText(/^2 of 5 rows/)).toBeDefined();
+});
+
+it("says nothing of lines that were not understood where there are none", async () => {
+  network().on(RUN, ({ query }) =>
+    query.has("after")
+      ? new Response(null, { status: 204 })
+      : told({ type: "start" }, { type: "done" }),
+  );
+  show();
+  expect(await screen.findByText("2 events in 2 rows")).toBeDefined();
+  expect(screen.queryByText(/not understood/)).toBeNull();
 });

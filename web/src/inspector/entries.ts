@@ -33,6 +33,8 @@ export interface Entry {
   endings: Record<string, Frame[]>;
   /** The run waits for an answer after this. */
   waits: boolean;
+  /** It is a line, or a part of one, that no parser understood. */
+  unread?: boolean;
 }
 
 /** What the page itself reads: of these frames the chat is made. */
@@ -40,6 +42,10 @@ export const OURS = `ai-sdk:${PROFILE}`;
 
 export const framesOf = (entry: Entry, format: string): Frame[] => entry.frames[format] ?? [];
 export const endingOf = (entry: Entry, format: string): Frame[] => entry.endings[format] ?? [];
+
+/** How many lines, or parts of lines, were not understood. */
+export const countUnread = (entries: readonly Entry[]): number =>
+  entries.filter(({ unread }) => unread).length;
 
 /** The run is over: nothing comes after this. */
 export const isOver = (entries: readonly Entry[]): boolean => entries.at(-1)?.event.type === "done";

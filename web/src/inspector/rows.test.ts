@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Entry, type Event, OURS, originsOf } from "@/inspector/entries";
+import { countUnread, type Entry, type Event, OURS, originsOf } from "@/inspector/entries";
 import { phaseOf } from "@/inspector/feed";
 import { ALL, filtered, typesOf } from "@/inspector/filtering";
 import { fold, isMany, pinnedRows, rowsOf, saidBy } from "@/inspector/folding";
@@ -201,4 +201,11 @@ it("knows that it reads anew what it has read before", () => {
   for (const stuck of ["lost", "failed", "gone"] as const) {
     expect(phaseOf(stuck, log(START), done)).toBe(stuck);
   }
+});
+
+it("counts what was not understood, not every line that is kept", () => {
+  const raw = { type: "raw", raw: {} };
+  const entries = [entry(START), entry(raw, { unread: true }), entry(raw, { unread: false })];
+  expect(countUnread(entries)).toBe(1);
+  expect(countUnread(log(START))).toBe(0);
 });

@@ -22,6 +22,9 @@ export const inspector = {
   filteredCounts: (shown: number, rows: number) =>
     `${shown.toLocaleString()} of ${rows.toLocaleString()} rows`,
 
+  unread: (count: number) => `${count.toLocaleString()} not understood`,
+  showUnread: "Show what was not understood",
+
   time: "Time",
   timeLine: "since the start, since the event before",
   columns: {

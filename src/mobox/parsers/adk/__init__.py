@@ -21,6 +21,7 @@ from mobox.errors import NotUnderstood
 from mobox.events import JSON, Events, Raw, StreamEvent
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
+from mobox.parsers.adk.formats import FORMATS
 from mobox.parsers.adk.run import Run
 from mobox.parsers.gemini.spelling import camel
 from mobox.parsers.raised import TOLD_BEFORE, is_raised, raised
@@ -38,6 +39,7 @@ class AdkParser(EventParser):
     """One run of a Runner."""
 
     framework = "adk"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)

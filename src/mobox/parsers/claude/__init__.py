@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mobox import json_text
-from mobox.errors import NotUnderstood
+from mobox.errors import NotShown, NotUnderstood
 from mobox.events import JSON, Events, Raw, Start, StreamEvent
 from mobox.json_text import SHORT
 from mobox.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
+from mobox.parsers.claude.formats import FORMATS
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import done_of_message
 from mobox.parsers.claude.sdk_objects import as_line
@@ -33,6 +34,8 @@ class _Api(Struct):
 
 
 _decode = msgspec.json.Decoder(wire.AnyLine | session_wire.StreamEvent).decode
+_CONTROL = "control_response"
+"""What the program says to the SDK, not to whoever asked it something."""
 _API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
 
 
@@ -50,6 +53,7 @@ class ClaudeParser(EventParser):
     """One run of an agent that speaks Claude's formats."""
 
     framework = "claude"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
@@ -123,7 +127,7 @@ class ClaudeParser(EventParser):
             return [_as_it_came(event, line, raw) for event in self._session.read(kind, line)]
         if isinstance(kind, str) and kind in _API_LINES:
             return self._read_api(msgspec.convert({"line": raw}, _Api).line)
-        raise NotUnderstood
+        raise NotShown if kind == _CONTROL else NotUnderstood
 
     def close(self) -> Events:
         if self._session.begun:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from msgspec import convert
 
-from mobox.errors import NotUnderstood
+from mobox.errors import NotShown, NotUnderstood
 from mobox.events import (
     JSON,
     Done,
@@ -42,7 +42,7 @@ from mobox.parsers.claude.reasons import done_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
 from mobox.parsers.claude.todos import Plans
-from mobox.parsers.kept import or_raw
+from mobox.parsers.kept import NOT_SHOWN, or_raw
 from mobox.usage import sum_of
 
 __all__ = ["Session"]
@@ -141,7 +141,10 @@ class Session:
         scope = self._scope(line.parent_tool_use_id)
         results = read_results(line, scope)
         if not results:
-            return [*self._spawned(line.parent_tool_use_id), Raw(scope=scope, raw=raw)]
+            return [
+                *self._spawned(line.parent_tool_use_id),
+                Raw(scope=scope, raw=raw, source=NOT_SHOWN),
+            ]
         events: Events = []
         for result in results:
             events += result.events
@@ -196,7 +199,7 @@ class Session:
 
     def _control_request(self, line: lines.ControlRequest) -> Events:
         if line.request.get("subtype") != "can_use_tool":
-            raise NotUnderstood
+            raise NotShown
         asked = convert(line.request, lines.CanUseTool)
         is_question = asked.tool_name == "AskUserQuestion"
         call = self._calls.get(asked.tool_use_id or "")

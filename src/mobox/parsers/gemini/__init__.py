@@ -12,6 +12,7 @@ from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta
 from mobox.parsers import EventParser
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
+from mobox.parsers.gemini.formats import FORMATS
 from mobox.parsers.gemini.interactions import Interactions
 from mobox.parsers.gemini.spelling import camel
 
@@ -35,6 +36,7 @@ class GeminiParser(EventParser):
     """One run of an agent that speaks Gemini's formats."""
 
     framework = "gemini"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)

@@ -16,6 +16,7 @@ from mobox.events import JSON, Events, StreamEvent
 from mobox.parsers import EventParser
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
+from mobox.parsers.langchain.formats import DEEP_FORMATS, FORMATS
 from mobox.parsers.langchain.graph import Graph
 from mobox.parsers.langchain.parts import as_part
 from mobox.parsers.langchain.protocol import NO_STRETCH, Protocol
@@ -55,6 +56,7 @@ class LangChainParser(EventParser):
     """One run of an agent that speaks one of LangChain's formats."""
 
     framework = "langchain"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
@@ -119,3 +121,4 @@ class DeepAgentsParser(LangChainParser):
     """One run of a deep agent: a LangGraph graph with a plan, files and subagents."""
 
     framework = "deepagents"
+    formats = DEEP_FORMATS

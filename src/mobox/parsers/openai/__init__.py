@@ -13,6 +13,7 @@ from mobox.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
+from mobox.parsers.openai.formats import AGENTS_FORMATS, FORMATS
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.stretches import Stretch
@@ -28,6 +29,7 @@ class OpenAIParser(EventParser):
     """One run of an agent that speaks OpenAI's formats."""
 
     framework = "openai"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
@@ -131,3 +133,4 @@ class OpenAIAgentsParser(OpenAIParser):
     """One run of an agent that is built with the Agents SDK; the form is told by its shape."""
 
     framework = "openai-agents"
+    formats = AGENTS_FORMATS

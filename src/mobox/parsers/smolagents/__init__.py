@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from mobox.errors import NotUnderstood
+from mobox.errors import NotShown, NotUnderstood
 from mobox.events import (
     JSON,
     Done,
@@ -26,6 +26,7 @@ from mobox.parsers import EventParser
 from mobox.parsers.json_values import words_of
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.agent import KINDS, Agent
+from mobox.parsers.smolagents.formats import FORMATS
 from mobox.parsers.smolagents.sdk_objects import as_line
 
 __all__ = ["SmolagentsParser"]
@@ -42,6 +43,7 @@ class SmolagentsParser(EventParser):
     """One run of a CodeAgent, a ToolCallingAgent, and those whom it manages."""
 
     framework = "smolagents"
+    formats = FORMATS
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
@@ -87,7 +89,7 @@ class SmolagentsParser(EventParser):
     def _announce(self, path: Path, task: wire.TaskStep | None = None) -> Events:
         if path in self._agents:
             if task is not None and not path:
-                raise NotUnderstood  # the root's task is the user's own message
+                raise NotShown  # the root's task is the user's own message
             return []
         if len(self._agents) >= MOST_AGENTS:
             raise NotUnderstood

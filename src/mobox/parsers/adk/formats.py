@@ -1,0 +1,19 @@
+"""What ADK's lines look like."""
+
+from __future__ import annotations
+
+from mobox.parsers.formats import Format, having
+
+__all__ = ["FORMATS"]
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "ADK's events",
+        (
+            having("author", "invocationId"),
+            having("author", "invocation_id"),
+            having("author", "actions"),
+            having("__follow_up__", confidence=0.5),
+        ),
+    ),
+)

@@ -1,0 +1,177 @@
+"""Formats that are well known, and that no parser reads yet: so that a run can say what it got.
+
+A framework that gets a parser takes its row along, into the `formats` of that parser.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mobox.events import JSON
+from mobox.parsers.formats import Format, having, kinds, prefixed
+
+__all__ = ["UNSUPPORTED"]
+
+_PYDANTIC_KINDS: Final = (
+    "part_start", "part_delta", "part_end", "final_result", "function_tool_call",
+    "function_tool_result", "builtin_tool_call", "builtin_tool_result", "output_tool_call",
+    "output_tool_result", "agent_run_result", "deferred_tool_requests", "deferred_tool_results",
+    "enqueued_messages",
+)  # fmt: skip
+_PYDANTIC_CLASSES: Final = (
+    "PartStartEvent", "PartDeltaEvent", "PartEndEvent", "FinalResultEvent",
+    "FunctionToolCallEvent", "FunctionToolResultEvent", "OutputToolCallEvent",
+    "OutputToolResultEvent", "BuiltinToolCallEvent", "BuiltinToolResultEvent",
+    "AgentRunResultEvent", "DeferredToolRequestsEvent", "DeferredToolResultsEvent",
+)  # fmt: skip
+_AG_UI: Final = (
+    "RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED",
+    "STATE_SNAPSHOT", "STATE_DELTA", "MESSAGES_SNAPSHOT",
+)  # fmt: skip
+_AI_SDK: Final = (
+    "start", "finish", "start-step", "finish-step", "reset-step", "abort", "message-metadata",
+)  # fmt: skip
+_AI_SDK_PREFIXES: Final = (
+    "text-", "reasoning-", "tool-input-", "tool-output-", "tool-approval-", "source-", "data-",
+)  # fmt: skip
+_CONVERSE: Final = (
+    "messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop",
+    "metadata", "redactContent",
+)  # fmt: skip
+_STRANDS: Final = (
+    "init_event_loop", "start_event_loop", "event_loop_cycle_id", "event_loop_throttled_delay",
+    "current_tool_use", "tool_stream_event", "tool_interrupt_event",
+)  # fmt: skip
+_LLAMA_INDEX: Final = (
+    "AgentInput", "AgentSetup", "AgentStream", "AgentStreamStructuredOutput", "AgentOutput",
+    "AgentWorkflowStartEvent", "ToolCallResult", "InputRequiredEvent", "HumanResponseEvent",
+)  # fmt: skip
+_AUTOGEN: Final = (
+    "TextMessage", "MultiModalMessage", "ModelClientStreamingChunkEvent", "ThoughtEvent",
+    "ToolCallRequestEvent", "ToolCallExecutionEvent", "ToolCallSummaryMessage", "HandoffMessage",
+    "StopMessage", "UserInputRequestedEvent", "MemoryQueryEvent", "StructuredMessage",
+)  # fmt: skip
+_CREW_CHANNELS: Final = ("llm", "flow", "tools", "messages", "lifecycle", "custom")
+_CODEX: Final = ("thread.started", "turn.started", "turn.completed", "turn.failed")
+_COHERE: Final = (
+    "message-start", "content-start", "content-delta", "content-end", "tool-plan-delta",
+    "tool-call-start", "tool-call-delta", "tool-call-end", "citation-start", "citation-end",
+    "message-end",
+)  # fmt: skip
+
+
+def _converse(line: JSON) -> float:
+    """An event of the Converse API: an object of one member, which names it."""
+    if not isinstance(line, dict) or len(line) != 1:
+        return 0.0
+    ((name, value),) = line.items()
+    return 0.9 if name in _CONVERSE and isinstance(value, dict) else 0.0
+
+
+def _strands(line: JSON) -> float:
+    if not isinstance(line, dict):
+        return 0.0
+    if any(name in line for name in _STRANDS):
+        return 1.0
+    if len(line) == 1 and (line.get("start") is True or "message" in line or "result" in line):
+        return 0.5
+    return 1.0 if len(line) == 1 and _converse(line.get("event")) else 0.0
+
+
+def _llama_index_call(line: JSON) -> float:
+    is_call = kinds("type", ("ToolCall",), "data")(line) > 0
+    return having("tool_name", "tool_kwargs")(line["data"]) if is_call else 0.0
+
+
+def _agno(line: JSON) -> float:
+    who = ("agent_id", "team_id", "workflow_id")
+    name = line.get("event") if isinstance(line, dict) else None
+    is_event = isinstance(name, str) and name[:1].isupper() and "run_id" in line
+    return float(is_event and any(key in line for key in who))
+
+
+def _ai_sdk(line: JSON) -> float:
+    named = prefixed("type", *_AI_SDK_PREFIXES)(line)
+    return max(named * 0.9, kinds("type", _AI_SDK, confidence=0.6)(line))
+
+
+def _a2a(line: JSON) -> float:
+    result = line.get("result", line) if isinstance(line, dict) else None
+    kind = kinds("kind", ("status-update", "artifact-update"), confidence=0.9)(result)
+    return max(kind, having("statusUpdate")(result), having("artifactUpdate")(result))
+
+
+UNSUPPORTED: Final = (
+    Format(
+        "pydantic-ai's events",
+        (
+            kinds("event_kind", _PYDANTIC_KINDS),
+            kinds("_class", _PYDANTIC_CLASSES),
+            kinds("type", _PYDANTIC_CLASSES),
+        ),
+    ),
+    Format(
+        "AG-UI's events",
+        (
+            kinds("type", _AG_UI),
+            prefixed("type", "TEXT_MESSAGE_", "TOOL_CALL_", "THINKING_", "REASONING_", "ACTIVITY_"),
+            kinds("type", ("RAW", "CUSTOM"), confidence=0.5),
+        ),
+    ),
+    Format("the AI SDK's UI message chunks", (_ai_sdk,)),
+    Format("Agno's events", (_agno,)),
+    Format("Strands' events", (_strands,)),
+    Format("Amazon Bedrock's Converse events", (_converse,)),
+    Format(
+        "LlamaIndex's workflow events",
+        (
+            kinds("type", _LLAMA_INDEX),
+            kinds("_class", _LLAMA_INDEX),
+            _llama_index_call,
+            kinds("type", ("StopEvent",), "data", confidence=0.6),
+            having("response", "current_agent_name", confidence=0.9),
+            having("tool_name", "tool_kwargs", confidence=0.9),
+        ),
+    ),
+    Format(
+        "Microsoft Agent Framework's updates",
+        (
+            kinds("type", ("AgentResponseUpdate", "AgentRunResponseUpdate"), "contents"),
+            kinds("type", ("agent_response_update", "chat_response_update"), "contents"),
+            kinds("_class", ("AgentResponseUpdate", "WorkflowEvent")),
+        ),
+    ),
+    Format(
+        "AutoGen's messages",
+        (kinds("type", _AUTOGEN, "source"), kinds("_class", _AUTOGEN, "source")),
+    ),
+    Format(
+        "CrewAI's stream frames",
+        (
+            kinds("channel", _CREW_CHANNELS, "namespace", "data"),
+            kinds("chunk_type", ("text", "tool_call"), "content"),
+            prefixed("type", "crew_", "flow_", "llm_call_", "llm_stream_", "tool_usage_"),
+        ),
+    ),
+    Format("Codex's events", (kinds("type", _CODEX), prefixed("type", "item.", confidence=0.8))),
+    Format(
+        "ACP's messages",
+        (kinds("method", ("session/update", "session/request_permission"), "params"),),
+    ),
+    Format("A2A's events", (_a2a,)),
+    Format("Mastra's chunks", (having("type", "runId", "from", "payload"),)),
+    Format(
+        "Ollama's responses",
+        (having("model", "created_at", "done", "message"), having("model", "done", "response")),
+    ),
+    Format("Cohere's events", (kinds("type", _COHERE, confidence=0.8),)),
+    Format("the OpenAI Assistants API's events", (prefixed("event", "thread.", confidence=0.9),)),
+    Format(
+        "the events of OpenAI's stream helper",
+        (
+            prefixed("type", "content.", "tool_calls.function.", "refusal.", "logprobs."),
+            kinds("type", ("chunk",), confidence=0.5),
+        ),
+    ),
+    Format("Gradio's chat messages", (having("role", "content", "options", "metadata"),)),
+)
