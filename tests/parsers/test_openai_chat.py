@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mobox import Recorder
 from mobox.events import (
     Done,
     DoneReason,
@@ -283,9 +284,10 @@ def test_an_answer_that_broke_off_is_sent_again(failure: Any) -> None:
 
 
 def test_an_error_at_the_end_is_how_the_run_ended() -> None:
-    said = run(chunk({"content": "x"}), {"error": "gone"})
+    recorder = Recorder("openai")
+    said = [entry.event for entry in recorder.feed([chunk({"content": "x"}), {"error": "gone"}])]
     assert of(Error, said) == [Error(message="gone")]
-    assert said[-1] == Done(reason="error")
+    assert recorder.close()[-1].event == Done(reason="error")
 
 
 def test_pages_that_every_chunk_repeats_are_told_once() -> None:

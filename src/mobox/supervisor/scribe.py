@@ -106,7 +106,7 @@ class Scribe:
         assert self._parser is not None  # somebody listens
         async with self._pen:
             await self._parse(self._lines.split(END))
-            await self._store(self._lifecycle.feed_all(self._parser.close()))
+            await self._store(self._lifecycle.feed_last(self._parser.close()))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Store the last words and the end; `done` overrules what the agent proposed.

@@ -187,7 +187,7 @@ class Messages:
         return [
             Error(
                 scope=self._scope,
-                message=line.error.message,
+                message=line.error.message or code or "The API reported an error.",
                 code=code,
                 retryable=code in RETRYABLE,
                 provider=provider,

@@ -134,7 +134,7 @@ class Session:
     def _goes_on(self, parent: str | None) -> None:
         """A message of the root after a result is another turn, which has yet to end."""
         if parent is None:
-            self._done = None
+            self._done = self._error = None
 
     def _user(self, raw: dict[str, JSON]) -> Events:
         line = convert(raw, lines.User)
@@ -330,7 +330,8 @@ class Session:
         if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
             events.append(Error(message="\n".join(why), code=self._done.native))
-        return events
+        # What a failed result says of the error before it holds, and so is said right after it.
+        return [*events, self._done] if line.is_error else events
 
     LINES: ClassVar[dict[str, tuple[type[lines.Line] | None, Handler]]] = {
         "stream_event": (lines.StreamEvent, _stream_event),

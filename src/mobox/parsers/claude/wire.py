@@ -115,7 +115,7 @@ class Ping(Line, tag="ping"):
 
 
 class ErrorBody(Struct):
-    message: str
+    message: str | None = None
     type: str | None = None
 
 

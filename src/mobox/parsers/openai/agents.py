@@ -81,13 +81,15 @@ class Agents:
             return self._nested(raw)
         return self.LINES[_kind(raw)](self, raw, ())
 
-    def raised(self, name: str) -> None:
+    def raised(self, name: str) -> Done:
         """An exception left the iterator: that is how the run ended."""
-        self._done = done_of(name)
-        if self._done.reason == "stop":  # any other exception
+        done = done_of(name)
+        if done.reason == "stop":  # any other exception
             told = self._responses[()].done
             cut = told is not None and told.reason in ("length", "content_filter")
-            self._done = told if cut else Done(reason="error", native=name)
+            done = told if told is not None and cut else Done(reason="error", native=name)
+        self._done = done
+        return done
 
     @property
     def has_failed(self) -> bool:

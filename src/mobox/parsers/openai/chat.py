@@ -75,8 +75,6 @@ class Chat:
     @property
     def done(self) -> Done | None:
         """How the last message ended; `None` while it has not."""
-        if self._broken:
-            return Done(reason="error", native=self._finish)
         if self._finish is None:
             return None
         return done_of(self._finish, called=self._calls.any, refused=self._refused)
