@@ -293,3 +293,22 @@ def test_result_that_is_made_up_for_a_call_is_no_work() -> None:
     begun = {"type": "tool_use", "data": {"id": "t", "name": "x", "input": {}}}
     broken = {"type": "tool_result", "data": {"id": "t", "status": "interrupted"}}
     assert end_of(log_of("emitted", lines_of(begun, EMITTED, broken))) == "error"
+
+
+@pytest.mark.parametrize("name", ["message", "error", "content", "text", "detail"])
+def test_emitted_error_may_name_its_message_otherwise(name: str) -> None:
+    log = log_of("emitted", lines_of({"type": "error", "data": {name: "boom", "code": 7}}))
+    assert [e.event for e in log if isinstance(e.event, Error)] == [Error(message="boom", code="7")]
+    assert end_of(log) == "error"
+
+
+@pytest.mark.parametrize("error", ["boom", {"_exception": "ValueError", "str": "boom"}])
+def test_failed_node_of_a_graph_is_an_error_once(error: Any) -> None:
+    task = {"id": "t", "name": "model", "error": error, "result": {}, "interrupts": []}
+    lines = [
+        {"type": "tasks", "ns": [], "data": task},
+        {"type": "debug", "ns": [], "data": {"type": "task_result", "payload": task}},
+    ]
+    log = log_of("langchain", lines_of(*lines))
+    assert [e.event.message for e in log if isinstance(e.event, Error)] == ["boom"]
+    assert end_of(log) == "error"

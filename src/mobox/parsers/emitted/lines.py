@@ -84,7 +84,7 @@ _STATISTICS: Final[Names] = {
     "cost_usd": ("cost_usd", "total_cost_usd", "cost"),
 }
 _FAILURE: Final[Names] = {
-    "message": ("message", "error", "content", "error.message"),
+    "message": ("message", "error", "content", "error.message", "text", "detail", "error_message"),
     "code": ("code", "error.code", "error.type"),
 }
 _END: Final[Names] = {"native": ("native", "stop_reason", "finish_reason", "reason")}
