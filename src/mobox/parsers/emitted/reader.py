@@ -45,6 +45,7 @@ from mobox.parsers.emitted.plan import (
 from mobox.parsers.emitted.thoughts import Thoughts
 from mobox.parsers.json_values import object_of, objects_in
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of
 from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
@@ -311,6 +312,8 @@ def _itself(kind: str, data: Data) -> StreamEvent:
     known = {name: data[name] for name in data if name in event_class.__struct_fields__}
     rest = {name: data[name] for name in data if name not in known}
     event = msgspec.convert({**known, "type": kind}, event_class)
+    if isinstance(event, ToolUseStart) and "kind" not in known:
+        event = replace(event, kind=kind_of(event.name))
     if rest and "emitted" in (event.provider or {}):
         raise msgspec.ValidationError("unknown fields, and provider.emitted is taken")
     return _keep(event, rest)

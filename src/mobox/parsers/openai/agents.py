@@ -36,6 +36,7 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import done_of, used
 from mobox.parsers.openai.findings import without_images
@@ -299,4 +300,4 @@ def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
     told = asked.tool_name or asked.name or raw.get("name")
     tool = told if isinstance(told, str) else UNKNOWN_TOOL
     arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
-    return [ToolUseStart(id=name, name=tool), input_of(name, arguments)]
+    return [ToolUseStart(id=name, name=tool, kind=kind_of(tool)), input_of(name, arguments)]
