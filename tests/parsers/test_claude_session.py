@@ -538,6 +538,10 @@ def test_a_result_without_use_tells_none(models: Any) -> None:
     assert of_type(fed(result(modelUsage=models)), Usage) == []
 
 
+def usages_in(*lines: Line) -> list[Usage]:
+    return [event for event in fed(*lines) if isinstance(event, Usage)]
+
+
 SPENT = {"input_tokens": 10, "output_tokens": 20, "service_tier": "standard"}
 
 
@@ -567,7 +571,7 @@ def test_models_of_a_result_outweigh_its_usage() -> None:
 
 
 def test_usage_of_results_is_the_sum_over_their_turns() -> None:
-    usages = of_type(fed(result(usage=SPENT), *message("m", "x"), result(usage=SPENT)), Usage)
+    usages = usages_in(result(usage=SPENT), *message("m", "x"), result(usage=SPENT))
     assert [(usage.input, usage.output) for usage in usages] == [(10, 20), (20, 40)]
 
 
@@ -575,7 +579,7 @@ def test_usage_of_a_result_has_that_of_subagents_beside_it() -> None:
     spawns = whole("m", tool("Task", "t", prompt="go"))
     said = whole("n", text("I am the subagent"), parent="t")
     said["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
-    usage = of_type(fed(spawns, said, said, result(usage=SPENT)), Usage)[-1]
+    usage = usages_in(spawns, said, said, result(usage=SPENT))[-1]
     assert (usage.per, usage.input, usage.output) == ("run", 13, 24)
 
 
@@ -583,8 +587,7 @@ def test_usage_of_a_result_has_that_of_subagents_beside_it() -> None:
 def test_result_that_counted_nothing_leaves_what_messages_used(usage: Any) -> None:
     said = whole("m", text("x"))
     said["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
-    used = of_type(fed(said, result(usage=usage)), Usage)
-    assert {each.per for each in used} == {"call"}
+    assert {used.per for used in usages_in(said, result(usage=usage))} == {"call"}
 
 
 def test_usage_that_cannot_be_read_is_raw() -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from mobox.events import Events, Scope, Thinking, ThinkingEnd, ToolUseEnd, ToolUseStart
+from mobox.events import Events, Scope, StreamEvent, Thinking, ThinkingEnd, ToolUseEnd, ToolUseStart
 from mobox.parsers import displays
 from mobox.parsers.json_values import object_of
 
@@ -50,12 +50,16 @@ class Thoughts:
         for event in events:
             if isinstance(event, ToolUseStart | ToolUseEnd):
                 self._note(event)
-            is_thought = isinstance(event, Thinking) and event.source == "think"
-            if is_thought and not self.in_call(event.content):
+            if self._is_repeat(event):
                 repeated.add(event.id)
             elif not (isinstance(event, ThinkingEnd) and event.id in repeated):
                 told.append(event)
         return told
+
+    def _is_repeat(self, event: StreamEvent) -> bool:
+        if not isinstance(event, Thinking) or event.source != "think":
+            return False
+        return not self.in_call(event.content)
 
     def _note(self, event: ToolUseStart | ToolUseEnd) -> None:
         if isinstance(event, ToolUseStart):

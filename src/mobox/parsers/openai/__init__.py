@@ -112,7 +112,7 @@ class OpenAIParser(EventParser):
         name = class_of(raw)
         known = self._agents.begun and self._agents.has_failed
         self._chat.break_off()
-        events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
+        events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
         if self._agents.begun and name is not None:
             return [*events, self._agents.raised(name)]
         if not self._agents.begun:
