@@ -13,10 +13,12 @@ from mobox.events import (
     DoneReason,
     Error,
     EventType,
+    File,
     InputRequest,
     InputResponse,
     Paused,
     Raw,
+    Result,
     Retract,
     Source,
     Start,
@@ -32,6 +34,7 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
+    TodoUpdate,
     ToolResult,
     ToolUseEnd,
     ToolUseStart,
@@ -100,6 +103,9 @@ def test_a_done_on_the_way_is_only_a_proposal_and_the_last_one_counts() -> None:
 FAILED = Error(message="overloaded")
 SAID = TextDelta(id="m", delta="a")
 CALLED = ToolUseStart(id="c", name="search")
+SPAWNED = SubagentStart(id="s", agent="a")
+TOOL = Done(reason="tool")
+CUT = Done(reason="length")
 
 REASONS: dict[str, tuple[Events, Done | None, DoneReason]] = {
     "nothing proposed is truncated": ([SAID], None, "truncated"),
@@ -117,7 +123,24 @@ REASONS: dict[str, tuple[Events, Done | None, DoneReason]] = {
         None,
         "error",
     ),
-    "only stop gives way to an error": ([FAILED, Done(reason="refusal")], None, "refusal"),
+    "an error after the agent's own word": ([SAID, STOP, FAILED], None, "error"),
+    "an error after a call was handed over": ([CALLED, TOOL, FAILED], None, "error"),
+    "an error before a call is handed over": ([CALLED, FAILED, TOOL], None, "error"),
+    "an error after a message that was cut": ([CUT, FAILED], None, "error"),
+    "an end that explains an error": ([FAILED, CUT], None, "length"),
+    "an end that explained another error": ([FAILED, CUT, FAILED], None, "error"),
+    "an end that explained an error that was overcome": ([FAILED, CUT, SAID], None, "length"),
+    "an error overcome by a file": ([FAILED, File(media_type="a/b"), STOP], None, "stop"),
+    "an error overcome by an agent": ([FAILED, SPAWNED, STOP], None, "stop"),
+    "an error overcome by a plan": ([FAILED, TodoUpdate(), STOP], None, "stop"),
+    "an error overcome by a question": ([FAILED, InputRequest(id="q"), STOP], None, "stop"),
+    "statistics after an error": ([FAILED, Result(text="a"), STOP], None, "error"),
+    "the end of a step after an error": (
+        [StepStart(id="s"), FAILED, StepEnd(id="s"), STOP],
+        None,
+        "error",
+    ),
+    "only success gives way to an error": ([FAILED, Done(reason="refusal")], None, "refusal"),
     "the supervisor overrules nothing": ([SAID], Done(reason="cancelled"), "cancelled"),
     "the supervisor overrules a stop": ([SAID, STOP], Done(reason="cancelled"), "cancelled"),
     "the supervisor overrules an error": ([FAILED], Done(reason="interrupted"), "interrupted"),
@@ -146,6 +169,44 @@ def test_the_reason_is_who_had_the_last_word(
 def test_an_error_keeps_the_providers_own_word() -> None:
     proposal = Done(reason="stop", native="end_turn")
     assert log_of([FAILED, proposal])[-1] == Done(reason="error", native="end_turn")
+
+
+LAST_WORDS: dict[str, tuple[Events, Events, DoneReason]] = {
+    "how the last message ended": ([SAID], [CUT], "length"),
+    "an error after that message": ([SAID, FAILED], [CUT], "error"),
+    "an end that explains the error": ([SAID, FAILED, CUT], [STOP], "length"),
+    "an end that a person brought about": ([FAILED], [Done(reason="cancelled")], "cancelled"),
+    "an answer that was held back": ([SAID], [Text(id="n", content="a"), STOP], "stop"),
+    "such an answer after an error": ([FAILED], [Text(id="n", content="a"), STOP], "error"),
+    "a question after an error": ([FAILED], [Paused(request_ids=("q",))], "error"),
+    "an end after a question": ([Paused(request_ids=("q",))], [STOP], "stop"),
+}
+
+
+@pytest.mark.parametrize(("said", "last", "reason"), LAST_WORDS.values(), ids=LAST_WORDS)
+def test_what_a_parser_adds_at_the_end_is_no_new_work(
+    said: Events, last: Events, reason: DoneReason
+) -> None:
+    lifecycle = Lifecycle("test")
+    lifecycle.feed_all(said)
+    lifecycle.feed_last(last)
+    end = lifecycle.close()[-1]
+    assert isinstance(end, Done)
+    assert end.reason == reason
+
+
+def test_a_question_at_the_end_is_one() -> None:
+    lifecycle = Lifecycle("test")
+    lifecycle.feed_last([SAID, Paused(request_ids=("q",))])
+    assert lifecycle.waiting
+
+
+def test_another_process_goes_on_after_what_was_added_at_the_end() -> None:
+    lifecycle = Lifecycle("test")
+    lifecycle.feed(FAILED)
+    lifecycle.feed_last([TextDelta(id="n", delta="a")])
+    lifecycle.feed_all([TextDelta(id="n", delta="b"), STOP])
+    assert lifecycle.close()[-1] == STOP
 
 
 def test_a_run_that_ends_waiting_stays_open() -> None:

@@ -5,7 +5,8 @@ frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
         agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open;
-        that it waits is told once.
+        that it waits is told once. An ERROR after which no work follows is the run's end, unless
+        a DONE after it gives a reason other than success.
         A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
 Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
         sent again after a RETRACT has another id: a page hides what was taken back by its id.
@@ -25,11 +26,11 @@ from msgspec.structs import replace
 
 from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
 from mobox.calls import Calls
+from mobox.ending import AGENTS_OWN_REASONS, Ending
 from mobox.errors import ProtocolError
 from mobox.events import (
     Custom,
     Done,
-    DoneReason,
     Events,
     EventType,
     InputRequest,
@@ -46,7 +47,6 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
-    ToolResult,
     ToolUseDelta,
 )
 from mobox.names import Names, named
@@ -70,16 +70,6 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     ThinkingDelta: Thinking,
     ThinkingEnd: Thinking,
 }
-_SPEECH = {
-    EventType.TEXT,
-    EventType.TEXT_DELTA,
-    EventType.THINKING,
-    EventType.THINKING_DELTA,
-    EventType.TOOL_USE_START,
-    EventType.TOOL_USE_DELTA,
-    EventType.TOOL_RESULT,
-    EventType.STEP_START,
-}
 _HALTS = {EventType.PAUSED, EventType.ERROR}
 _SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
@@ -87,9 +77,6 @@ NOISE = 32
 AGENT_STARTED = "agent-started"
 """The name of the CUSTOM event that has the fields of a START which was not the run's first word.
 Its id is the same: a reader who keeps one of them has the latest."""
-_AGENTS_OWN_REASONS: set[DoneReason] = {
-    "stop", "tool", "length", "content_filter", "refusal", "max_turns",
-}  # fmt: skip
 
 
 class Lifecycle:
@@ -101,8 +88,7 @@ class Lifecycle:
         self._framework = framework
         self._started = False
         self._noise: Events = []  # what came before the first event that means something
-        self._proposal: Done | None = None
-        self._failed = False  # the last that was said is an error
+        self._ending = Ending()
         self._pause = Paused(request_ids=())  # the last one
         self._blocks = Blocks()
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
@@ -135,6 +121,23 @@ class Lifecycle:
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
         return log
 
+    def feed_last(self, events: Iterable[StreamEvent]) -> Events:
+        """`feed_all` for what a parser adds when its source has ended.
+
+        That is no new work: a run that has failed neither goes on nor waits by it.
+        """
+        failed = self._ending.failed
+        log: Events = []
+        for event in events:
+            if isinstance(event, Done):
+                self._ending.fall_back_on(event)
+                self.waiting = False
+            elif not (failed and isinstance(event, Paused)):
+                log += self.feed(event)
+                self._ending.failed = self._ending.failed or failed
+        self._stretch, self._unnamed = NO_STRETCH, None
+        return log
+
     def lets_pass(self, event: StreamEvent) -> bool:
         """Take `event` if it says more of what was said before, and goes into the log as it is."""
         block, delta_class, heard = self._stretch
@@ -147,7 +150,7 @@ class Lifecycle:
     def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
         if opened is not None and opened[0] is type(event):
-            self.waiting = self._failed = False
+            self.waiting = self._ending.failed = False
             return [event]
         if self.ended:
             raise ProtocolError(f"{event.type} after DONE")
@@ -170,7 +173,7 @@ class Lifecycle:
         log as it is, and all that it could end, name or make up for the one before it has done.
         """
         self._unnamed = None
-        if self.waiting or self._failed:  # the next word changes that
+        if self.waiting or self._ending.failed:  # the next word changes that
             return NO_STRETCH
         is_said = event.id is None and type(event) in _DELTA_OF.values()
         if is_said and (block := self._blocks.open) is not None:
@@ -191,7 +194,7 @@ class Lifecycle:
         """The input ended; return what closes the run. `done` overrules what the agent proposed."""
         if self.ended or (self.waiting and done is None):
             return []
-        events = self._log(self._end_all(done or self._own_end()))
+        events = self._log(self._end_all(done or self._ending.done))
         self.ended = True
         self._stretch, self._unnamed = NO_STRETCH, None
         return events
@@ -205,7 +208,7 @@ class Lifecycle:
                 log.append(self._end_block(closed.id))
             log.append(event)
             self._names.take(event.id)
-            if self.waiting or self._failed or event.type in _HALTS:
+            if self.waiting or self._ending.failed or event.type in _HALTS:
                 self._halt(event)
         return log
 
@@ -213,7 +216,7 @@ class Lifecycle:
         """Whether the run waits or has failed, after an event that may change it."""
         self.waiting = waits_after(self.waiting, (event,))
         self._pause = event if isinstance(event, Paused) else self._pause
-        self._failed = event.type is EventType.ERROR or (self._failed and not _speaks(event))
+        self._ending.see(event)
 
     def _waits_for(self, event: Paused) -> bool:
         """Whether the run waits for this: parsers say so again when their source ends."""
@@ -246,21 +249,14 @@ class Lifecycle:
             )
 
     def _propose(self, event: Done) -> Events:
-        self._proposal = event
+        self._ending.propose(event)
         self.waiting = False
         return []
-
-    def _own_end(self) -> Done:
-        if self._proposal is None:
-            return Done(reason="error" if self._failed else "truncated")
-        if self._failed and self._proposal.reason == "stop":
-            return replace(self._proposal, reason="error")
-        return self._proposal
 
     def _end_all(self, done: Done) -> Iterator[StreamEvent]:
         yield from self._begin(done)
         for name in list(self._open):
-            yield self._end_block(name, interrupted=done.reason not in _AGENTS_OWN_REASONS)
+            yield self._end_block(name, interrupted=done.reason not in AGENTS_OWN_REASONS)
         yield from self._calls.interrupt_all(handed_over=done.reason == "tool")
         yield from self._spans.interrupt_all()
         yield done
@@ -319,7 +315,7 @@ class Lifecycle:
 
     def _start_span(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
         if isinstance(event, StepStart) and event.kind == "turn" and not event.scope:
-            self._proposal = None  # the agent goes on: how this turn ends is yet to be said
+            self._ending.withdraw()
         return self._spans.start(event)
 
     # The rest
@@ -370,12 +366,6 @@ class Lifecycle:
         EventType.RETRACT: _retract,
     }
     """What needs more than to be passed on. A handler that tells nothing could not place it."""
-
-
-def _speaks(event: StreamEvent) -> bool:
-    if isinstance(event, ToolResult) and event.status == "interrupted":
-        return False
-    return event.type in _SPEECH
 
 
 def _paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:

@@ -47,8 +47,10 @@ class Recorder:
 
         Without it, a run of which nothing was understood ends with an error.
         """
-        last = [*self._parser.feed_lines(self._lines.split(END)), *self._parser.close()]
-        entries = self._take(last, ts)
+        entries = self._take(self._parser.feed_lines(self._lines.split(END)), ts)
+        last = self._parser.close()
+        self._unread.see(last)
+        entries += self._number(self._lifecycle.feed_last(last), ts)
         if done is None and (error := self._unread.error()) is not None:
             entries += self._number(self._lifecycle.feed(error), ts)
             done = Done(reason="error")

@@ -846,3 +846,101 @@ def test_nothing_of_a_spoiled_recording_is_lost_that_is_raw(lines: list[Any]) ->
         for event in parser.feed(line):
             if isinstance(event, Raw):
                 assert event.raw in pieces_of(line)
+
+
+# Messages that are sent at once
+
+
+def begun(*content: Any, name: str = "m", **about: Any) -> Line:
+    """The start of a message that has its blocks already."""
+    whole = {**message(name)["message"], "content": list(content), **about}
+    return {"type": "message_start", "message": whole}
+
+
+ROLL = {"type": "tool_use", "id": "t", "name": "roll_die", "input": {"player": "one"}}
+STOPPED: Line = {"type": "message_stop"}
+
+
+def test_blocks_in_the_start_of_a_message_are_told() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    said = fed(begun(ROLL, stop_reason="tool_use", usage=usage), STOPPED)
+    assert said == [
+        Start(framework="claude", model="claude"),
+        StepStart(id="m", number=1),
+        Usage(id="m", input=3, output=2, model="claude"),
+        ToolUseStart(id="t", name="roll_die"),
+        ToolUseEnd(id="t", input={"player": "one"}),
+        StepEnd(id="m", reason="tool_use"),
+    ]
+
+
+def test_stop_reason_in_the_start_of_a_message_is_how_it_ends() -> None:
+    assert closed(begun(ROLL, stop_reason="tool_use"), STOPPED) == [
+        Done(reason="tool", native="tool_use")
+    ]
+    ends = fed(begun(stop_reason="stop_sequence", stop_sequence="###"), STOPPED)
+    assert ends[-1] == StepEnd(
+        id="m", reason="stop_sequence", provider={"anthropic": {"stop_sequence": "###"}}
+    )
+    details = {"explanation": "not allowed"}
+    refused = fed(begun(stop_reason="refusal", stop_details=details), STOPPED)
+    assert Status(message="not allowed", kind="notice") in refused
+
+
+@pytest.mark.parametrize("reason", [None, 7, ["end_turn"]])
+def test_message_without_a_stop_reason_still_broke_off(reason: Any) -> None:
+    again = fed(begun({"type": "text", "text": "Hi"}, stop_reason=reason), STOPPED, message("n"))
+    assert Retract(blocks=("m:0",), reason="retry") in again
+
+
+def test_every_kind_of_block_may_be_in_the_start() -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "Hm", "signature": "sig"},
+        {"type": "text", "text": "Yes."},
+        {"type": "hologram"},
+        "odd",
+        ROLL,
+    ]
+    said = fed(begun(*blocks))[2:]
+    assert said == [
+        Thinking(id="m:0", content="Hm"),
+        ThinkingEnd(id="m:0", provider={"anthropic": {"signature": "sig"}}),
+        Text(id="m:1", content="Yes."),
+        TextEnd(id="m:1"),
+        Raw(raw={"type": "hologram"}),
+        Raw(raw="odd", source="malformed: Expected `object`, got `str`"),
+        ToolUseStart(id="t", name="roll_die"),
+        ToolUseEnd(id="t", input={"player": "one"}),
+    ]
+
+
+@pytest.mark.parametrize("content", [None, [], [{"type": "text", "text": ""}], {}])
+def test_start_without_content_tells_none(content: Any) -> None:
+    line = begun()
+    line["message"]["content"] = content
+    assert len(fed(line)) == 2
+
+
+def test_content_of_a_start_may_be_a_text() -> None:
+    line = begun()
+    line["message"]["content"] = "Hi"
+    assert fed(line)[2:] == [Text(id="m:0", content="Hi"), TextEnd(id="m:0")]
+
+
+def test_blocks_that_follow_those_of_the_start_go_on() -> None:
+    said = fed(begun({"type": "text", "text": "Hi"}), start(1, "text", text="there"), stop(1))
+    assert said[-2:] == [Text(id="m:1", content="there"), TextEnd(id="m:1")]
+    assert not any(isinstance(event, Retract) for event in said)
+
+
+def test_block_of_the_start_that_is_streamed_again_is_told_once() -> None:
+    given = begun({"type": "text", "text": "Hi"}, ROLL)
+    log = log_of(given, start(0, "text", text=""), delta(0, "text_delta", text="Hi"), stop(0))
+    assert Retract(blocks=("m:0",), reason="retry") in events_of(log)
+    assert [event.id for event in events_of(log) if isinstance(event, ToolUseStart)] == ["t"]
+
+
+def test_plan_in_the_start_of_a_message_is_told() -> None:
+    todos = [{"content": "A", "status": "pending", "activeForm": "Doing A"}]
+    write = {"type": "tool_use", "id": "t", "name": "TodoWrite", "input": {"todos": todos}}
+    assert any(event.type == "todo_create" for event in fed(begun(write)))

@@ -539,6 +539,64 @@ def test_a_result_without_use_tells_none(models: Any) -> None:
     assert of_type(fed(result(modelUsage=models)), Usage) == []
 
 
+def usages_in(*lines: Line) -> list[Usage]:
+    return [event for event in fed(*lines) if isinstance(event, Usage)]
+
+
+SPENT = {"input_tokens": 10, "output_tokens": 20, "service_tier": "standard"}
+
+
+def test_usage_of_a_result_counts_where_its_models_are_not_told() -> None:
+    [usage, _] = fed(result(usage=SPENT, total_cost_usd=0.5))
+    assert usage == Usage(per="run", input=10, output=20, cost_usd=0.5, service_tier="standard")
+
+
+def test_usage_of_a_result_includes_its_cache() -> None:
+    cached = {"cache_read_input_tokens": 100, "cache_creation_input_tokens": 3}
+    details = {"output_tokens_details": {"thinking_tokens": 5}}
+    [usage, _] = fed(result(usage={**SPENT, **cached, **details}))
+    assert usage == Usage(
+        per="run",
+        input=113,
+        output=20,
+        cache_read=100,
+        cache_write=3,
+        reasoning=5,
+        service_tier="standard",
+    )
+
+
+def test_models_of_a_result_outweigh_its_usage() -> None:
+    [usage, _] = fed(result(modelUsage={"claude": USE}, usage=SPENT))
+    assert usage == fed(result(modelUsage={"claude": USE}))[0]
+
+
+def test_usage_of_results_is_the_sum_over_their_turns() -> None:
+    usages = usages_in(result(usage=SPENT), *message("m", "x"), result(usage=SPENT))
+    assert [(usage.input, usage.output) for usage in usages] == [(10, 20), (20, 40)]
+
+
+def test_usage_of_a_result_has_that_of_subagents_beside_it() -> None:
+    spawns = whole("m", tool("Task", "t", prompt="go"))
+    said = whole("n", text("I am the subagent"), parent="t")
+    said["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
+    usage = usages_in(spawns, said, said, result(usage=SPENT))[-1]
+    assert (usage.per, usage.input, usage.output) == ("run", 13, 24)
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": 0, "output_tokens": 0}])
+def test_result_that_counted_nothing_leaves_what_messages_used(usage: Any) -> None:
+    said = whole("m", text("x"))
+    said["message"]["usage"] = {"input_tokens": 3, "output_tokens": 4}
+    assert {used.per for used in usages_in(said, result(usage=usage))} == {"call"}
+
+
+def test_usage_that_cannot_be_read_is_raw() -> None:
+    [raw, ended] = fed(result(usage={"input_tokens": "many"}))
+    assert isinstance(raw, Raw)
+    assert isinstance(ended, Result)
+
+
 # Subagents
 
 AGENT = whole("m", tool("Agent", "t", subagent_type="researcher", prompt="Look."))

@@ -291,3 +291,21 @@ UNREAD: list[tuple[str, JSON]] = [
 def test_what_is_not_read_may_be_anything(framework: str, line: JSON) -> None:
     events = get_parser(framework).feed(line)
     assert [event for event in events if isinstance(event, Raw)] == []
+
+
+def test_thought_that_a_subagents_tool_prints_has_the_scope_of_its_call() -> None:
+    call = {"type": "tool_use", "id": "t", "name": "think_tool", "input": {"thought": "Hm"}}
+    spawn = {"type": "tool_use", "id": "s", "name": "Task", "input": {"prompt": "go"}}
+    parser = get_parser("claude")
+    parser.feed({"type": "assistant", "message": {"id": "m", "content": [spawn]}})
+    subagent = {"id": "n", "content": [call]}
+    parser.feed({"type": "assistant", "message": subagent, "parent_tool_use_id": "s"})
+    [thought] = parser.feed({"type": "think", "data": {"thought": "Hm"}})
+    assert thought == Thinking(content="Hm", scope=("s",), source="think")
+
+
+def test_thought_with_a_scope_keeps_it() -> None:
+    parser = get_parser("emitted")
+    parser.feed({"type": "tool_call_start", "data": {"name": "think_tool", "scope": ["a"]}})
+    [thought] = parser.feed({"type": "think", "data": {"thought": "Hm", "scope": ["b"]}})
+    assert thought.scope == ("b",)

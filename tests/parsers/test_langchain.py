@@ -892,3 +892,34 @@ def test_a_providers_own_tool_that_failed_says_so(output: Any, status: str) -> N
     block = {"type": "bash_code_execution_tool_result", "tool_use_id": "t", "content": output}
     [result] = [event for event in fed(ai(content=[block])) if isinstance(event, ToolResult)]
     assert (result.status, result.output) == (status, output)
+
+
+# Thoughts that a tool prints as well
+
+THOUGHT = "Found 2 sources on A."
+PRINTED = {"type": "think", "data": {"id": "think_ab", "thought": THOUGHT}}
+
+
+def printed_at(place: int, recording: list[bytes]) -> Events:
+    """A recording in which the think tool of a subagent prints its thought at this place."""
+    recorder = Recorder("deepagents")
+    lines = [*recording[:place], json.dumps(PRINTED).encode() + b"\n", *recording[place:]]
+    return [entry.event for entry in recorder.read(b"".join(lines)) + recorder.close()]
+
+
+@pytest.mark.parametrize("name", ["callbacks", "parts", "protocol"])
+def test_thought_that_a_think_tool_prints_is_told_once_in_its_scope(name: str) -> None:
+    recording = (RECORDINGS / f"deepagents/{name}.jsonl").read_bytes().splitlines(keepends=True)
+    mentions = [place for place, line in enumerate(recording) if b"toolu_th1" in line]
+    for place in range(mentions[0] + 1, mentions[-1] + 1):
+        told = printed_at(place, recording)
+        thoughts = [event for event in of(Thinking, told) if event.content == THOUGHT]
+        assert [thought.scope for thought in thoughts] == [("toolu_ta",)], place
+        assert not [raw for raw in of(Raw, told) if raw.source == "told before"]
+
+
+def test_same_thought_of_two_calls_is_told_for_each() -> None:
+    calls = [{"id": name, "name": "think_tool", "args": {"thought": "Hm"}} for name in "ab"]
+    line = {"type": "think", "data": {"thought": "Hm"}}
+    for lines in ([ai(tool_calls=calls), line, line], [line, line, ai(tool_calls=calls)]):
+        assert [event.content for event in of(Thinking, fed(*lines))] == ["Hm", "Hm"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mobox import Recorder
 from mobox.events import (
     Done,
     DoneReason,
@@ -283,9 +284,10 @@ def test_an_answer_that_broke_off_is_sent_again(failure: Any) -> None:
 
 
 def test_an_error_at_the_end_is_how_the_run_ended() -> None:
-    said = run(chunk({"content": "x"}), {"error": "gone"})
+    recorder = Recorder("openai")
+    said = [entry.event for entry in recorder.feed([chunk({"content": "x"}), {"error": "gone"}])]
     assert of(Error, said) == [Error(message="gone")]
-    assert said[-1] == Done(reason="error")
+    assert recorder.close()[-1].event == Done(reason="error")
 
 
 def test_pages_that_every_chunk_repeats_are_told_once() -> None:
@@ -336,3 +338,50 @@ def test_the_simplified_lines_have_names_of_their_own() -> None:
         Usage(per="run", input=3, output=4),
         Done(reason="stop"),
     ]
+
+
+# The older completions
+
+
+def completion(text: str | None, finish: str | None = None, **more: Any) -> dict[str, Any]:
+    choice = {"text": text, "index": 0, "logprobs": None, "finish_reason": finish}
+    return {"id": "c", "object": "text_completion", "model": "m", "choices": [choice], **more}
+
+
+def test_older_completion_is_text() -> None:
+    counts = {"prompt_tokens": 4, "completion_tokens": 3, "total_tokens": 7}
+    said = run(
+        completion("The", usage=None),
+        completion(" answer"),
+        completion(" is 42.", "stop"),
+        {**completion(None), "choices": [], "usage": counts},
+    )
+    assert said == [
+        Start(framework="openai", model="m"),
+        StepStart(id="c", number=1),
+        Text(id="c:0"),
+        TextDelta(id="c:0", delta="The"),
+        TextDelta(id="c:0", delta=" answer"),
+        TextDelta(id="c:0", delta=" is 42."),
+        TextEnd(id="c:0"),
+        StepEnd(id="c", reason="stop"),
+        Usage(id="c", input=4, output=3, total=7, model="m"),
+        Done(reason="stop", native="stop"),
+    ]
+
+
+def test_older_completion_that_comes_at_once_is_text() -> None:
+    said = run(completion("All of it.", "length"))
+    assert text_of(said) == "All of it."
+    assert said[-1] == Done(reason="length", native="length")
+
+
+def test_text_beside_a_delta_is_told_once() -> None:
+    both = {"index": 0, "delta": {"content": "Hi"}, "text": "Hi"}
+    last = {"index": 0, "delta": {"content": ""}, "text": "", "finish_reason": "stop"}
+    said = run({"id": "c", "choices": [both]}, {"id": "c", "choices": [last]})
+    assert text_of(said) == "Hi"
+
+
+def test_text_beside_an_empty_delta_is_told() -> None:
+    assert text_of(run({"id": "c", "choices": [{"delta": {}, "text": "Hi"}]})) == "Hi"

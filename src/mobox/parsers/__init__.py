@@ -96,7 +96,7 @@ class EventParser:
                 return self._emitted.read(raw)
             if is_raised(raw):
                 return [raised(raw)]
-        return self.read(raw)
+        return self._emitted.thoughts.without_repeats(self.read(raw))
 
     def _or_raw(
         self, read: Callable[[_T], list[StreamEvent]], line: _T, as_json: Callable[[], JSON]

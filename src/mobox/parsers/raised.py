@@ -6,7 +6,7 @@ from msgspec import Struct, convert, field
 
 from mobox.events import JSON, Error
 
-__all__ = ["TOLD_BEFORE", "is_raised", "raised"]
+__all__ = ["TOLD_BEFORE", "class_of", "is_raised", "raised"]
 
 TOLD_BEFORE = "told before"
 """Why an exception is RAW whose error was told by an event before it."""
@@ -32,6 +32,12 @@ class _Raised(Struct):
 def is_raised(raw: dict[str, JSON]) -> bool:
     """Whether this line tells of an exception."""
     return "_exception" in raw or "__exception__" in raw
+
+
+def class_of(raw: dict[str, JSON]) -> str | None:
+    """The exception's class, without its module."""
+    name = raw.get("__exception__", raw.get("_exception"))
+    return name.rpartition(".")[2] if isinstance(name, str) else None
 
 
 def raised(raw: dict[str, JSON]) -> Error:

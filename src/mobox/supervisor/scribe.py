@@ -115,7 +115,7 @@ class Scribe:
             await self._parse(self._lines.split(END))
             last = self._parser.close()
             self._unread.see(last)
-            await self._store(self._lifecycle.feed_all(last))
+            await self._store(self._lifecycle.feed_last(last))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Store the last words and the end; `done` overrules what the agent proposed.

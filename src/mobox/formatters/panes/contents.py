@@ -13,6 +13,11 @@ __all__ = ["checklist", "code_of", "command_of", "fenced", "language_of", "print
 
 _PRINTED: Final = ("stdout", "stderr", "logs", "output", "text")
 """Where results have what a program printed, in the order in which it is shown."""
+_CODE: Final = (
+    *("python_code", "source_code", "script", "source", "cell", "query", "command", "input"),
+    "__arg1",
+)
+"""Where the input of a Python tool may have its code instead; of LangChain's REPL it is `query`."""
 _DEEPEST: Final = 16
 _OPENING: Final = re.compile(r" {0,3}```(?:python|py)[0-9]?\b", re.IGNORECASE)
 _CLOSING: Final = re.compile(r" {0,3}```\s*")
@@ -31,8 +36,8 @@ def code_of(given: JSON) -> str:
     members = given if isinstance(given, dict) else {}
     operation = members.get("operation")
     patch = operation.get("diff") if isinstance(operation, dict) else None
-    found = (value for value in (members.get("code"), patch) if isinstance(value, str))
-    return next(found, shown(given))
+    told = (members.get("code"), patch, *(members.get(name) for name in _CODE))
+    return next((value for value in told if isinstance(value, str)), shown(given))
 
 
 def language_of(given: JSON) -> str:

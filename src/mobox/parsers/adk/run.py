@@ -92,8 +92,6 @@ class Run:
 
     def close(self) -> Events:
         """The source ended: the run waits, or has ended as it said."""
-        if self.failure is not None:
-            return []
         if self._requests.waiting:
             return self._requests.close()
         self._finish = self._finish or self._finish_beside
@@ -122,7 +120,9 @@ class Run:
         self, event: wire.Event, speaker: Speaker, parts: list[Part], scope: Scope
     ) -> Events:
         self._has_answered = self._has_answered or (not scope and any(map(_is_text, parts)))
-        return speaker.piece(event, parts)
+        events = speaker.piece(event, parts)
+        is_failure = event.error_code is not None and reason_of(event.error_code) is None
+        return [*events, *self._fail(event, speaker, scope)] if is_failure else events
 
     def _whole(
         self, event: wire.Event, speaker: Speaker, parts: list[Part], scope: Scope
@@ -237,6 +237,7 @@ class Run:
     def _fail(self, event: wire.Event, speaker: Speaker, scope: Scope) -> Events:
         """An error that is an exception; if one call is open, it is the one that raised it."""
         self.failure = message = event.error_message or event.error_code or "failed"
+        self._finish = self._finish_beside = None  # of turns before this error
         calls, results = self._calls.functions, []
         if len(calls) == 1:
             self._calls.end(calls[0], None)

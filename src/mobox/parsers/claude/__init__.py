@@ -142,4 +142,4 @@ class ClaudeParser(EventParser):
             return self._plan.follow(self._messages.read(line))
         self._started = True
         start = Start(framework=self.framework, model=line.message.model)
-        return [start, *self._messages.read(line)]
+        return [start, *self._plan.follow(self._messages.read(line))]

@@ -190,7 +190,7 @@ class Content:
         if tool.caller != {"type": "direct"}:
             about["caller"] = tool.caller
         about = {name: value for name, value in about.items() if value is not None}
-        kind = kind_of("mcp" if tool.type == "mcp_tool_use" else tool.name)
+        kind = kind_of(tool.name, is_mcp=tool.type == "mcp_tool_use")
         return [
             ToolUseStart(
                 id=tool.id,

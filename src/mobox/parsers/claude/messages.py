@@ -53,6 +53,7 @@ class Messages:
         self._model: str | None = None
         self._ending: dict[str, JSON] = {}
         self._broken: tuple[str, ...] = ()  # those of a message that broke off
+        self._given: dict[int, list[str]] = {}  # those that the start of the message had
 
     def read(self, line: wire.Line) -> Events:
         """What one line means."""
@@ -62,15 +63,14 @@ class Messages:
         """What a message means that comes at once, or one block of it a line under the same id."""
         events: Events = []
         if self.streaming or message.id is None or message.id != self._message:
-            events += self._message_start(wire.MessageStart(message))
+            events += self._begin(message)
             self.streaming = False
         for block in message.content:
-            events += self._whole_block(block)
+            events += self._whole_block(block, len(self.content.told))
         return events
 
-    def _whole_block(self, block: dict[str, JSON]) -> Events:
+    def _whole_block(self, block: dict[str, JSON], index: int) -> Events:
         """One block of a whole message; the others do not depend on its being understood."""
-        index = len(self.content.told)
 
         def read() -> Events:
             start = self.content.start(wire.ContentBlockStart(index, block))
@@ -94,31 +94,47 @@ class Messages:
     # Messages
 
     def _message_start(self, line: wire.MessageStart) -> Events:
-        if self.streaming and self.stop_reason is None and line.message.id != self._message:
+        message, events = line.message, self._begin(line.message)
+        for index, block in _blocks_in(message.content):
+            before = len(self.content.told)
+            events += self._whole_block(block, index)
+            self._given[index] = self.content.told[before:]
+        reason = message.stop_reason
+        self.stop_reason = reason if isinstance(reason, str) else None
+        self._note_end(
+            stop_sequence=message.stop_sequence,
+            stop_details=message.stop_details,
+        )
+        return [*events, *self._explain(message.stop_details)]
+
+    def _begin(self, message: wire.Message) -> Events:
+        if self.streaming and self.stop_reason is None and message.id != self._message:
             self._broken = tuple(self.content.told)
         before = self._leave_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True
         self._count += 1
         # A message may start twice under one id, when streams are spliced.
-        self._message = self._names.unique(line.message.id, "message")
-        self._model = line.message.model
-        self._usage, self._ending, self.stop_reason = {}, {}, None
+        self._message = self._names.unique(message.id, "message")
+        self._model = message.model
+        self._usage, self._ending, self.stop_reason, self._given = {}, {}, None, {}
         self.content.begin(self._message)
         step = StepStart(id=self._message, scope=self._scope, kind="turn", number=self._count)
-        return [*before, step, *self._use(line.message.usage)]
+        return [*before, step, *self._use(message.usage)]
 
     def _message_delta(self, line: wire.MessageDelta) -> Events:
         change, used = line.delta, self._use(line.usage)
         self.stop_reason = change.stop_reason or self.stop_reason
-        about = {
-            "stop_sequence": change.stop_sequence,
-            "stop_details": change.stop_details,
-            "container": change.container,
-            "context_management": line.context_management,
-        }
-        self._ending |= {name: value for name, value in about.items() if value is not None}
+        self._note_end(
+            stop_sequence=change.stop_sequence,
+            stop_details=change.stop_details,
+            container=change.container,
+            context_management=line.context_management,
+        )
         return [*used, *self._explain(change.stop_details)]
+
+    def _note_end(self, **about: JSON) -> None:
+        self._ending |= {name: value for name, value in about.items() if value is not None}
 
     def _message_stop(self, _line: wire.MessageStop) -> Events:
         if self.stop_reason is not None:
@@ -187,7 +203,7 @@ class Messages:
         return [
             Error(
                 scope=self._scope,
-                message=line.error.message,
+                message=line.error.message or code or "The API reported an error.",
                 code=code,
                 retryable=code in RETRYABLE,
                 provider=provider,
@@ -198,7 +214,12 @@ class Messages:
         return []
 
     def _start(self, line: wire.ContentBlockStart) -> Events:
-        return self.content.start(line)
+        given = self._given.pop(line.index, None)
+        if not given:
+            return self.content.start(line)
+        # The start of the message had this block whole, and it is streamed all the same.
+        again = Retract(scope=self._scope, blocks=tuple(given), reason="retry")
+        return [again, *self.content.start(line)]
 
     def _delta(self, line: wire.ContentBlockDelta) -> Events:
         return self.content.delta(line)
@@ -216,3 +237,15 @@ class Messages:
         wire.Ping: _ping,
         wire.Error: _error,
     }
+
+
+def _blocks_in(content: JSON) -> list[tuple[int, JSON]]:
+    """The blocks that say something, with their places; content may also be a text."""
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    blocks = content if isinstance(content, list) else []
+    return [(index, block) for index, block in enumerate(blocks) if not _is_empty(block)]
+
+
+def _is_empty(block: JSON) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and not block.get("text")

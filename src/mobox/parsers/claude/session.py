@@ -37,13 +37,13 @@ from mobox.events import (
 from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
+from mobox.parsers.claude.accounts import Account
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import done_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
 from mobox.parsers.claude.todos import Plans
-from mobox.parsers.kept import NOT_SHOWN, or_raw
-from mobox.usage import sum_of
+from mobox.parsers.kept import NOT_SHOWN
 
 __all__ = ["Session"]
 
@@ -68,6 +68,7 @@ class Session:
         self._inputs: dict[str | None, JSON] = {}
         self._tasks = Tasks(self._names)
         self._plans = Plans()
+        self._account = Account()
         self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
         self._held: list[InputRequest] = []  # asked before the tool's input was told
         self._started = False
@@ -134,7 +135,7 @@ class Session:
     def _goes_on(self, parent: str | None) -> None:
         """A message of the root after a result is another turn, which has yet to end."""
         if parent is None:
-            self._done = None
+            self._done = self._error = None
 
     def _user(self, raw: dict[str, JSON]) -> Events:
         line = convert(raw, lines.User)
@@ -183,7 +184,7 @@ class Session:
         return self._tasks.spoke(parent, call.scope, self._inputs.get(parent))
 
     def _watch(self, events: Events) -> Events:
-        """Remember the calls, and let requests follow the end of their call's input."""
+        """Remember calls and usage, and let requests follow the end of their call's input."""
         watched: Events = []
         for event in events:
             watched.append(event)
@@ -193,6 +194,8 @@ class Session:
                 self._inputs[event.id] = event.input
                 watched += [held for held in self._held if held.tool_call_id == event.id]
                 self._held = [held for held in self._held if held.tool_call_id != event.id]
+            elif isinstance(event, Usage):
+                self._account.note(event)
         return watched
 
     # Permissions and questions
@@ -315,9 +318,7 @@ class Session:
     def _result(self, line: lines.Result) -> Events:
         events = self._messages[()].settle()
         self._waiting, self._held = {}, []
-        if line.model_usage:
-            use = line.model_usage
-            events += or_raw(lambda: [_total(use, line.total_cost_usd)], use)
+        events += self._account.total(line)
         events.append(
             Result(
                 text=line.result,
@@ -333,7 +334,8 @@ class Session:
         if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
             events.append(Error(message="\n".join(why), code=self._done.native))
-        return events
+        # What a failed result says of the error before it holds, and so is said right after it.
+        return [*events, self._done] if line.is_error else events
 
     LINES: ClassVar[dict[str, tuple[type[lines.Line] | None, Handler]]] = {
         "stream_event": (lines.StreamEvent, _stream_event),
@@ -365,22 +367,3 @@ class Session:
 
 def _cancelled(request: InputRequest) -> InputResponse:
     return InputResponse(id=request.id, scope=request.scope, decision="cancelled")
-
-
-def _total(told: JSON, cost: float | None) -> Usage:
-    """The session's use so far, over all its models and subagents."""
-    models = convert(told, dict[str, lines.ModelUsage])
-    uses = models.values()
-    read = sum_of(*(use.cache_read_input_tokens for use in uses))
-    written = sum_of(*(use.cache_creation_input_tokens for use in uses))
-    thought = [use.thinking_tokens for use in uses if use.thinking_tokens is not None]
-    return Usage(
-        per="run",
-        input=sum_of(*(use.input_tokens for use in uses), read, written),
-        output=sum_of(*(use.output_tokens for use in uses)),
-        cache_read=read,
-        cache_write=written,
-        reasoning=sum_of(*thought) if thought else None,
-        cost_usd=cost,
-        model=next(iter(models)) if len(models) == 1 else None,
-    )

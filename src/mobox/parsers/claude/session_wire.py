@@ -65,6 +65,7 @@ class Result(Line):
     session_id: str | None = None
     total_cost_usd: int | float | None = None
     errors: list[str] | None = None
+    usage: JSON = None
     model_usage: JSON = field(default=None, name="modelUsage")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mobox.events import Display, ToolKind
-from mobox.parsers import displays
+from mobox.parsers import displays, kinds
 
 __all__ = ["display_of", "kind_of"]
 
@@ -12,10 +12,8 @@ _KINDS: dict[str, ToolKind] = {
     "web_fetch": "search",
     "tool_search_tool_regex": "search",
     "tool_search_tool_bm25": "search",
-    "code_execution": "code",
     "text_editor_code_execution": "code",
     "bash_code_execution": "shell",
-    "mcp": "mcp",
     "Agent": "agent",
     "Task": "agent",
     "Bash": "shell",
@@ -30,9 +28,10 @@ _KINDS: dict[str, ToolKind] = {
 }
 
 
-def kind_of(name: str) -> ToolKind:
+def kind_of(name: str, *, is_mcp: bool = False) -> ToolKind:
     """What a tool does; one of the caller's own is a function."""
-    return "mcp" if name.startswith("mcp__") else _KINDS.get(name, "function")
+    kind = kinds.kind_of(name, _KINDS)
+    return "mcp" if (is_mcp or name.startswith("mcp__")) and kind != "code" else kind
 
 
 def display_of(name: str) -> Display | None:

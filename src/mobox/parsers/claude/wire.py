@@ -29,8 +29,16 @@ class WholeMessage(Message, kw_only=True):
     content: list[dict[str, JSON]]
 
 
+class BegunMessage(Message):
+    content: JSON = None
+    """The blocks that are complete already: none, unless the message is sent at once."""
+    stop_reason: JSON = None
+    stop_sequence: JSON = None
+    stop_details: JSON = None
+
+
 class MessageStart(Line, tag="message_start"):
-    message: Message
+    message: BegunMessage
 
 
 class ContentBlockStart(Line, tag="content_block_start"):
@@ -115,7 +123,7 @@ class Ping(Line, tag="ping"):
 
 
 class ErrorBody(Struct):
-    message: str
+    message: str | None = None
     type: str | None = None
 
 

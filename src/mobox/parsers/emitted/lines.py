@@ -25,6 +25,7 @@ from mobox.events import (
 )
 from mobox.parsers.emitted.forms import Data, Form, Names
 from mobox.parsers.emitted.plan import FinishedLine, PlanLine
+from mobox.parsers.kinds import kind_of
 from mobox.usage import sum_of
 
 __all__ = ["LINES", "FoundLine", "SearchLine", "SpawnLine"]
@@ -84,7 +85,7 @@ _STATISTICS: Final[Names] = {
     "cost_usd": ("cost_usd", "total_cost_usd", "cost"),
 }
 _FAILURE: Final[Names] = {
-    "message": ("message", "error", "content", "error.message"),
+    "message": ("message", "error", "content", "error.message", "text", "detail", "error_message"),
     "code": ("code", "error.code", "error.type"),
 }
 _END: Final[Names] = {"native": ("native", "stop_reason", "finish_reason", "reason")}
@@ -124,14 +125,20 @@ def _with_cache(usage: Usage, data: Data) -> Usage:
     return replace(usage, input=sum_of(usage.input, *(getattr(usage, f) for f in beside)))
 
 
+def _with_kind(start: ToolUseStart, data: Data) -> ToolUseStart:
+    """A kind that the line gives is the agent's own word; else the name tells."""
+    is_given = data.get("kind") == start.kind
+    return start if is_given else replace(start, kind=kind_of(start.name))
+
+
 LINES: Final = {
     "start": Form(Start, framework=""),
     "status": Form(Status),
     "text": Form(TextDelta, {"delta": ("content", "delta", "text")}),
     "thinking": Form(Thinking, {"content": ("content", "thinking", "thought")}),
     "think": Form(Thinking, {"content": ("thought", "content")}, source="think"),
-    "tool_use": Form(ToolUseStart, _CALL),
-    "tool_call_start": Form(ToolUseStart, _CALL),
+    "tool_use": Form(ToolUseStart, _CALL, mend=_with_kind),
+    "tool_call_start": Form(ToolUseStart, _CALL, mend=_with_kind),
     "tool_result": Form(ToolResult, _RESULT),
     "search": Form(SearchLine, _CALL),
     "search_result": Form(FoundLine, _RESULT),

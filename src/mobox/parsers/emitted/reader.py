@@ -42,8 +42,10 @@ from mobox.parsers.emitted.plan import (
     read_items,
     which,
 )
+from mobox.parsers.emitted.thoughts import Thoughts
 from mobox.parsers.json_values import object_of, objects_in
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of
 from mobox.parsers.plans import change
 
 __all__ = ["EmittedLines"]
@@ -72,7 +74,8 @@ class EmittedLines:
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
         self._thought: str | None = None  # the last one told
-        self._echoes: set[str] = set()  # thoughts that a call told, whose line may follow
+        self.thoughts = Thoughts()
+        """Those that a call and a line both tell."""
 
     def knows(self, line: dict[str, JSON]) -> bool:
         """Whether this is an emitted line.
@@ -110,7 +113,8 @@ class EmittedLines:
         tell = self.TELLERS.get(kind)
         told = [line] if tell is None else tell(self, line)
         if not told:
-            return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if rest else []
+            adds = rest.keys() - {"id"}  # which nothing refers to
+            return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if adds else []
         return [_keep(told[0], rest), *told[1:]]
 
     def _note(self, event: StreamEvent) -> None:
@@ -150,8 +154,8 @@ class EmittedLines:
         if call.display == "todos" and given.get("todos"):
             return self._planned(call, given["todos"])
         thought = given.get("thought")
-        if call.display == "think" and isinstance(thought, str) and thought != self._thought:
-            self._echoes.add(thought)
+        is_thought = call.display == "think" and isinstance(thought, str)
+        if is_thought and self.thoughts.in_call(thought) and thought != self._thought:
             return [Thinking(scope=call.scope, content=thought, source="think")]
         return []
 
@@ -165,10 +169,8 @@ class EmittedLines:
         return [replace(event, scope=call.scope) for event in change(before, after)]
 
     def _think(self, thought: Thinking) -> Events:
-        if thought.content not in self._echoes:
-            return [thought]
-        self._echoes.discard(thought.content)
-        return []
+        told = self.thoughts.in_line(thought)
+        return [] if told is None else [told]
 
     def _named(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
@@ -310,6 +312,8 @@ def _itself(kind: str, data: Data) -> StreamEvent:
     known = {name: data[name] for name in data if name in event_class.__struct_fields__}
     rest = {name: data[name] for name in data if name not in known}
     event = msgspec.convert({**known, "type": kind}, event_class)
+    if isinstance(event, ToolUseStart) and "kind" not in known:
+        event = replace(event, kind=kind_of(event.name))
     if rest and "emitted" in (event.provider or {}):
         raise msgspec.ValidationError("unknown fields, and provider.emitted is taken")
     return _keep(event, rest)

@@ -40,6 +40,7 @@ from mobox.parsers.gemini.grounding import cited, fetched, grounded
 from mobox.parsers.gemini.partial_arguments import PartialArguments
 from mobox.parsers.gemini.reasons import VENDOR
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of
 
 __all__ = ["Content"]
 
@@ -183,7 +184,7 @@ class Content:
 
     def _start(self, call: str | None, name: str, part: wire.Part, **more: Any) -> ToolUseStart:
         name_of_call = self._calls.begin(call, name, server=bool(more.get("server")))
-        kind = more.pop("kind", _KINDS.get(name, "function"))
+        kind = more.pop("kind", kind_of(name, _KINDS))
         return ToolUseStart(
             id=name_of_call,
             scope=self._scope,

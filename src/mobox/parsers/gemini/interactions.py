@@ -43,6 +43,7 @@ from mobox.names import Names
 from mobox.parsers.gemini import interactions_wire as wire
 from mobox.parsers.gemini.reasons import VENDOR
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of
 from mobox.parsers.server_tools import pages_in
 from mobox.usage import sum_of
 
@@ -190,7 +191,7 @@ class Interactions:
             ToolUseStart(
                 id=step.name,
                 name=call.name or tool,
-                kind=_KINDS.get(tool, "function"),
+                kind=_KINDS.get(tool) or kind_of(call.name or tool),
                 server=tool != "function",
                 provider=step.provider,
             )

@@ -23,7 +23,7 @@ from mobox.parsers.langchain.protocol import NO_STRETCH, Protocol
 from mobox.parsers.langchain.protocol_wire import Spoken
 from mobox.parsers.langchain.reasons import raised_end
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.raised import is_raised
+from mobox.parsers.raised import class_of, is_raised
 
 __all__ = ["DeepAgentsParser", "LangChainParser"]
 
@@ -70,7 +70,8 @@ class LangChainParser(EventParser):
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True
-            self._run.ended = raised_end(raw.get("_exception"))
+            self._run.ended = end = raised_end(class_of(raw))
+            return events if end is None else [*events, end]
         return events
 
     def more(self, line: bytes) -> StreamEvent | None:

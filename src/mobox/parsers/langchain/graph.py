@@ -14,7 +14,8 @@ from typing import ClassVar
 from msgspec import convert
 
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, Events, Scope
+from mobox.events import JSON, Error, Events, Scope
+from mobox.parsers.json_values import words_of
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Call, as_calls
 from mobox.parsers.langchain.objects import as_message, is_command, messages_in, unwrapped
@@ -36,6 +37,7 @@ class Graph:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._tasks: dict[str, str] = {}  # of nodes that run a call: which
+        self._failures: set[str] = set()  # tasks whose error was told; `debug` repeats it
         self._spaces: dict[Space, Call | None] = {(): None}  # the calls that brought them about
 
     # Namespaces
@@ -183,11 +185,14 @@ class Graph:
         return [*self._failed(task, space), *asked]
 
     def _failed(self, task: wire.Task, space: Space) -> Events:
-        call_id = self._tasks.get(task.id)
-        if not task.error or call_id is None:
+        if not task.error or task.id in self._failures:
             return []
+        self._failures.add(task.id)
         why = task.error.get("str") if isinstance(task.error, dict) else task.error
-        return self._run.calls.settle(call_id, None, self.scope(space), why, "error")
+        call_id, scope = self._tasks.get(task.id), self.scope(space)
+        if call_id is not None:
+            return self._run.calls.settle(call_id, None, scope, why, "error")
+        return [Error(scope=scope, message=words_of(why))]
 
     def _debug(self, data: JSON, space: Space) -> Events:
         """The tasks and checkpoints once more."""

@@ -232,7 +232,7 @@ class Protocol:
             return self._run.calls.end_agent(call.id, status)
         if space:
             return [StepEnd(id="/".join(space), scope=scope, status=status)]
-        return [Error(message=told.error)] if told.error else []
+        return [Error(message=told.error or "The graph failed.")] if status == "error" else []
 
     def _in_part(self, params: lines.StateParams, space: Space, mode: str) -> Events:
         events = self._graph.read(mode, params.data, space)

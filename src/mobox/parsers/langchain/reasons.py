@@ -43,9 +43,9 @@ def stop_reason(metadata: JSON) -> str | None:
     return next((word for word in words if isinstance(word, str)), None)
 
 
-def raised_end(name: JSON) -> Done | None:
+def raised_end(name: str | None) -> Done | None:
     """The end of a run that raised an exception of that class, if it has one of its own."""
-    reason = _RAISED.get(name) if isinstance(name, str) else None
+    reason = _RAISED.get(name or "")
     return None if reason is None else Done(reason=reason, native=name)
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from msgspec import convert
 from msgspec.structs import replace
 
+from mobox.ending import failed_after
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
     Custom,
     Done,
-    Error,
     Events,
     Outcome,
     Result,
@@ -41,7 +41,6 @@ from mobox.parsers.langchain.messages import Messages
 from mobox.parsers.langchain.objects import Told, messages_in
 from mobox.parsers.langchain.reasons import done_of, handed_over, stop_reason
 from mobox.parsers.langchain.states import States
-from mobox.waiting import LETS_WAIT
 
 __all__ = ["Run"]
 
@@ -63,7 +62,7 @@ class Run:
         self.is_graph = False
         """A line of a graph was read; a run without one is a message."""
         self.failed = False
-        """The last that was told is an error."""
+        """An error came, and no work since."""
         self.ended: Done | None = None
         """What the framework itself said of the end."""
         self.answer: str | None = None
@@ -77,8 +76,7 @@ class Run:
         if any(isinstance(event, SubagentEnd) for event in events):
             events = [told for event in events for told in self._with_last_words(event)]
         for event in events:
-            if event.type not in LETS_WAIT:
-                self.failed = isinstance(event, Error)
+            self.failed = failed_after(self.failed, event)
         if self._started or not events:
             return events
         self._started = True

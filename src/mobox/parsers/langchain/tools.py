@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.events import Display, ToolKind
-from mobox.parsers import displays
+from mobox.parsers import displays, kinds
 
 __all__ = ["display_of", "kind_of"]
 
@@ -14,9 +14,6 @@ _KINDS: Final[dict[str, ToolKind]] = {
     "execute": "shell",
     "shell": "shell",
     "bash_code_execution": "shell",
-    "code_execution": "code",
-    "code_interpreter": "code",
-    "python_repl": "code",
     "glob": "search",
     "grep": "search",
     "internet_search": "search",
@@ -28,7 +25,7 @@ _KINDS: Final[dict[str, ToolKind]] = {
 
 def kind_of(name: str) -> ToolKind:
     """What a tool does; one of the caller's own is a function."""
-    return _KINDS.get(name, "function")
+    return kinds.kind_of(name, _KINDS)
 
 
 def display_of(name: str) -> Display | None:

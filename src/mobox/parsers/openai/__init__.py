@@ -17,7 +17,7 @@ from mobox.parsers.openai.formats import AGENTS_FORMATS, FORMATS
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
 from mobox.parsers.openai.stretches import Stretch
-from mobox.parsers.raised import TOLD_BEFORE, is_raised
+from mobox.parsers.raised import TOLD_BEFORE, class_of, is_raised
 
 __all__ = ["OpenAIAgentsParser", "OpenAIParser"]
 
@@ -67,8 +67,8 @@ class OpenAIParser(EventParser):
             return self._read_response(raw)
         if isinstance(raw.get("choices"), list):
             return self._read_chat(raw)
-        if raw.keys() <= {"error", "user_id"} and raw.get("error") is not None:
-            return self._chat.fail(raw["error"])
+        if (problem := _problem_in(raw)) is not None:
+            return self._chat.fail(problem)
         raise NotUnderstood
 
     def close(self) -> Events:
@@ -111,14 +111,15 @@ class OpenAIParser(EventParser):
     def _raised(self, raw: dict[str, JSON], told: Events) -> Events:
         """An exception left the SDK: what was being said is over."""
         self._stretch = None
-        name = raw.get("__exception__", raw.get("_exception"))
+        name = class_of(raw)
         known = self._agents.begun and self._agents.has_failed
         self._chat.break_off()
-        if self._agents.begun and isinstance(name, str):
-            self._agents.raised(name)
-        elif not self._agents.begun:
+        events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
+        if self._agents.begun and name is not None:
+            return [*events, self._agents.raised(name)]
+        if not self._agents.begun:
             self._responses.break_off()
-        return [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
+        return events
 
     def _simplified(self, kind: str, raw: dict[str, JSON]) -> Events:
         """A simplified line under OpenAI's name for it, with its arguments as JSON text."""
@@ -127,6 +128,13 @@ class OpenAIParser(EventParser):
             with suppress(NotJson):  # then they are what they are
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
+
+
+def _problem_in(raw: dict[str, JSON]) -> JSON:
+    """What a line reports in place of a chunk; some servers write the error itself."""
+    if raw.get("object") == "error":
+        return raw
+    return raw.get("error") if "type" not in raw else None
 
 
 class OpenAIAgentsParser(OpenAIParser):

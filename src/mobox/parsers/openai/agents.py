@@ -36,6 +36,7 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import done_of, used
 from mobox.parsers.openai.findings import without_images
@@ -81,13 +82,15 @@ class Agents:
             return self._nested(raw)
         return self.LINES[_kind(raw)](self, raw, ())
 
-    def raised(self, name: str) -> None:
+    def raised(self, name: str) -> Done:
         """An exception left the iterator: that is how the run ended."""
-        self._done = done_of(name)
-        if self._done.reason == "stop":  # any other exception
+        done = done_of(name)
+        if done.reason == "stop":  # any other exception
             told = self._responses[()].done
             cut = told is not None and told.reason in ("length", "content_filter")
-            self._done = told if cut else Done(reason="error", native=name)
+            done = told if told is not None and cut else Done(reason="error", native=name)
+        self._done = done
+        return done
 
     @property
     def has_failed(self) -> bool:
@@ -297,4 +300,4 @@ def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
     told = asked.tool_name or asked.name or raw.get("name")
     tool = told if isinstance(told, str) else UNKNOWN_TOOL
     arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
-    return [ToolUseStart(id=name, name=tool), input_of(name, arguments)]
+    return [ToolUseStart(id=name, name=tool, kind=kind_of(tool)), input_of(name, arguments)]

@@ -1,5 +1,7 @@
 """Chat completions: chunks of a message, from OpenAI and from all who speak like it.
 
+The older completions (`text_completion`), whose choices are plain text, are read the same way.
+
 Rule 1: nothing but the next block or the finish reason ends a block.
 Rule 2: choice 0 is the message; the others are kept as RAW.
 Rule 3: a call is known by its index, its id and name come once; some providers leave out the index,
@@ -75,8 +77,6 @@ class Chat:
     @property
     def done(self) -> Done | None:
         """How the last message ended; `None` while it has not."""
-        if self._broken:
-            return Done(reason="error", native=self._finish)
         if self._finish is None:
             return None
         return done_of(self._finish, called=self._calls.any, refused=self._refused)
@@ -130,10 +130,10 @@ class Chat:
         return [Status(message=message, kind="notice"), *kept]
 
     def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
-        told = choice.delta if choice.delta is not None else choice.message
-        delta, unread = _delta_of(told or {})
+        told = _told_in(choice)
+        delta, unread = _delta_of(told)
         says = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
-        if not says and (unknown := _unknown(told or {})):
+        if not says and (unknown := _unknown(told)):
             raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
         events = self._begin(chunk.id) if self._begins(chunk, delta, bool(says)) else []
         for field, value in says:
@@ -317,6 +317,14 @@ class Chat:
         "function_call": _function_call,
     }
     """What a delta may say, in the order in which it is told."""
+
+
+def _told_in(choice: wire.Choice) -> dict[str, JSON]:
+    """What a choice says: a delta, a whole message, or the text of the older completions.
+
+    Some servers send that text beside the delta, which has it too.
+    """
+    return choice.delta or choice.message or ({"content": choice.text} if choice.text else {})
 
 
 def _delta_of(told: dict[str, JSON]) -> tuple[wire.Delta, Events]:

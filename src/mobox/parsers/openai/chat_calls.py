@@ -12,6 +12,7 @@ from mobox.events import (
     ToolUseStart,
 )
 from mobox.inputs import input_of
+from mobox.parsers.kinds import kind_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.stretches import Stretch, of_call
@@ -34,8 +35,10 @@ class _Call:
         """Begin, and tell what came before the call had a name."""
         self.started = True
         name = self.name or UNKNOWN_TOOL
-        custom = self.kind == "custom"
-        start = ToolUseStart(id=self.id, name=name, kind="custom" if custom else "function")
+        kind = kind_of(name)
+        if kind == "function" and self.kind == "custom":
+            kind = "custom"
+        start = ToolUseStart(id=self.id, name=name, kind=kind)
         pieces, self.pieces[:] = self.pieces[:], []
         return [start, *(self.say(piece) for piece in pieces)]
 

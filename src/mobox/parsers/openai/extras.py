@@ -11,6 +11,7 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Events, File, Source, StreamEvent, ToolKind, ToolResult, ToolUseStart
 from mobox.inputs import input_of
+from mobox.parsers.kinds import runs_python
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.findings import cite, file_of, page_of
 from mobox.parsers.openai.names import Names
@@ -20,7 +21,7 @@ __all__ = ["SOUND", "Extras", "joined_sound"]
 SOUND = "audio/pcm"
 """A stream of sound is always raw samples: no other format could be played before its end."""
 
-_KINDS: dict[str, ToolKind] = {"search": "search", "browser_search": "search", "python": "code"}
+_KINDS: dict[str, ToolKind] = {"search": "search", "browser_search": "search"}
 _REFERENCES = {"tool_reference", "reference", "document_url"}
 
 
@@ -89,7 +90,8 @@ class Extras:
         name = self._executed.get(place)
         if name is None:
             name = self._executed[place] = self._names.fresh("call")
-            kind = _KINDS.get(named, "custom")
+            is_python = runs_python(named) or runs_python(tool.name or "")
+            kind = "code" if is_python else _KINDS.get(named, "custom")
             yield ToolUseStart(id=name, name=tool.name or named, kind=kind, server=True)
             yield input_of(name, tool.arguments)
         if tool.output is not None:

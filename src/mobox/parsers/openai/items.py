@@ -27,6 +27,7 @@ from mobox.events import (
     ToolUseDelta,
     ToolUseStart,
 )
+from mobox.parsers.kinds import runs_python
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.accounts import VENDOR
 from mobox.parsers.openai.chat_calls import json_of
@@ -140,7 +141,7 @@ class Items:
             id=item.call,
             scope=self._scope,
             name=name,
-            kind="handoff" if hands_off else tool.kind,
+            kind="handoff" if hands_off else "code" if runs_python(name) else tool.kind,
             server=tool.server or runs_elsewhere(item.raw),
             provider=about(item.raw),
         )

@@ -58,8 +58,6 @@ class Responses:
     @property
     def done(self) -> Done | None:
         """How the last response ended; `None` while it has not."""
-        if self._failed:
-            return Done(reason="error", native=self._end)
         if self._end is None:
             return None
         return done_of(self._end, called=bool(self.items.calls), refused=self.items.parts.refused)
@@ -133,7 +131,7 @@ class Responses:
             for index, item in enumerate(response.output or ())
             for told in or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
-        self._end = response.status or "completed"
+        self._end, self._failed = response.status or "completed", False
         return [*told, *self._use(response), *self._leave("ok")]
 
     def _incomplete(self, event: wire.Event) -> Events:

@@ -51,6 +51,8 @@ class Choice(Struct):
     index: Index | None = None
     delta: Object | None = None
     message: Object | None = None
+    text: str | None = None
+    """In place of a delta, in the older completions."""
     finish_reason: str | None = None
 
 

@@ -24,8 +24,9 @@ from mobox.events import (
 from mobox.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.json_values import words_of
+from mobox.parsers.kinds import runs_python
 from mobox.parsers.smolagents import wire
-from mobox.parsers.smolagents.agent import KINDS, Agent
+from mobox.parsers.smolagents.agent import Agent
 from mobox.parsers.smolagents.formats import FORMATS
 from mobox.parsers.smolagents.sdk_objects import as_line
 
@@ -109,7 +110,7 @@ class SmolagentsParser(EventParser):
         """The open call that is this agent's: of its name, or code, which can call it by that."""
         calls = [call for call in parent.calls if call not in self._spawned]
         named = [call for call in calls if parent.calls[call] == name]
-        code = [call for call in calls if KINDS.get(parent.calls[call]) == "code"]
+        code = [call for call in calls if runs_python(parent.calls[call])]
         return next(iter(named + code), None)
 
     def _ended(self, path: Path, agent: Agent) -> Events:

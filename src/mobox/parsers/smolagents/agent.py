@@ -45,6 +45,7 @@ from mobox.events import (
 from mobox.names import Names
 from mobox.parsers.json_values import words_of
 from mobox.parsers.kept import or_raw
+from mobox.parsers.kinds import kind_of, runs_python
 from mobox.parsers.plans import change
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.images import file_of
@@ -55,8 +56,7 @@ __all__ = ["VENDOR", "Agent"]
 Reader = Callable[["Agent", Any], Events]
 
 VENDOR: Final = "smolagents"
-KINDS: Final[dict[str, ToolKind]] = {
-    "python_interpreter": "code",
+_KINDS: Final[dict[str, ToolKind]] = {
     "web_search": "search",
     "visit_webpage": "search",
     "wikipedia_search": "search",
@@ -125,7 +125,7 @@ class Agent:
         name = self._name_of_call(call.id)
         tool, arguments = call.function.name, call.function.arguments
         events = [] if name in self.calls else self._begin_call(name, tool)
-        if KINDS.get(tool) == "code" and isinstance(arguments, str):
+        if runs_python(tool) and isinstance(arguments, str):
             arguments = {"code": arguments}
         return [*events, ToolUseEnd(id=name, scope=self.scope, input=arguments)]
 
@@ -136,7 +136,7 @@ class Agent:
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
         self.calls[name] = tool
-        kind = KINDS.get(tool, "function")
+        kind = kind_of(tool, _KINDS)
         return [*before, ToolUseStart(id=name, scope=self.scope, name=tool, kind=kind)]
 
     def _tool_output(self, output: wire.ToolOutput) -> Events:
