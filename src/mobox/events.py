@@ -358,13 +358,14 @@ class InputRequest(StreamEvent):
     prompt: str | None = None
     schema: JSON = None
     options: JSON = None
+    """What can be chosen; of an approval, what a person may decide: see decisions.py."""
     resume: JSON = None
 
 
 class InputResponse(StreamEvent):
     """What they said."""
 
-    decision: Literal["approved", "denied", "answered", "cancelled"]
+    decision: Literal["approved", "denied", "edited", "answered", "cancelled"]
     value: JSON = None
 
 

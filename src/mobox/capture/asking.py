@@ -122,6 +122,10 @@ class Turn(control.Turn):
     def approve(self, call: Emitted | str, prompt: str = "May I?", **more: Any) -> Question:
         """Ask whether a tool call may be carried out: `(await …).approved`.
 
+        `allow=["approve", "edit", "reject", "respond"]` says what a person may decide; of an answer
+        that is `edited` the `value` is the changed input, of one that is `answered` the words in
+        the tool's place.
+
         A call of `emit.tool_use` is said here, once in all executions, and gets the id that it had
         when it was said; an approval is of that call only, with these arguments. Of one that was
         said already, tell the id.

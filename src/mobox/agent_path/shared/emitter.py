@@ -244,8 +244,33 @@ def emit_chart(value: Any) -> None:
 # Asking a person
 
 
+DECISIONS = ("approve", "edit", "reject", "respond")
+"""What an agent may allow about an approval."""
+
+
+class Approval(dict[str, Any]):
+    """What a person decided about a call, as `ask` returns it; true if it may be carried out."""
+
+    def __bool__(self) -> bool:
+        return self.get("decision") in ("approved", "edited")
+
+    def input(self, asked: Any) -> Any:
+        """What to carry the call out with: the changed input, or what was asked about."""
+        return self.get("value") if self.get("decision") == "edited" else asked
+
+
 def emit_input_request(kind: str = "question", id: str | None = None, **more: Any) -> str:
-    """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request."""
+    """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request.
+
+    `allow=["approve", "edit", "reject", "respond"]`, or some of these, says what a person may
+    decide about an approval; else they may approve and reject.
+    """
+    allow = more.pop("allow", None)
+    if allow is not None:
+        unknown = [word for word in allow if word not in DECISIONS]
+        if unknown or not allow:
+            raise ValueError(f"allow: expected some of {', '.join(DECISIONS)}, got {allow!r}")
+        more["options"] = list(allow)
     request = id or _new_id("request")
     _emit("input_request", more, id=request, kind=kind)
     return request
@@ -291,7 +316,10 @@ def call_frontend(
     return told
 
 
-def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> bool:
-    """Ask whether a tool call may be carried out, and wait."""
-    told = ask(prompt, kind="approval", tool_call_id=tool_call_id, **more)
-    return bool(told["decision"] == "approved")
+def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> Approval:
+    """Ask whether a tool call may be carried out, and wait: true if it may.
+
+    With `allow=["approve", "edit", "reject"]` a person may change its input: carry it out with
+    `answer.input(…)`. With `respond` they may answer in its place: `answer["value"]`.
+    """
+    return Approval(ask(prompt, kind="approval", tool_call_id=tool_call_id, **more))

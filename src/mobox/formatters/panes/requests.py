@@ -48,4 +48,6 @@ class Requests:
         if message is None:
             return []
         message.about["decision"] = event.decision
+        if event.decision in ("edited", "answered") and event.value is not None:
+            message.about["value"] = event.value
         return self._messages.done(message)

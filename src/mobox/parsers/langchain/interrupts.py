@@ -25,6 +25,13 @@ __all__ = ["Interrupts"]
 
 Object = dict[str, JSON]
 
+_ALLOWED_BY: Final = {
+    "allow_accept": "approve",
+    "allow_edit": "edit",
+    "allow_ignore": "reject",
+    "allow_respond": "respond",
+}
+"""What may be decided, by the flags of old agents."""
 _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "text")
 
 
@@ -83,7 +90,7 @@ class Interrupts:
             kind="approval",
             tool_call_id=None if call is None else call.id,
             prompt=text_in(action, "description"),
-            options=_decisions(whole, action.get("name")),
+            options=_decisions(whole, text_in(action, "name", "action")),
             resume=resume,
         )
 
@@ -111,6 +118,8 @@ def _actions(value: JSON) -> list[Object]:
 
 def _decisions(value: Any, name: JSON) -> JSON:
     """What may be decided about a call."""
+    if isinstance(value, list):
+        return _decisions_of_old(value, name)
     if not isinstance(value, dict):
         return None
     configs = value.get("review_configs") or value.get("reviewConfigs") or []
@@ -120,6 +129,15 @@ def _decisions(value: Any, name: JSON) -> JSON:
             config.get("actionName"),
         ):
             return config.get("allowed_decisions") or config.get("allowedDecisions")
+    return None
+
+
+def _decisions_of_old(value: list[Any], name: JSON) -> JSON:
+    for each in value:
+        config = each.get("config") if isinstance(each, dict) else None
+        action = each.get("action_request") if isinstance(config, dict) else None
+        if isinstance(action, dict) and name in (action.get("action"), action.get("name")):
+            return [word for flag, word in _ALLOWED_BY.items() if config.get(flag)] or None
     return None
 
 
