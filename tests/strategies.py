@@ -331,7 +331,7 @@ def call(of: Choices, number: int) -> Events:
                 id=f"ask{number}",
                 scope=where,
                 tool_call_id=name,
-                options=of.one_of((None, ["approve", "edit", "reject", "respond"])),
+                allowed=of.one_of(((), ("approve", "edit", "reject", "respond"))),
             )
         ),
         *of.maybe(ToolResult(id=name, scope=where, output="…", partial=True)),

@@ -1,7 +1,7 @@
 """What a person may decide about an approval.
 
-An agent lists it in the `options` of its request, in the words of `DECISIONS`. Where it lists
-nothing, a person may approve and reject.
+An agent lists it in its request, in the words of `DECISIONS`. Where it lists none of them, a person
+may approve and reject.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def allowed_words(request: InputRequest) -> tuple[str, ...]:
     """What a person may do, in the order of the table."""
     if request.kind != "approval":
         return _NOT_APPROVALS
-    listed = request.options if isinstance(request.options, list) else []
-    return tuple(word for word in DECISIONS if word in listed) or _USUAL
+    return tuple(word for word in DECISIONS if word in request.allowed) or _USUAL
 
 
 def allowed_decisions(request: InputRequest) -> tuple[str, ...]:

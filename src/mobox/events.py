@@ -358,7 +358,8 @@ class InputRequest(StreamEvent):
     prompt: str | None = None
     schema: JSON = None
     options: JSON = None
-    """What can be chosen; of an approval, what a person may decide: see decisions.py."""
+    allowed: tuple[str, ...] = ()
+    """What a person may decide about an approval, in the words of decisions.py."""
     resume: JSON = None
 
 

@@ -143,7 +143,7 @@ class RequestPart(Part):
     @property
     def has_part(self) -> bool:
         """Whether it is a part of its own: an approval is its call's, but what it allows is not."""
-        return not self.approval or self.request.options is not None
+        return not self.approval or bool(self.request.allowed)
 
 
 class RetractPart(Part):

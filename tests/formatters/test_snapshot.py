@@ -220,7 +220,7 @@ APPROVED = InputResponse(id="r", decision="approved")
 DENIED = InputResponse(id="r", decision="denied")
 EDITED = InputResponse(id="r", decision="edited", value={"path": "b"})
 RESPONDED = InputResponse(id="r", decision="answered", value="Nothing is there.")
-OFFERED = InputRequest(id="r", tool_call_id="t", options=["approve", "edit", "respond"])
+OFFERED = InputRequest(id="r", tool_call_id="t", allowed=("approve", "edit", "respond"))
 CANCELLED = InputResponse(id="r", decision="cancelled")
 
 ONCE_BROKEN: dict[str, list[StreamEvent]] = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,7 +119,13 @@ class Turn(control.Turn):
         """
         return self._asked(input_request(kind, prompt=prompt, **more), resume)
 
-    def approve(self, call: Emitted | str, prompt: str = "May I?", **more: Any) -> Question:
+    def approve(
+        self,
+        call: Emitted | str,
+        prompt: str = "May I?",
+        allow: Sequence[str] | None = None,
+        **more: Any,
+    ) -> Question:
         """Ask whether a tool call may be carried out: `(await …).approved`.
 
         `allow=["approve", "edit", "reject", "respond"]` says what a person may decide; of an answer
@@ -133,7 +139,8 @@ class Turn(control.Turn):
         if isinstance(call, Emitted):
             more["id"] = self._approval_of(call, more.get("id"))
         call_id = call if isinstance(call, str) else call.id
-        return self.ask(prompt, kind="approval", tool_call_id=call_id, **more)
+        about = {"tool_call_id": call_id, "allowed": None if allow is None else list(allow)}
+        return self.ask(prompt, kind="approval", **about, **more)
 
     def _approval_of(self, call: Emitted, wanted: str | None) -> str:
         """The id of the request for it; the call is said by now, by whichever execution."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from .control import NO_RESULTS, Turn, read_turn, stopping, turn, wait_for_answer
@@ -262,15 +263,12 @@ class Approval(dict[str, Any]):
 def emit_input_request(kind: str = "question", id: str | None = None, **more: Any) -> str:
     """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request.
 
-    `allow=["approve", "edit", "reject", "respond"]`, or some of these, says what a person may
+    `allowed=["approve", "edit", "reject", "respond"]`, or some of these, says what a person may
     decide about an approval; else they may approve and reject.
     """
-    allow = more.pop("allow", None)
-    if allow is not None:
-        unknown = [word for word in allow if word not in DECISIONS]
-        if unknown or not allow:
-            raise ValueError(f"allow: expected some of {', '.join(DECISIONS)}, got {allow!r}")
-        more["options"] = list(allow)
+    allowed = more.get("allowed")
+    if allowed is not None and not set(DECISIONS).issuperset(allowed):
+        raise ValueError(f"allowed: expected some of {', '.join(DECISIONS)}, got {allowed!r}")
     request = id or _new_id("request")
     _emit("input_request", more, id=request, kind=kind)
     return request
@@ -316,10 +314,13 @@ def call_frontend(
     return told
 
 
-def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> Approval:
+def approve(
+    tool_call_id: str, prompt: str = "May I?", allow: Sequence[str] | None = None, **more: Any
+) -> Approval:
     """Ask whether a tool call may be carried out, and wait: true if it may.
 
     With `allow=["approve", "edit", "reject"]` a person may change its input: carry it out with
     `answer.input(…)`. With `respond` they may answer in its place: `answer["value"]`.
     """
-    return Approval(ask(prompt, kind="approval", tool_call_id=tool_call_id, **more))
+    about = {"tool_call_id": tool_call_id, "allowed": None if allow is None else list(allow)}
+    return Approval(ask(prompt, kind="approval", **about, **more))

@@ -58,6 +58,7 @@ class Interrupts:
             "toolCallId": self._ids.of(call) if call is not None else None,
             "schema": asked.schema,
             "options": asked.options,
+            "allowed": list(asked.allowed) or None,
         }
         return known(about)
 
@@ -95,7 +96,13 @@ class Interrupts:
             "toolCallId": self._ids.of(call) if call is not None else None,
             "responseSchema": schema if isinstance(schema, dict) else None,
             "subagentRunId": self._ids.owner(asked.scope),
-            "metadata": mobox_metadata({"kind": asked.kind, "options": asked.options}),
+            "metadata": mobox_metadata(
+                {
+                    "kind": asked.kind,
+                    "options": asked.options,
+                    "allowed": list(asked.allowed) or None,
+                }
+            ),
         }
         return known(about)
 
@@ -104,7 +111,7 @@ def _form(asked: InputRequest) -> JSON:
     """What is answered to an approval whose agent has no form; a text is the tool's result."""
     words = allowed_words(asked)
     properties = {name: each for word in words for name, each in _SAID_WITH.get(word, {}).items()}
-    decided = {"type": "object", "properties": properties, "required": ["approved"]}
-    said: dict[str, JSON] = {"type": "string"}
-    forms = [*([decided] if properties else []), *([said] if "respond" in words else [])]
+    decision = {"type": "object", "properties": properties, "required": ["approved"]}
+    text: dict[str, JSON] = {"type": "string"}
+    forms = [*([decision] if properties else []), *([text] if "respond" in words else [])]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}

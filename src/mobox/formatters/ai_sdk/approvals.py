@@ -79,7 +79,7 @@ class Approvals:
         return asked.approval and self._profile.approvals
 
     def _has_data(self, asked: _Asked) -> bool:
-        return not self._is_held(asked) or asked.event.options is not None
+        return not self._is_held(asked) or bool(asked.event.allowed)
 
     def _waits(self, asked: _Asked) -> bool:
         return self._tools.waits(asked.event.tool_call_id)
