@@ -1,9 +1,9 @@
 import { Check, type LucideIcon, MessageSquareReply, Pencil, X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { Row } from "@/parts/Asking";
 import { type Allowed, allowedOf, type Reply } from "@/parts/allowed";
 import { Editing } from "@/parts/Editing";
-import { Written } from "@/parts/Written";
+import { focus, Written } from "@/parts/Written";
 import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -23,98 +23,84 @@ interface ChoiceProps {
 /** What opens a field, in which the decision is written and from which it is sent. */
 type Opened = "edit" | "respond" | "reason";
 
+interface Control {
+  label: string;
+  icon?: LucideIcon;
+  kind?: ComponentProps<typeof Button>["kind"];
+  className?: string;
+  does: { opens: Opened } | { decides: "approved" | "denied" };
+}
+
+const CONTROLS: Record<Allowed, Control[]> = {
+  approve: [{ label: words.approve, icon: Check, kind: "solid", does: { decides: "approved" } }],
+  edit: [{ label: words.edit, icon: Pencil, does: { opens: "edit" } }],
+  respond: [{ label: words.respond, icon: MessageSquareReply, does: { opens: "respond" } }],
+  reject: [
+    { label: words.deny, icon: X, does: { decides: "denied" } },
+    { label: words.denyBecause, kind: "quiet", className: "text-ink-2", does: { opens: "reason" } },
+  ],
+};
+
 /** One control for each decision: yes and no at the first click, all else in a field of its own. */
 export function Choice({ allowed = allowedOf(undefined), input, onDecide, children }: ChoiceProps) {
   const [opened, open] = useState<Opened>();
   const [closed, setClosed] = useState<Opened>();
   const { busy, problem, send } = useSending();
   const decide = (reply: Reply) => send(() => onDecide(reply));
-  const writing = {
-    busy,
-    failed: problem !== undefined,
-    onCancel: () => {
-      setClosed(opened);
-      open(undefined);
-    },
+  const state = { busy, failed: problem !== undefined };
+  const onCancel = () => {
+    setClosed(opened);
+    open(undefined);
   };
-  const opener = (name: Opened) => ({
-    disabled: busy,
-    onClick: () => open(name),
-    ref: name === closed ? focus : undefined,
-  });
+  const edit = (value: unknown, isChanged: boolean) => {
+    const isAsItWas = !isChanged && allowed.includes("approve");
+    decide(isAsItWas ? { decision: "approved" } : { decision: "edited", value });
+  };
   if (opened === "edit")
-    return (
-      <Editing
-        {...writing}
-        input={input}
-        onSend={(value, isChanged) =>
-          decide(
-            isChanged || !allowed.includes("approve")
-              ? { decision: "edited", value }
-              : { decision: "approved" },
-          )
-        }
-      />
-    );
+    return <Editing {...state} input={input} onCancel={onCancel} onSend={edit} />;
   return (
     <>
       {children}
-      {opened === "respond" && (
-        <Written
-          {...writing}
-          rows={3}
-          label={words.response}
-          action={words.sendResponse}
-          onSend={(value) => decide({ decision: "answered", value })}
-        />
-      )}
-      {opened === "reason" && (
-        <Written
-          {...writing}
-          danger
-          label={words.denyReason}
-          action={words.denyWithReason}
-          onSend={(reason) => decide({ decision: "denied", reason })}
-        />
-      )}
-      {opened === undefined && (
-        <Row busy={busy} failed={problem !== undefined}>
-          {allowed.includes("approve") && (
-            <Button kind="solid" disabled={busy} onClick={() => decide({ decision: "approved" })}>
-              <Icon of={Check} />
-              {words.approve}
-            </Button>
-          )}
-          {allowed.includes("edit") && input !== undefined && (
-            <Button {...opener("edit")}>
-              <Icon of={Pencil} />
-              {words.edit}
-            </Button>
-          )}
-          {allowed.includes("respond") && (
-            <Button {...opener("respond")}>
-              <Icon of={MessageSquareReply} />
-              {words.respond}
-            </Button>
-          )}
-          {allowed.includes("reject") && (
-            <>
-              <Button disabled={busy} onClick={() => decide({ decision: "denied" })}>
-                <Icon of={X} />
-                {words.deny}
-              </Button>
-              <Button kind="quiet" {...opener("reason")}>
-                {words.denyBecause}
-              </Button>
-            </>
-          )}
+      {opened && <Written {...state} {...WRITTEN[opened](decide)} onCancel={onCancel} />}
+      {!opened && (
+        <Row {...state}>
+          {allowed
+            .filter((word) => word !== "edit" || input !== undefined)
+            .map((word) => (
+              <span key={word} className="flex flex-wrap gap-2">
+                {CONTROLS[word].map(({ label, icon: Icon, does, ...look }) => (
+                  <Button
+                    {...look}
+                    key={label}
+                    disabled={busy}
+                    ref={"opens" in does && does.opens === closed ? focus : undefined}
+                    onClick={() =>
+                      "opens" in does ? open(does.opens) : decide({ decision: does.decides })
+                    }
+                  >
+                    {Icon && <Icon aria-hidden className="size-4" />}
+                    {label}
+                  </Button>
+                ))}
+              </span>
+            ))}
         </Row>
       )}
     </>
   );
 }
 
-const Icon = ({ of: Drawn }: { of: LucideIcon }) => <Drawn aria-hidden className="size-4" />;
-
-/** Where the field was opened, when it is closed again. */
-const focus = (control: HTMLElement | null) => control?.focus();
+const WRITTEN = {
+  respond: (decide: (reply: Reply) => void) => ({
+    label: words.response,
+    action: words.sendResponse,
+    rows: 3,
+    onSend: (value: string) => decide({ decision: "answered", value }),
+  }),
+  reason: (decide: (reply: Reply) => void) => ({
+    label: words.denyReason,
+    action: words.denyWithReason,
+    danger: true,
+    onSend: (reason: string) => decide({ decision: "denied", reason }),
+  }),
+};

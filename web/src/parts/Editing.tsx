@@ -44,7 +44,7 @@ export function Editing({ input, onSend, ...writing }: EditingProps) {
         aria-invalid={shown !== undefined}
         aria-describedby={`${id}-problem`}
         onChange={(event) => setText(event.target.value)}
-        className={classes(FIELD, "resize-y font-mono md:text-mono")}
+        className={classes(FIELD, "resize-y font-mono aria-invalid:border-bad md:text-mono")}
       />
       <p id={`${id}-problem`} role="alert" className="break-words text-bad">
         {shown}
