@@ -135,10 +135,10 @@ def _decisions(value: Any, name: JSON) -> tuple[str, ...]:
 
 
 def _decisions_of_old(value: list[Any], name: JSON) -> tuple[str, ...]:
-    for each in value:
-        config = each.get("config") if isinstance(each, dict) else None
-        action = each.get("action_request") if isinstance(config, dict) else None
-        if isinstance(action, dict) and name in (action.get("action"), action.get("name")):
+    for each in [each for each in value if isinstance(each, dict)]:
+        action, config = each.get("action_request"), each.get("config")
+        named = text_in(action, "name", "action") if isinstance(action, dict) else None
+        if named == name and isinstance(config, dict):
             return tuple(word for flag, word in _ALLOWED_BY.items() if config.get(flag))
     return ()
 
