@@ -46,6 +46,7 @@ SPAWNED = (*TASK, ev.SubagentStart(id="s", agent="forecaster"))
 ASIDE = (*SPAWNED, ev.Thinking(id="x", scope=("s",)), ev.ThinkingEnd(id="x", scope=("s",)))
 THEIRS = ev.Text(id="w", scope=("s",), content="Wet")
 APPROVAL = ev.InputRequest(id="r", tool_call_id="c", prompt="Sure?")
+EDITABLE = ev.InputRequest(id="r", tool_call_id="c", allowed=("approve", "edit", "reject"))
 QUESTION = ev.InputRequest(id="r", kind="question", prompt="Which city?")
 PLAN = (ev.TodoItem(content="Look outside"),)
 STEP = ev.StepStart(id="k", kind="compaction", name="Summing up")
@@ -120,8 +121,14 @@ SECTIONS: dict[str, list[Case]] = {
     ],
     "People who are asked": [
         Case(APPROVAL, GIVEN, "for an approval"),
+        Case(EDITABLE, GIVEN, "that says what it allows"),
         Case(QUESTION, which="for anything else"),
         Case(ev.InputResponse(id="r", decision="approved"), (*GIVEN, APPROVAL), "to an approval"),
+        Case(
+            ev.InputResponse(id="r", decision="edited", value={"path": "b"}),
+            (*GIVEN, EDITABLE),
+            "with the changed input",
+        ),
         Case(ev.InputResponse(id="r", decision="answered", value="Porto"), (QUESTION,), "to else"),
     ],
 }

@@ -340,7 +340,14 @@ def call(of: Choices, number: int) -> Events:
         ToolUseDelta(id=name, scope=where, delta='{"q":'),
         ToolUseDelta(id=name, scope=where, delta='"mobox"}'),
         ToolUseEnd(id=name, scope=where, input={"q": "mobox"}),
-        *of.maybe(InputRequest(id=f"ask{number}", scope=where, tool_call_id=name)),
+        *of.maybe(
+            InputRequest(
+                id=f"ask{number}",
+                scope=where,
+                tool_call_id=name,
+                allowed=of.one_of(((), ("approve", "edit", "reject", "respond"))),
+            )
+        ),
         *of.maybe(ToolResult(id=name, scope=where, output="…", partial=True)),
         ToolResult(id=name, scope=where, output=json_value(of)),
     ]

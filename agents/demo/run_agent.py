@@ -221,14 +221,22 @@ def ask_first(_: str) -> None:
     The answer may come to this process or, with what we gave as `resume`, to another one: that one
     must not call again.
     """
-    call = "call_delete"
+    call, given = "call_delete", {"path": "holiday-photos.zip"}
     if not read_turn().resume:
-        emit_tool_use("delete_file", {"path": "holiday-photos.zip"}, id=call)
+        emit_tool_use("delete_file", given, id=call)
     resume = {"command": "approve"}
     question = "May I delete holiday-photos.zip?"
-    if approve(call, question, id="approval_1", resume=resume):
+    allow = ["approve", "edit", "reject", "respond"]
+    answer = approve(call, question, id="approval_1", allow=allow, resume=resume)
+    if answer["decision"] == "edited":
+        emit_tool_result(call, {"deleted": answer.input(given)})
+        stream(words("It is gone, as you changed it. (There was no such file either.)"))
+    elif answer:
         emit_tool_result(call, "deleted")
         stream(words("It is gone. (There was no such file.)"))
+    elif answer["decision"] == "answered":
+        emit_tool_result(call, answer["value"])
+        stream(words("Thank you: I take your word for it, and delete nothing."))
     else:
         emit_tool_result(call, "A person said no.", status="denied")
         stream(words("As you wish: nothing was deleted."))

@@ -35,6 +35,7 @@
   * NotPermitted          who asks is known, and may not do that
   * RunActive             the chat has a run that is not over
   * NotWaiting            the run has asked nothing that this would answer
+  * DecisionNotAllowed    the agent does not allow this answer to its request
   * TooManyRuns           as many runs go on as are allowed
   * TooManySessions       a socket has joined as many sessions as one may
   * TooManyStreams        an owner reads as many streams as one may
@@ -295,6 +296,15 @@ class NotWaiting(MoboxError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(f"the run {run_id!r} does not wait for this answer")
+
+
+class DecisionNotAllowed(MoboxError):
+    """The request does not allow that decision; `allowed` lists those that it does."""
+
+    def __init__(self, request_id: str, decision: str, allowed: Iterable[str]) -> None:
+        self.allowed = list(allowed)
+        problem = f"expected {' or '.join(self.allowed)}, got {decision!r}"
+        super().__init__(f"decision about {request_id!r}: {problem}")
 
 
 class TooManyRuns(MoboxError):

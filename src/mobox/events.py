@@ -360,13 +360,15 @@ class InputRequest(StreamEvent):
     prompt: str | None = None
     schema: JSON = None
     options: JSON = None
+    allowed: tuple[str, ...] = ()
+    """What a person may decide about an approval, in the words of decisions.py."""
     resume: JSON = None
 
 
 class InputResponse(StreamEvent):
     """What they said."""
 
-    decision: Literal["approved", "denied", "answered", "cancelled"]
+    decision: Literal["approved", "denied", "edited", "answered", "cancelled"]
     value: JSON = None
 
 

@@ -140,6 +140,11 @@ class RequestPart(Part):
     again: bool = False
     """The same was asked before, apart from a call: what is told now takes the place of that."""
 
+    @property
+    def has_part(self) -> bool:
+        """Whether it is a part of its own: an approval is its call's, but what it allows is not."""
+        return not self.approval or bool(self.request.allowed)
+
 
 class RetractPart(Part):
     """Blocks that are sent again after this, and are not to be shown."""
@@ -232,7 +237,7 @@ def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
 
 def is_told_elsewhere(part: AnyPart) -> bool:
     """Whether it adds nothing here: it is told with its call, or where it was asked before."""
-    return isinstance(part, RequestPart) and (part.approval or part.again)
+    return isinstance(part, RequestPart) and (part.again or not part.has_part)
 
 
 def block_id(part: AnyPart) -> str | None:

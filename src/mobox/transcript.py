@@ -301,10 +301,10 @@ class Transcript:
 
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
-        again = not approval and event.id in self._asked
-        part = RequestPart(request=event, approval=approval, again=again)
+        part = RequestPart(request=event, approval=approval)
+        part.again = part.has_part and event.id in self._asked
         self._requests[event.id] = part
-        self._asked |= set() if approval else {event.id}
+        self._asked |= {event.id} if part.has_part else set()
         self._parts.append(part)
 
     def _response(self, event: InputResponse) -> None:

@@ -41,7 +41,7 @@ __all__ = [
     "submission_key",
 ]
 
-Decision = Literal["approved", "denied", "answered", "cancelled"]
+Decision = Literal["approved", "denied", "edited", "answered", "cancelled"]
 
 
 class PromptText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
@@ -95,8 +95,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     """What a person, or the client for them, said to a request of the agent."""
 
     decision: Decision
-    """`answered` brings a `value`; `denied` is a person's no or a tool that the client could not
-    run, and `reason` says why."""
+    """`answered` brings a `value`; `edited` approves with the changed input as its `value`;
+    `denied` is a person's no or a tool that the client could not run, and `reason` says why."""
     request_id: str | None = None
     """The request, where the client knows it; else the one that is open for the tool call."""
     tool_call_id: str | None = None
@@ -105,8 +105,8 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def approved(self) -> bool:
-        """Whether the person said yes."""
-        return self.decision == "approved"
+        """Whether the person said yes; if it is `edited`, to the input in `value`."""
+        return self.decision in ("approved", "edited")
 
 
 class FrontendTool(Struct, frozen=True, kw_only=True):

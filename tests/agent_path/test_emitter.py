@@ -518,6 +518,36 @@ def test_an_answer_that_cannot_come_is_cancelled() -> None:
     )
 
 
+APPROVES = """
+answer = approve("call", id="r", allow=["edit", "respond"])
+print(bool(answer), answer.input("as asked"), answer["decision"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("decision", "printed"),
+    [
+        ("approved", "True as asked approved"),
+        ("edited", "True changed edited"),
+        ("answered", "False as asked answered"),
+        ("denied", "False as asked denied"),
+        ("cancelled", "False as asked cancelled"),
+    ],
+)
+def test_an_approval_is_true_if_the_call_may_be_carried_out(decision: str, printed: str) -> None:
+    answer = {"request_id": "r", "decision": decision, "value": "changed"}
+    line = json.dumps({"type": "turn", "data": {"answers": [answer]}})
+    assert by_hand(APPROVES, stdin=f"{line}\n").splitlines()[-1] == printed
+
+
+def test_what_is_allowed_is_told_with_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+    emitter.emit_input_request("approval", id="r", allowed=["approve", "edit"])
+    [line] = said(capsys)
+    assert line["data"] == {"id": "r", "kind": "approval", "allowed": ["approve", "edit"]}
+    with pytest.raises(ValueError, match="approve, edit, reject, respond"):
+        emitter.emit_input_request("approval", allowed=["aprove"])
+
+
 def test_files_and_data_of_a_prompt_are_in_its_parts() -> None:
     parts = [
         {"type": "text", "text": "a"},

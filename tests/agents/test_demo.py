@@ -158,7 +158,13 @@ def test_a_demo_that_hangs_can_be_stopped(tmp_path: Path) -> None:
     checked(log)
 
 
-DECISIONS: dict[Decision, str] = {"approved": "ok", "denied": "denied", "cancelled": "denied"}
+DECISIONS: dict[Decision, str] = {
+    "approved": "ok",
+    "edited": "ok",
+    "answered": "ok",
+    "denied": "denied",
+    "cancelled": "denied",
+}
 
 
 @pytest.mark.parametrize("decision", DECISIONS)

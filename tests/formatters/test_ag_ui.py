@@ -812,6 +812,38 @@ def test_what_a_person_is_asked_is_an_interrupt(profile: str) -> None:
     }
 
 
+DECIDED = {"approved": {"type": "boolean"}}
+WORDS = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "schema"),
+    [
+        ((), {**DECIDED, "reason": WORDS}),
+        (("approve",), DECIDED),
+        (("approve", "edit", "reject"), {**DECIDED, "editedArgs": {}, "reason": WORDS}),
+    ],
+)
+def test_an_interrupt_says_what_may_be_decided(
+    allowed: tuple[str, ...], schema: dict[str, object]
+) -> None:
+    asked = InputRequest(id="q", tool_call_id="c", allowed=allowed)
+    [interrupt] = last(*CALL, asked, PAUSED)["outcome"]["interrupts"]
+    form = {"type": "object", "properties": schema, "required": ["approved"]}
+    assert interrupt["responseSchema"] == form
+    assert interrupt["metadata"]["mobox"].get("allowed", []) == list(allowed)
+
+
+def test_an_interrupt_whose_tool_a_person_may_stand_in_for_takes_words() -> None:
+    asked = InputRequest(id="q", tool_call_id="c", allowed=("respond",))
+    [interrupt] = last(*CALL, asked, PAUSED)["outcome"]["interrupts"]
+    assert interrupt["responseSchema"] == WORDS
+    both = InputRequest(id="q", tool_call_id="c", allowed=("approve", "respond"))
+    [interrupt] = last(*CALL, both, PAUSED)["outcome"]["interrupts"]
+    form = {"type": "object", "properties": DECIDED, "required": ["approved"]}
+    assert interrupt["responseSchema"] == {"anyOf": [form, WORDS]}
+
+
 def test_what_was_answered_is_asked_no_more() -> None:
     answered = [*CALL, ASKED, InputResponse(id="q", decision="approved"), FOUND]
     question = InputRequest(id="p", kind="question")

@@ -186,6 +186,26 @@ MEANT: dict[str, tuple[Json, Said, tuple[Json, ...]]] = {
         SAID,
         continued("run1", decided("denied", {"approved": False, "why": "risky"})),
     ),
+    "yes, with changes": (
+        body(*ASKED, resume=[resume({"approved": True, "editedArgs": {"path": "b"}})]),
+        SAID,
+        continued("run1", decided("edited", {"path": "b"})),
+    ),
+    "yes, without changes": (
+        body(*ASKED, resume=[resume({"approved": True, "editedArgs": None})]),
+        SAID,
+        continued("run1", decided("approved", {"approved": True, "editedArgs": None})),
+    ),
+    "no, whatever was changed": (
+        body(*ASKED, resume=[resume({"approved": False, "editedArgs": {}})]),
+        SAID,
+        continued("run1", decided("denied", {"approved": False, "editedArgs": {}})),
+    ),
+    "an edit that says itself what it is": (
+        body(*ASKED, resume=[{**resume({"a": 1}), "metadata": {"mobox": {"decision": "edited"}}}]),
+        SAID,
+        continued("run1", decided("edited", {"a": 1})),
+    ),
     "an answer": (
         body(*ASKED, resume=[resume("blue")]),
         SAID,

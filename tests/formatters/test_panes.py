@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -385,6 +385,15 @@ def test_a_request_is_pending_until_it_is_answered() -> None:
     answered = InputResponse(id="r", decision="answered")
     panes = panes_of(numbered([*start, answered, Done(reason="stop")]))
     assert contents(panes, "chat", decision="answered", status="done") == ["Sure?"]
+
+
+@pytest.mark.parametrize("decision", ["edited", "answered"])
+def test_what_was_changed_or_answered_is_told(decision: Literal["edited", "answered"]) -> None:
+    asked = InputRequest(id="r", prompt="Sure?", allowed=("edit", "respond"))
+    panes = said(asked, InputResponse(id="r", decision=decision, value={"path": "b"}))
+    [message] = [each for each in panes.messages.values() if "request" in each["metadata"]]
+    assert message["metadata"]["request"]["allowed"] == ["edit", "respond"]
+    assert message["metadata"]["value"] == {"path": "b"}
 
 
 def test_thoughts_told_whole_are_paragraphs_of_one_message() -> None:

@@ -220,6 +220,9 @@ QUESTION = InputRequest(id="r", kind="question")
 MAY_IT = InputRequest(id="r", kind="question", tool_call_id="t", prompt="May it?")
 APPROVED = InputResponse(id="r", decision="approved")
 DENIED = InputResponse(id="r", decision="denied")
+EDITED = InputResponse(id="r", decision="edited", value={"path": "b"})
+RESPONDED = InputResponse(id="r", decision="answered", value="Nothing is there.")
+OFFERED = InputRequest(id="r", tool_call_id="t", allowed=("approve", "edit", "respond"))
 CANCELLED = InputResponse(id="r", decision="cancelled")
 
 ONCE_BROKEN: dict[str, list[StreamEvent]] = {
@@ -245,6 +248,22 @@ ONCE_BROKEN: dict[str, list[StreamEvent]] = {
     "a turn that repeats a question and is taken back": [
         *(*CALLED, MAY_IT, ASKED, StepStart(id="s"), MAY_IT),
         *(Text(id="x"), Retract(blocks=("x",))),
+    ],
+    "a call whose input was changed": [*CALLED, OFFERED, EDITED, ToolResult(id="t", output="x")],
+    "a call whose words were changed": [
+        *(*CALLED, OFFERED, InputResponse(id="r", decision="edited", value="b")),
+    ],
+    "a call that a person answered": [*CALLED, OFFERED, RESPONDED, ToolResult(id="t", output="x")],
+    "a change that came too late": [*CALLED, OFFERED, ToolResult(id="t"), EDITED],
+    "an approval that is asked twice": [*CALLED, OFFERED, Text(content="x"), OFFERED, EDITED],
+    "an approval that allows more when it is asked again": [*CALLED, ASKED, OFFERED, APPROVED],
+    "an approval that allows less when it is asked again": [*CALLED, OFFERED, ASKED, DENIED],
+    "a question that becomes an approval": [*CALLED, MAY_IT, OFFERED, MAY_IT, EDITED],
+    "a turn that repeats an approval and is taken back": [
+        *(*CALLED, OFFERED, StepStart(id="s"), OFFERED, Text(id="x"), Retract(blocks=("x",))),
+    ],
+    "a turn that repeats an approval and is taken back with its call": [
+        *(StepStart(id="s"), *CALLED, OFFERED, Retract(blocks=("t",))),
     ],
     "an agent that starts in a run which was set up, and in another leg": [
         *(Status(message="Preparing"), Start(framework="test", model="m", session_id="s")),

@@ -102,11 +102,18 @@ def asking() -> Any:
 
 
 APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+EDITED = {"name": "send_email", "args": {"to": "c@d.e", "body": "hi"}}
+EDIT = Command(resume={"decisions": [{"type": "edit", "edited_action": EDITED}]})
+RESPOND = Command(resume={"decisions": [{"type": "respond", "message": "I sent it."}]})
+REJECT = Command(resume={"decisions": [{"type": "reject", "message": "Not now."}]})
 AGENTS: dict[str, tuple[Callable[[], Any], str, list[Any]]] = {
     "deep": (deep_agent, "da_orch", []),
     "tools": (graph, "lc_tools", []),
     "fail": (failing, "lc_fail", []),
     "hitl": (asking, "lc_hitl", [APPROVE]),
+    "edit": (asking, "lc_hitl", [EDIT]),
+    "respond": (asking, "lc_hitl", [RESPOND]),
+    "reject": (asking, "lc_hitl", [REJECT]),
 }
 """How each is made, what it is asked, and what it is told when it waits."""
 

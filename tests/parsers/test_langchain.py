@@ -202,7 +202,7 @@ def test_an_approval_is_asked_once_and_the_run_waits(name: str) -> None:
     log, tree = replayed(name)
     assert tree.asked == [("approval", "toolu_h1")]
     [request] = of(InputRequest, log)
-    assert request.options == ["approve", "edit", "reject", "respond"]
+    assert request.allowed == ("approve", "edit", "reject", "respond")
     assert request.resume == {"interrupt": request.id, "action": 0}
     assert of(Paused, log) == [Paused(request_ids=(request.id,))]
     assert tree.end == "waits"
@@ -497,6 +497,31 @@ def test_several_calls_are_approved_one_by_one() -> None:
     )
     assert [(r.id, r.tool_call_id) for r in of(InputRequest, log)] == [("i:0", "b"), ("i:1", "a")]
     assert log[-1] == Paused(request_ids=("i:0", "i:1"))
+
+
+OLD_ACTION = {"action": "rm", "args": {"path": "/x"}}
+OLD_FLAGS = {"allow_accept": True, "allow_edit": True, "allow_ignore": False, "allow_respond": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [
+        ({"reviewConfigs": [{"actionName": "rm", "allowedDecisions": ["edit"]}]}, ("edit",)),
+        ({"review_configs": [{"action_name": "ls", "allowed_decisions": ["edit"]}]}, ()),
+        ({"review_configs": [{"action_name": "rm", "allowed_decisions": "edit"}]}, ()),
+        ({"review_configs": [{"action_name": "rm", "allowed_decisions": ["edit", 1]}]}, ("edit",)),
+        ([{"action_request": OLD_ACTION, "config": OLD_FLAGS}], ("approve", "edit", "respond")),
+        ([{"action_request": OLD_ACTION, "config": {}}], ()),
+        ([{"action_request": OLD_ACTION}], ()),
+    ],
+)
+def test_what_may_be_decided_about_a_call_is_told(value: Any, allowed: tuple[str, ...]) -> None:
+    actions = {"action_requests": [{"name": "rm", "args": {"path": "/x"}}]}
+    whole = {**actions, **value} if isinstance(value, dict) else value
+    messages = {"messages": [ai(tool_calls=[called("a", "rm", path="/x")])]}
+    log = recorded(["updates", {"model": messages, "__interrupt__": [{"id": "i", "value": whole}]}])
+    [request] = of(InputRequest, log)
+    assert (request.tool_call_id, request.allowed) == ("a", allowed)
 
 
 def test_a_breakpoint_before_the_tools_asks_about_the_calls() -> None:

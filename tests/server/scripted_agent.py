@@ -2,6 +2,7 @@
 
 A step is a list: `["emit", type, data]`, `["flood", pieces, size]`, `["gate", port]`,
 `["count", block, first, end, seconds]`, `["approve", call, then, otherwise]`,
+`["decide", call, allowed]`,
 `["ask", request, prompt]`, `["page", call, tool, input]`, `["told"]`, `["history"]`,
 `["exit", code]`.
 """
@@ -51,6 +52,13 @@ RUN_AGENT = """
         allowed = approve(call, "May I?", id="may_" + call, resume=script)
         return (then if allowed else otherwise) + script[1:]
 
+    def decide(script, call, allowed):
+        answer = approve(call, "May I?", allow=allowed, id="may_" + call, resume=script)
+        status = "ok" if answer else "denied" if answer["decision"] == "denied" else None
+        emit("tool_result", {"tool_use_id": call, "content": "It is over.", "status": status})
+        emit_text("{} with {}".format(answer["decision"], json.dumps(answer.input("the input"))))
+        return script[1:]
+
     def question(script, request, prompt):
         told = ask(prompt, id=request, resume=script, options=["red", "blue"])
         emit_text("{decision}: {value}".format(**told))
@@ -73,6 +81,7 @@ RUN_AGENT = """
         sys.exit(code)
 
     STEPS = {"emit": say, "flood": flood, "count": count, "gate": gate, "approve": ask_first,
+             "decide": decide,
              "ask": question, "page": page, "told": told, "history": history, "exit": leave}
 
     try:

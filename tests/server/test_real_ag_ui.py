@@ -190,6 +190,47 @@ def test_an_interrupt_is_answered(agui: AGUIFrontend, chat_id: str, approved: bo
     assert report.roles.count("tool") == 1
 
 
+DECIDES = prompt(
+    text("I would. "),
+    emit("tool_use", id="call_1", name="delete", input={"path": "a"}),
+    ["decide", "call_1", ["approve", "edit", "respond"]],
+)
+
+
+@pytest.mark.parametrize(
+    ("payload", "said"),
+    [
+        ({"approved": True}, 'approved with "the input"'),
+        ({"approved": True, "editedArgs": {"path": "b"}}, 'edited with {"path": "b"}'),
+        ("Gone.", 'answered with "the input"'),
+    ],
+)
+def test_an_interrupt_is_answered_by_what_it_allows(
+    agui: AGUIFrontend, chat_id: str, payload: Any, said: str
+) -> None:
+    page = agui.open(chat_id)
+    asked = page.say(DECIDES)
+    (interrupt,) = asked.interrupts
+    assert interrupt["metadata"]["mobox"]["allowed"] == ["approve", "edit", "respond"]
+    report = page.run(resume=resume(asked, payload))
+    assert_told_again(report, agui, chat_id)
+    assert report.text.endswith(said)
+    assert report.outcome == "success"
+
+
+@pytest.mark.parametrize("payload", [{"approved": True, "editedArgs": {"path": "b"}}, "Gone."])
+def test_what_an_interrupt_does_not_allow_is_refused(
+    agui: AGUIFrontend, chat_id: str, payload: Any
+) -> None:
+    page = agui.open(chat_id)
+    asked = page.say(ASKS)
+    page.begin(resume=resume(asked, payload))
+    refused = page.settle()
+    assert refused.failure is not None
+    assert "expected approved or denied or cancelled" in str(refused.failure)
+    assert agui.stored(chat_id)["activeRun"]["status"] == "waiting"
+
+
 def test_a_question_is_answered_in_words(agui: AGUIFrontend, chat_id: str) -> None:
     page = agui.open(chat_id)
     asked = page.say(prompt(["ask", "colour", "Which?"], text(" Good.")))

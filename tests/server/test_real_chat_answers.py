@@ -199,6 +199,96 @@ def test_a_run_that_waits_can_be_stopped(frontend: Frontend, chat_id: str, askin
     assert stored.messages[1]["metadata"]["reason"] == "cancelled"
 
 
+# More than yes or no
+
+ALL = ["approve", "edit", "reject", "respond"]
+DECIDES = prompt(*BEFORE, ["decide", CALL, ALL], text(" Bye."))
+DECIDES_LATER = prompt(
+    *BEFORE,
+    emit(
+        "input_request",
+        id=REQUEST,
+        kind="approval",
+        tool_call_id=CALL,
+        prompt="May I?",
+        allowed=ALL,
+    ),
+    emit("paused", request_ids=[REQUEST], resume=[["decide", CALL, ALL], text(" Bye.")]),
+    ["exit", 0],
+)
+CHANGED = {"path": "b.txt"}
+
+
+def request_in(message: Json) -> Json:
+    (part,) = (part for part in message["parts"] if part["type"] == "data-input")
+    data: Json = part["data"]
+    return data
+
+
+@pytest.mark.parametrize("asking", [DECIDES, DECIDES_LATER], ids=["agent waits", "agent has left"])
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"decision": "edited", "value": CHANGED}, 'edited with {"path": "b.txt"}'),
+        ({"decision": "answered", "value": "Gone."}, 'answered with "the input"'),
+        ({"decision": "denied"}, 'denied with "the input"'),
+    ],
+    ids=["edited", "answered", "denied"],
+)
+def test_a_decision_beside_the_chat(
+    frontend: Frontend, chat_id: str, asking: str, answer: Json, said: str
+) -> None:
+    page = frontend.open(chat_id)
+    asked = page.send(asking)
+    assert_asked(asked, frontend)
+    assert request_in(asked.messages[-1])["allowed"] == ALL
+    told = frontend.post(chat_id, "answer", requestId=REQUEST, **answer)
+    assert told.status_code == 202
+    report = frontend.reload(chat_id, run=asked.messages[-1]["id"]).resume()
+    assert (report.status, report.error, report.invalid) == ("ready", None, None)
+    assert report.messages == frontend.stored(chat_id)["messages"]
+    assert request_in(report.messages[-1])["answered"] == answer
+    assert report.messages[-1]["parts"][-1]["text"].endswith(f"{said} Bye.")
+
+
+def test_an_output_of_the_page_stands_for_the_tool(frontend: Frontend, chat_id: str) -> None:
+    page = frontend.open(chat_id)
+    page.send(DECIDES)
+    output = {"tool": "delete_file", "toolCallId": CALL, "output": "Gone."}
+    page.begin("addToolOutput", output)
+    page.settle()
+    page.begin("sendMessage")
+    report = page.settle()
+    assert (report.status, report.error) == ("ready", None)
+    assert report.messages[-1]["parts"][-1]["text"] == 'answered with "the input" Bye.'
+    answered = request_in(frontend.stored(chat_id)["messages"][-1])["answered"]
+    assert answered == {"decision": "answered", "value": "Gone."}
+    reloaded = frontend.reload(chat_id).resume()
+    assert (reloaded.messages, reloaded.invalid) == (frontend.stored(chat_id)["messages"], None)
+
+
+@pytest.mark.parametrize("asking", [ASKS, LEAVES], ids=["agent waits", "agent has left"])
+def test_what_the_agent_does_not_allow_is_refused(
+    frontend: Frontend, chat_id: str, asking: str
+) -> None:
+    frontend.open(chat_id).send(asking)
+    refused = frontend.post(chat_id, "answer", requestId=REQUEST, decision="edited", value=CHANGED)
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"]) == (400, "decision_not_allowed")
+    assert error["allowed"] == ["approved", "denied", "cancelled"]
+    assert "expected approved or denied or cancelled, got 'edited'" in error["message"]
+    page = frontend.reload(chat_id, auto=OFFICIAL)
+    assert_asked(page.resume(), frontend)
+    assert_answered(page.answer(REQUEST, True), frontend, chat_id, True)
+
+
+def test_an_edit_without_an_input_is_refused(frontend: Frontend, chat_id: str) -> None:
+    frontend.open(chat_id).send(DECIDES)
+    refused = frontend.post(chat_id, "answer", requestId=REQUEST, decision="edited")
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["field"]) == (400, "invalid_request", "value")
+
+
 # A restart
 
 EACH_MAJOR = pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v7"], indirect=True)

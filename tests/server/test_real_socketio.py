@@ -309,6 +309,24 @@ def test_a_session_that_waits_says_for_what_and_is_answered(
     assert refused["code"] == "invalid_request", "nobody asks any more"
 
 
+def test_what_a_session_allows_is_decided_and_nothing_else(
+    sockets: SocketClients, server: LiveServer, chat_id: str
+) -> None:
+    socket = sockets.open(server)
+    socket.join(chat_id)
+    script = prompt(*tool("c", "rm", {"path": "/"})[:1], ["decide", "c", ["approve", "edit"]])
+    socket.say(chat_id, script)
+    [waiting] = socket.read("session:waiting")
+    assert waiting["requests"][0]["allowed"] == ["approve", "edit"]
+    about = {"sessionId": chat_id, "requestId": "may_c"}
+    refused = socket.ask("chat:answer", {**about, "decision": "denied"})["error"]
+    assert refused["code"] == "decision_not_allowed"
+    assert refused["allowed"] == ["approved", "edited", "cancelled"]
+    edited = {**about, "decision": "edited", "value": {"path": "/tmp/x"}}
+    assert socket.ask("chat:answer", edited)["status"] == "running"
+    assert socket.events()[-2]["content"] == 'edited with {"path": "/tmp/x"}'
+
+
 def test_frames_end_where_the_run_waits_and_begin_again(
     sockets: SocketClients, server: LiveServer, backstage: Backstage, chat_id: str
 ) -> None:

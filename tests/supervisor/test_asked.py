@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from mobox.errors import DecisionNotAllowed, InvalidRequest
 from mobox.events import InputRequest, InputResponse, Paused, Start, StreamEvent, ToolResult
 from mobox.storage import MemoryStorage
 from mobox.supervisor.asked import Asked, asked_by
@@ -128,3 +129,50 @@ def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
         await store.close()
 
     asyncio.run(scenario())
+
+
+OFFERED = InputRequest(id="r1", tool_call_id="call_1", allowed=("edit", "respond"))
+
+
+def checked(request: InputRequest, answer: Answer) -> None:
+    seen = asked(request)
+    seen.check(seen.match([answer]))
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "allowed"),
+    [
+        (APPROVAL, Answer(decision="edited", request_id="r1", value={}), ["approved", "denied"]),
+        (APPROVAL, Answer(decision="answered", request_id="r1"), ["approved", "denied"]),
+        (OFFERED, Answer(decision="approved", request_id="r1"), ["edited", "answered"]),
+        (OFFERED, Answer(decision="denied", tool_call_id="call_1"), ["edited", "answered"]),
+    ],
+)
+def test_a_decision_that_is_not_allowed_is_refused(
+    request_: InputRequest, answer: Answer, allowed: list[str]
+) -> None:
+    with pytest.raises(DecisionNotAllowed, match="'r1'") as refused:
+        checked(request_, answer)
+    assert refused.value.allowed == [*allowed, "cancelled"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(decision="edited", request_id="r1", value={"path": "b"}),
+        Answer(decision="answered", request_id="r1", value="Nothing there."),
+        Answer(decision="cancelled", request_id="r1"),
+    ],
+)
+def test_what_is_allowed_is_taken(answer: Answer) -> None:
+    checked(OFFERED, answer)
+
+
+def test_an_edit_has_the_changed_input() -> None:
+    with pytest.raises(InvalidRequest, match="value"):
+        checked(OFFERED, Answer(decision="edited", request_id="r1"))
+
+
+def test_a_run_that_ends_takes_no_decision_that_is_not_allowed() -> None:
+    settled = asked(OFFERED).settled([Answer(decision="approved", request_id="r1")])
+    assert settled == [InputResponse(id="r1", decision="cancelled")]

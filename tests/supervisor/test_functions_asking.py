@@ -13,8 +13,9 @@ import pytest
 from mobox import emit
 from mobox.capture.asking import Question, Turn
 from mobox.capture.process import Patience
-from mobox.errors import WouldBlock
+from mobox.errors import DecisionNotAllowed, WouldBlock
 from mobox.events import (
+    InputRequest,
     InputResponse,
     ToolResult,
     ToolUseEnd,
@@ -224,6 +225,42 @@ def test_an_approval_is_asked_for_a_tool_call(tmp_path: Path) -> None:
 
     (result,) = [event for event in run(scenario()) if isinstance(event, ToolResult)]
     assert result.output == "gone"
+
+
+@pytest.mark.parametrize(
+    ("said", "becomes"),
+    [
+        (Answer(decision="approved", request_id="r1"), (True, {"path": "/tmp/x"})),
+        (Answer(decision="edited", request_id="r1", value={"path": "y"}), (True, {"path": "y"})),
+        (Answer(decision="answered", request_id="r1", value="No need."), (False, "No need.")),
+    ],
+)
+def test_a_function_gets_what_it_allows_to_be_decided(
+    tmp_path: Path, said: Answer, becomes: tuple[bool, object]
+) -> None:
+    async def careful(turn: Turn) -> AsyncIterator[object]:
+        call = emit.tool_use("delete", {"path": "/tmp/x"})
+        told = await turn.approve(call, id="r1", allow=["approve", "edit", "respond"])
+        plain = call["data"]["input"] if told.decision == "approved" else told.value
+        yield emit.tool_result(call.id, [told.approved, plain])
+
+    async def scenario() -> Events:
+        async with staged(tmp_path, agent("it")(careful)) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            with pytest.raises(DecisionNotAllowed):
+                await stage.supervisor.answer("ann", begun.id, (denied("r1"),))
+            return await stage.answered(begun, said)
+
+    events = run(scenario())
+    [request] = [event for event in events if isinstance(event, InputRequest)]
+    assert request.allowed == ("approve", "edit", "respond")
+    [(_, output)] = results_in(events)
+    assert output == list(becomes)
+
+
+def denied(request_id: str) -> Answer:
+    return Answer(decision="denied", request_id=request_id)
 
 
 def results_in(events: Events) -> list[tuple[str | None, object]]:

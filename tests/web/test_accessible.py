@@ -60,6 +60,29 @@ def asking(tab: Tab, gate: Gate) -> None:
     expect(tab.page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
 
 
+def deciding(tab: Tab, gate: Gate) -> None:
+    call = emit("tool_use", id="call", name="delete_all", input={"path": "/everything"})
+    allowed = ["approve", "edit", "reject", "respond"]
+    tab.say(prompt(text("Shall I?"), call, ["decide", "call", allowed]))
+    expect(tab.page.get_by_role("button", name="Respond…")).to_be_visible()
+
+
+def _opening(control: str, field: str) -> State:
+    def opening(tab: Tab, gate: Gate) -> None:
+        deciding(tab, gate)
+        tab.page.get_by_role("button", name=control).click()
+        expect(tab.page.get_by_label(field)).to_be_focused()
+
+    return opening
+
+
+def mistaken(tab: Tab, gate: Gate) -> None:
+    _opening("Edit…", "Input of the call, as JSON")(tab, gate)
+    tab.page.get_by_label("Input of the call, as JSON").fill("{")
+    tab.page.get_by_role("button", name="Approve with changes").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("not valid JSON")
+
+
 def failed(tab: Tab, gate: Gate) -> None:
     tab.say(prompt(text("This goes wrong."), emit("error", message="No more milk.")))
     expect(tab.page.get_by_role("alert")).to_be_visible()
@@ -73,7 +96,12 @@ def about(tab: Tab, gate: Gate) -> None:
 
 
 STATES: dict[str, State] = {
-    state.__name__: state for state in (empty, streaming, asking, failed, about)
+    **{
+        state.__name__: state
+        for state in (empty, streaming, asking, deciding, mistaken, failed, about)
+    },
+    "responding": _opening("Respond…", "Your response"),
+    "giving a reason": _opening("Deny with a reason…", "Reason for denying"),
 }
 
 

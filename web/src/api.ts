@@ -43,7 +43,7 @@ interface ChatPage {
   chats: ListedChat[];
   before?: string | null;
 }
-export type Decision = "approved" | "denied" | "answered" | "cancelled";
+export type Decision = "approved" | "denied" | "edited" | "answered" | "cancelled";
 export interface Answer {
   requestId: string;
   decision: Decision;

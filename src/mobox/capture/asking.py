@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,8 +119,18 @@ class Turn(control.Turn):
         """
         return self._asked(input_request(kind, prompt=prompt, **more), resume)
 
-    def approve(self, call: Emitted | str, prompt: str = "May I?", **more: Any) -> Question:
+    def approve(
+        self,
+        call: Emitted | str,
+        prompt: str = "May I?",
+        allow: Sequence[str] | None = None,
+        **more: Any,
+    ) -> Question:
         """Ask whether a tool call may be carried out: `(await …).approved`.
+
+        `allow=["approve", "edit", "reject", "respond"]` says what a person may decide; of an answer
+        that is `edited` the `value` is the changed input, of one that is `answered` the words in
+        the tool's place.
 
         A call of `emit.tool_use` is said here, once in all executions, and gets the id that it had
         when it was said; an approval is of that call only, with these arguments. Of one that was
@@ -129,7 +139,8 @@ class Turn(control.Turn):
         if isinstance(call, Emitted):
             more["id"] = self._approval_of(call, more.get("id"))
         call_id = call if isinstance(call, str) else call.id
-        return self.ask(prompt, kind="approval", tool_call_id=call_id, **more)
+        about = {"tool_call_id": call_id, "allowed": None if allow is None else list(allow)}
+        return self.ask(prompt, kind="approval", **about, **more)
 
     def _approval_of(self, call: Emitted, wanted: str | None) -> str:
         """The id of the request for it; the call is said by now, by whichever execution."""

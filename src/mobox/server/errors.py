@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from mobox.errors import (
     BadCursor,
+    DecisionNotAllowed,
     Fenced,
     InvalidRequest,
     KeyReused,
@@ -82,6 +83,7 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     UnknownProfile: Answer(400, "unknown_profile", {"known": "known"}),
     UnknownProtocol: Answer(400, "unknown_protocol", {"known": "known"}),
     BadCursor: Answer(400, "bad_cursor", {"tail": "tail"}),
+    DecisionNotAllowed: Answer(400, "decision_not_allowed", {"allowed": "allowed"}),
     Unauthenticated: Answer(401, "unauthenticated"),
     NotPermitted: Answer(403, "missing_scope", {"scope": "scope"}),
     NotFound: Answer(404, "not_found"),

@@ -94,6 +94,7 @@ class _Request(Struct, rename="camel", kw_only=True, omit_defaults=True):
     prompt: str | None = None
     schema: JSON = None
     options: JSON = None
+    allowed: tuple[str, ...] = ()
 
 
 class Waiting(Struct, rename="camel", kw_only=True):
@@ -113,6 +114,7 @@ class Waiting(Struct, rename="camel", kw_only=True):
                 prompt=request.prompt,
                 schema=request.schema,
                 options=request.options,
+                allowed=request.allowed,
             )
             for request in asked
         ]

@@ -273,6 +273,7 @@ class Supervisor:
         replies = asked.match(answers)
         if run.status != "waiting" or run.stop_requested_at is not None or not replies:
             raise NotWaiting(run.id)
+        asked.check(replies)
         agent = self.catalog.get(run.agent)
         events = asked.told(replies)
         self._check_open()

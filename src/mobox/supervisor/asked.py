@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from mobox.decisions import allowed_decisions
+from mobox.errors import DecisionNotAllowed, InvalidRequest
 from mobox.events import (
     JSON,
     EventType,
@@ -106,6 +108,18 @@ class Asked:
         told = replace(answer, request_id=name, tool_call_id=call, value=value)
         return Reply(InputResponse(id=name, decision=answer.decision, value=value), told)
 
+    def check(self, replies: Iterable[Reply]) -> None:
+        """Raise for an answer that its request does not allow."""
+        for reply in replies:
+            name, decision = reply.event.id or "", reply.answer.decision
+            if not self._allows(reply):
+                raise DecisionNotAllowed(name, decision, allowed_decisions(self._open[name]))
+            if decision == "edited" and reply.answer.value is None:
+                raise InvalidRequest("value", "expected the changed input, got none")
+
+    def _allows(self, reply: Reply) -> bool:
+        return reply.answer.decision in allowed_decisions(self._open[reply.event.id or ""])
+
     def _name_of(self, answer: Answer) -> str | None:
         if answer.request_id is not None:
             return answer.request_id if answer.request_id in self._open else None
@@ -124,7 +138,7 @@ class Asked:
 
         The agent will tell nobody what a tool of the page gave, so that is told here.
         """
-        replies = self.match(answers)
+        replies = [reply for reply in self.match(answers) if self._allows(reply)]
         said = {reply.event.id for reply in replies}
         results = [result for reply in replies if (result := self._result(reply))]
         left = [name for name in self._open if name not in said]

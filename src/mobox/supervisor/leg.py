@@ -118,6 +118,7 @@ class Leg:
         replies = asked.match(answers)
         if not replies:
             raise NotWaiting(self.run.id)
+        asked.check(replies)
         stored = await self._scribe.write(*asked.told(replies))
         if frontend is not None:
             self._execution.tell(frontend)

@@ -244,7 +244,7 @@ describe("a question", () => {
     const conversation = open();
     await until(() => expect(life(conversation)).toBe("waiting"));
     await until(() => expect(conversation.chat.status).toBe("ready"));
-    await conversation.decide("a1", true);
+    await conversation.decide("a1", { decision: "approved" });
     await whenIdle(conversation);
     const body = network.to("POST api/chat")[0]?.body;
     expect(body).toMatchObject({ messageId: "run_1", message: { id: "run_1" } });
@@ -255,6 +255,49 @@ describe("a question", () => {
     expect(conversation.chat.lastMessage?.parts.at(-1)).toMatchObject({
       state: "output-available",
     });
+  });
+
+  const ANSWERS = "POST api/chat/c1/answer";
+
+  it.each([
+    [1, { decision: "edited", value: { path: "b" } }],
+    [1, { decision: "answered", value: "Nothing there" }],
+    [2, { decision: "denied" }],
+    [2, { decision: "denied", reason: "No room" }],
+  ] as const)("that is one of %i is answered at once by its own route: %j", async (count, reply) => {
+    const calls = Array.from({ length: count }, (_, place) => place);
+    network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
+    network.on("GET api/chat/c1/stream", () =>
+      calls
+        .reduce(
+          (stream, place) => {
+            const id = `k${place}`;
+            return stream
+              .say({
+                type: "tool-input-available",
+                toolName: "rm",
+                toolCallId: id,
+                dynamic: true,
+                input: {},
+              })
+              .say({ type: "tool-approval-request", approvalId: `a${place}`, toolCallId: id });
+          },
+          new Stream().say({ type: "start", messageId: "run_1" }),
+        )
+        .say({ type: "finish", finishReason: "tool-calls" })
+        .end(),
+    );
+    network.on(ANSWERS, () => {
+      network.on("GET api/chat/c1/stream", answers("Good"));
+      return json({ runId: "run_1", status: "running" }, 202);
+    });
+    const conversation = open();
+    await until(() => expect(life(conversation)).toBe("waiting"));
+    await until(() => expect(conversation.chat.status).toBe("ready"));
+    await conversation.decide("a0", reply);
+    await whenIdle(conversation);
+    expect(network.to(ANSWERS).map(({ body }) => body)).toEqual([{ requestId: "a0", ...reply }]);
+    expect(network.to("POST api/chat")).toEqual([]);
   });
 
   it("without a call is answered by its own route, and the stream says what follows", async () => {

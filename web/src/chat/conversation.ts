@@ -9,10 +9,11 @@ import {
   type Turn,
   type Unsent,
 } from "@/chat/conversationState";
-import { asksByTool, isAnswered, merge, withOlder } from "@/chat/history";
+import { askedIn, merge, withOlder } from "@/chat/history";
 import { Newest } from "@/chat/newest";
 import { type Failure, failureOf, tellFailure } from "@/failure";
 import { newId } from "@/ids";
+import type { Reply } from "@/parts/allowed";
 import { endingOf } from "@/parts/wire";
 import { Patience } from "@/runs/patience";
 import { pause } from "@/runs/pause";
@@ -110,15 +111,18 @@ export class Conversation {
     this.#begin({ agent }, (options) => this.chat.regenerate({ messageId, ...options }));
   };
 
-  /** Yes or no to what the agent wants to do. */
-  decide = async (approvalId: string, approved: boolean, reason?: string): Promise<void> => {
-    const asking = this.chat.messages.findLast((message) => asksByTool(message, approvalId));
-    if (!asking) {
-      const decision = approved ? "approved" : "denied";
-      return this.#answer({ requestId: approvalId, decision, ...(reason && { reason }) });
-    }
+  /**
+   * Decides about what the agent wants to do. It is sent at once: the SDK has words for a yes and a no,
+   * and would keep them back while something else is asked too.
+   */
+  decide = async (approvalId: string, reply: Reply): Promise<void> => {
+    const { decision, reason } = reply;
+    const asking = this.chat.messages.findLast((each) => askedIn(each).includes(approvalId));
+    const isPlain = decision === "approved" || decision === "denied";
+    if (!asking || askedIn(asking).length > 1 || !isPlain)
+      return this.#answer({ requestId: approvalId, ...reply });
+    const approved = decision === "approved";
     await this.chat.addToolApprovalResponse({ id: approvalId, approved, reason });
-    if (!isAnswered(this.chat.messages.find(({ id }) => id === asking.id))) return;
     const again = () => this.chat.sendMessage();
     this.#unsent = { again, takeBack: () => void this.#sync(true) };
     this.#live("working");

@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { isAnswered, merge } from "@/chat/history";
+import { askedIn, merge } from "@/chat/history";
 import { endingOf } from "@/parts/wire";
 import { agent, chat, user } from "@/testing/server";
 
@@ -35,29 +35,20 @@ describe("history", () => {
   });
 });
 
-describe("answers", () => {
-  const asking = (...states: string[]): UIMessage => ({
-    id: "r1",
-    role: "assistant",
-    parts: states.map(
-      (state, index) =>
-        ({
-          type: "dynamic-tool",
-          toolName: "delete",
-          toolCallId: `${index}`,
-          state,
-          input: {},
-          approval: { id: `a${index}` },
-        }) as never,
-    ),
-  });
-
-  it.each([
-    [["approval-responded"], true],
-    [["approval-responded", "approval-requested"], false],
-    [["approval-responded", "input-available"], true],
-    [["output-available"], false],
-  ])("of %j are complete: %s", (states, complete) => {
-    expect(isAnswered(asking(...states))).toBe(complete);
-  });
+it("what a message asks for by its calls is what is not answered", () => {
+  const states = [
+    "approval-responded",
+    "approval-requested",
+    "input-available",
+    "approval-requested",
+  ];
+  const parts = states.map((state, index) => ({
+    type: "dynamic-tool",
+    toolName: "delete",
+    toolCallId: `${index}`,
+    state,
+    input: {},
+    approval: { id: `a${index}` },
+  }));
+  expect(askedIn({ id: "r1", role: "assistant", parts: parts as never })).toEqual(["a1", "a3"]);
 });

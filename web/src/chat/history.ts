@@ -31,19 +31,10 @@ export function withOlder(mine: UIMessage[], page: UIMessage[]): UIMessage[] {
   return [...page.filter(({ id }) => !known.has(id)), ...mine];
 }
 
-/**
- * Whether what was asked is answered. Only requests count: other calls of the step may be open as
- * long as a subagent asks.
- */
-export function isAnswered(message: UIMessage | undefined): boolean {
-  const states = message?.parts.filter(isToolUIPart).map((part) => part.state) ?? [];
-  return states.includes("approval-responded") && !states.includes("approval-requested");
-}
-
-export function asksByTool(message: UIMessage | undefined, approvalId: string): boolean {
-  return !!message?.parts.some(
-    (part) =>
-      isToolUIPart(part) && part.state === "approval-requested" && part.approval.id === approvalId,
+/** The ids of the approvals that a message asks for by its calls. */
+export function askedIn(message: UIMessage): string[] {
+  return message.parts.flatMap((part) =>
+    isToolUIPart(part) && part.state === "approval-requested" ? [part.approval.id] : [],
   );
 }
 

@@ -67,8 +67,13 @@ function isLost(): boolean {
   return at instanceof HTMLTextAreaElement && at.id === COMPOSER && at.value === "";
 }
 
-/** The first control of what is asked by which one answers; those with a picture only do not. */
+/**
+ * Where what is asked is answered: its first field, else all of it. A button that decides does not get
+ * the focus by itself: the key that pressed the one before would press it too.
+ */
 function firstAsked(): HTMLElement | undefined {
   const found = document.querySelectorAll<HTMLElement>(`[role=log] article fieldset ${CONTROL}`);
-  return Array.from(found).find((control) => !control.matches("button") || control.textContent);
+  const controls = Array.from(found);
+  const first = controls.find((control) => !control.matches("button") || control.textContent);
+  return first?.matches("button") ? (first.closest("fieldset") ?? undefined) : first;
 }

@@ -1,7 +1,7 @@
 import { MessageCircleQuestionMark } from "lucide-react";
 import { Json } from "@/content/Json";
 import { fieldsOf, isFields } from "@/json";
-import type { RequestBlock } from "@/parts/blocks";
+import type { Answered as Answer, RequestBlock } from "@/parts/blocks";
 import { outcomeOf } from "@/parts/decided";
 import { formOf } from "@/parts/form";
 import { strings } from "@/strings";
@@ -9,9 +9,10 @@ import { strings } from "@/strings";
 const words = strings.parts;
 
 /** What an agent asked, and what became of it. */
-export function Answered({ block: { prompt, options, answer } }: { block: RequestBlock }) {
+export function Answered({ block: { about, prompt, options, answer } }: { block: RequestBlock }) {
   const [first, ...others] = formOf({ options }).fields.map((field) => field.label);
-  const title = prompt ?? ((others.length === 0 && first) || words.question);
+  const unsaid = about === "approval" ? words.approvalTitle : words.question;
+  const title = prompt ?? ((others.length === 0 && first) || unsaid);
   return (
     <div className="rounded-block border bg-ground px-3 py-2.5 text-block">
       <p className="flex items-start gap-2">
@@ -19,11 +20,22 @@ export function Answered({ block: { prompt, options, answer } }: { block: Reques
         <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
       </p>
       <div className="mt-1 pl-6 text-ink-2">
-        {answer
-          ? (outcomeOf(answer) ?? <Said value={answer.value} asked={title} />)
-          : words.unanswered}
+        {answer ? <Outcome answer={answer} asked={title} /> : words.unanswered}
       </div>
     </div>
+  );
+}
+
+/** What was decided, with the input as it was changed, or what was answered. */
+export function Outcome({ answer, asked = "" }: { answer: Answer; asked?: string }) {
+  const outcome = outcomeOf(answer);
+  if (outcome === undefined) return <Said value={answer.value} asked={asked} />;
+  if (answer.decision !== "edited") return outcome;
+  return (
+    <>
+      <p className="mb-1">{outcome}</p>
+      <Json value={answer.value} label={words.changedInput} />
+    </>
   );
 }
 

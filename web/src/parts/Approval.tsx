@@ -1,11 +1,13 @@
 import { Json, visible } from "@/content/Json";
-import { Asking, Choice } from "@/parts/Asking";
+import { Asking } from "@/parts/Asking";
+import type { Reply } from "@/parts/allowed";
 import type { ToolBlock } from "@/parts/blocks";
+import { Choice } from "@/parts/Choice";
 import { strings } from "@/strings";
 
 const words = strings.parts;
 
-export type Decide = (approvalId: string, approved: boolean, reason?: string) => unknown;
+export type Decide = (approvalId: string, reply: Reply) => unknown;
 
 /** A call that waits for a person: what it would do, and whether it may. */
 export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Decide }) {
@@ -13,8 +15,13 @@ export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Dec
   return (
     <Asking title={decision?.asked ?? words.approvalTitle}>
       <p className="mb-1 font-mono text-mono font-medium break-words">{visible(name)}</p>
-      {input !== undefined && <Json exact value={input} label={words.parameters} />}
-      <Choice onDecide={(approved, reason) => onDecide?.(decision?.id ?? "", approved, reason)} />
+      <Choice
+        allowed={decision?.allowed}
+        input={input}
+        onDecide={(reply) => onDecide?.(decision?.id ?? "", reply)}
+      >
+        {input !== undefined && <Json exact value={input} label={words.parameters} />}
+      </Choice>
     </Asking>
   );
 }

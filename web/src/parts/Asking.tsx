@@ -1,8 +1,6 @@
-import { Check, type LucideIcon, ShieldQuestionMark, X } from "lucide-react";
-import { type FormEvent, type ReactNode, useId, useState } from "react";
-import { useSending } from "@/state/useSending";
+import { type LucideIcon, ShieldQuestionMark } from "lucide-react";
+import { type ReactNode, useId } from "react";
 import { strings } from "@/strings";
-import { Button } from "@/ui/Button";
 
 const words = strings.parts;
 
@@ -18,6 +16,7 @@ export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: Ask
   return (
     <fieldset
       aria-labelledby={id}
+      tabIndex={-1}
       className="min-w-0 rounded-block border border-running bg-ground px-3 py-3 text-block"
     >
       <p id={id} className="mb-2 flex items-start gap-2 font-medium">
@@ -28,55 +27,6 @@ export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: Ask
     </fieldset>
   );
 }
-
-interface ChoiceProps {
-  onDecide: (approved: boolean, reason?: string) => unknown;
-}
-
-/** Yes, or no and why not, which is asked after the no. */
-export function Choice({ onDecide }: ChoiceProps) {
-  const id = useId();
-  const [reason, setReason] = useState<string>();
-  const { busy, problem, send } = useSending();
-  const isDenying = reason !== undefined;
-  const deny = (event: FormEvent) => {
-    event.preventDefault();
-    if (isDenying) send(() => onDecide(false, reason.trim() || undefined));
-    else setReason("");
-  };
-  return (
-    <form onSubmit={deny} className="mt-3">
-      {isDenying && (
-        <>
-          <label htmlFor={id} className="mb-1 block text-label text-ink-2">
-            {words.denyReason}
-          </label>
-          <input
-            ref={focus}
-            id={id}
-            value={reason}
-            disabled={busy}
-            autoComplete="off"
-            onChange={(event) => setReason(event.target.value)}
-            className={FIELD}
-          />
-        </>
-      )}
-      <Row busy={busy} failed={problem !== undefined}>
-        <Button kind="solid" disabled={busy} onClick={() => send(() => onDecide(true))}>
-          <Check aria-hidden className="size-4" />
-          {words.approve}
-        </Button>
-        <Button type="submit" kind={isDenying ? "danger" : "outline"} disabled={busy}>
-          <X aria-hidden className="size-4" />
-          {words.deny}
-        </Button>
-      </Row>
-    </form>
-  );
-}
-
-const focus = (field: HTMLElement | null) => field?.focus();
 
 export const FIELD =
   "min-h-9 w-full min-w-0 rounded-lg border border-ink-2 bg-ground px-3 py-1.5 text-block placeholder:text-ink-2 disabled:opacity-50 max-md:min-h-11 max-md:text-[16px]";

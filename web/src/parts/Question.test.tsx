@@ -1,7 +1,8 @@
-import { render, screen, waitFor } from "@testing-library/react";
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Approval } from "@/parts/Approval";
+import type { Allowed } from "@/parts/allowed";
 import type { RequestBlock, ToolBlock } from "@/parts/blocks";
 import { Question } from "@/parts/Question";
 
@@ -10,6 +11,7 @@ const request = (more: Partial<RequestBlock> = {}): RequestBlock => ({
   key: "m1/request:q1",
   id: "q1",
   about: "question",
+  allowed: ["approve", "reject"],
   open: true,
   ...more,
 });
@@ -20,7 +22,7 @@ const call: ToolBlock = {
   name: "delete_file",
   state: "asking",
   input: { path: "photos.zip" },
-  decision: { id: "approval_1", asked: "May I delete it?" },
+  decision: { id: "approval_1", asked: "May I delete it?", allowed: ["approve", "reject"] },
 };
 const button = (name: string) => screen.getByRole("button", { name }) as HTMLButtonElement;
 
@@ -41,32 +43,156 @@ test.each([
   expect(screen.getByText("delete\\u2066")).toBeDefined();
 });
 
-const reason = () => screen.queryByLabelText("Reason for denying (optional)");
+const ALL = ["approve", "edit", "respond", "reject"] as const;
+const asks = (allowed: readonly Allowed[], input: unknown = call.input) => {
+  const onDecide = vi.fn();
+  render(
+    <Approval
+      block={{ ...call, input, decision: { id: "approval_1", allowed } }}
+      onDecide={onDecide}
+    />,
+  );
+  return onDecide;
+};
+const offered = () =>
+  screen.getAllByRole("button", { name: /[a-z]/ }).map((each) => each.textContent);
+const field = (name: string) => screen.getByLabelText(name) as HTMLTextAreaElement;
 
 test.each([
-  ["Approve", true, undefined],
-  ["Deny", false, "Because"],
-])("%s tells the agent once; only a no has a reason", async (name, approved, why) => {
-  const onDecide = vi.fn();
-  render(<Approval block={call} onDecide={onDecide} />);
-  await userEvent.click(button("Deny"));
-  await userEvent.keyboard("Because");
+  [
+    ["approve", "reject"],
+    ["Approve", "Deny", "Deny with a reason…"],
+  ],
+  [ALL, ["Approve", "Edit…", "Respond…", "Deny", "Deny with a reason…"]],
+  [["edit"], ["Edit…"]],
+  [["respond"], ["Respond…"]],
+] as const)("%j is what is offered", (allowed, buttons) => {
+  asks(allowed);
+  expect(offered().filter((text) => text)).toEqual(buttons);
+});
+
+test("there is nothing to edit without an input", () => {
+  const block = request({ about: "approval", allowed: ALL });
+  render(<Question block={block} />);
+  expect(offered()).toEqual(["Approve", "Respond…", "Deny", "Deny with a reason…"]);
+});
+
+test.each([
+  ["Approve", "approved"],
+  ["Deny", "denied"],
+])("%s decides at the first click, once", async (name, decision) => {
+  const onDecide = asks(["approve", "reject"]);
   await userEvent.dblClick(button(name));
-  expect(onDecide.mock.calls).toEqual([["approval_1", approved, why]]);
+  expect(onDecide.mock.calls).toEqual([["approval_1", { decision }]]);
   expect(button("Approve").disabled).toBe(true);
   expect(screen.getByRole("status").textContent).toBe("Sending…");
 });
 
-test("a no is asked for its reason first, and Enter there sends it", async () => {
-  const onDecide = vi.fn();
-  render(<Approval block={call} onDecide={onDecide} />);
-  expect(reason()).toBeNull();
-  button("Deny").focus();
+test("nothing has the focus that Enter would decide by", () => {
+  asks(ALL);
+  expect(document.activeElement).toBe(document.body);
+});
+
+test("a reason is written in a field of its own, and Enter there sends it", async () => {
+  const onDecide = asks(["approve", "reject"]);
+  button("Deny with a reason…").focus();
   await userEvent.keyboard("{Enter}");
   expect(onDecide).not.toHaveBeenCalled();
-  expect(document.activeElement).toBe(reason());
-  await userEvent.keyboard(" No room {Enter}");
-  expect(onDecide.mock.calls).toEqual([["approval_1", false, "No room"]]);
+  expect(document.activeElement).toBe(field("Reason for denying"));
+  expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+  await userEvent.keyboard(" {Enter}");
+  expect(button("Deny with this reason").disabled).toBe(true);
+  await userEvent.keyboard("No room {Enter}");
+  expect(onDecide.mock.calls).toEqual([["approval_1", { decision: "denied", reason: "No room" }]]);
+});
+
+test.each([
+  "Edit…",
+  "Respond…",
+  "Deny with a reason…",
+])("%s decides nothing where it is cancelled, by button or key", async (name) => {
+  const onDecide = asks(ALL);
+  const onKey = vi.fn();
+  document.addEventListener("keydown", onKey);
+  onTestFinished(() => document.removeEventListener("keydown", onKey));
+  await userEvent.click(button(name));
+  await userEvent.click(button("Cancel"));
+  expect(document.activeElement).toBe(button(name));
+  await userEvent.click(button(name));
+  await userEvent.keyboard("{Escape}");
+  expect(document.activeElement).toBe(button(name));
+  expect(onKey.mock.calls.every(([event]) => event.key !== "Escape")).toBe(true);
+  expect(onDecide).not.toHaveBeenCalled();
+});
+
+test("a changed input is approved as it was changed", async () => {
+  const onDecide = asks(ALL);
+  await userEvent.click(button("Edit…"));
+  const input = field("Input of the call, as JSON");
+  expect(document.activeElement).toBe(input);
+  expect(input.value).toBe('{\n  "path": "photos.zip"\n}');
+  expect(screen.queryByLabelText("Parameters")).toBeNull();
+  fireEvent.change(input, { target: { value: '{"path": "b.zip"}' } });
+  await userEvent.click(button("Approve with changes"));
+  expect(onDecide.mock.calls).toEqual([
+    ["approval_1", { decision: "edited", value: { path: "b.zip" } }],
+  ]);
+});
+
+test.each([
+  ['{"path": }', /^This is not valid JSON: ./],
+  ["[1]", /^The input must stay a JSON object/],
+])("an input %j is not sent, and why is told", async (text, problem) => {
+  const onDecide = asks(ALL);
+  await userEvent.click(button("Edit…"));
+  const input = field("Input of the call, as JSON");
+  fireEvent.change(input, { target: { value: text } });
+  expect(screen.getByRole("alert").textContent).toBe("");
+  await userEvent.click(button("Approve with changes"));
+  expect(screen.getByRole("alert").textContent).toMatch(problem);
+  expect(input.getAttribute("aria-invalid")).toBe("true");
+  fireEvent.change(input, { target: { value: "{}" } });
+  expect(screen.getByRole("alert").textContent).toBe("");
+  expect(onDecide).not.toHaveBeenCalled();
+});
+
+test.each([
+  [ALL, { decision: "approved" }],
+  [["edit", "reject"], { decision: "edited", value: { path: "photos.zip" } }],
+] as const)("an input that was left as it is, where %j is allowed, is %j", async (allowed, reply) => {
+  const onDecide = asks(allowed);
+  await userEvent.click(button("Edit…"));
+  await userEvent.click(button("Approve with changes"));
+  expect(onDecide.mock.calls).toEqual([["approval_1", reply]]);
+});
+
+test("an input of words is changed as words", async () => {
+  const onDecide = asks(ALL, "rm -r x");
+  await userEvent.click(button("Edit…"));
+  await userEvent.type(field("Input of the call"), "y");
+  await userEvent.click(button("Approve with changes"));
+  expect(onDecide.mock.calls).toEqual([["approval_1", { decision: "edited", value: "rm -r xy" }]]);
+});
+
+test("what would hide in an input is seen where it is changed, and stays what it is", async () => {
+  const onDecide = asks(ALL, { path: "a\u202eb", more: 1 });
+  await userEvent.click(button("Edit…"));
+  const input = field("Input of the call, as JSON");
+  expect(input.value).toContain("a\\u202eb");
+  fireEvent.change(input, { target: { value: input.value.replace("1", "2") } });
+  await userEvent.click(button("Approve with changes"));
+  expect(onDecide.mock.calls[0]?.[1].value).toEqual({ path: "a\u202eb", more: 2 });
+});
+
+test("a response stands for the result of the tool", async () => {
+  const onDecide = asks(ALL);
+  await userEvent.click(button("Respond…"));
+  expect(button("Send response").disabled).toBe(true);
+  await userEvent.keyboard("It is gone{Enter}already");
+  await userEvent.click(button("Send response"));
+  expect(onDecide.mock.calls).toEqual([
+    ["approval_1", { decision: "answered", value: "It is gone\nalready" }],
+  ]);
 });
 
 test("an answer that could not be sent can be given again", async () => {
@@ -135,9 +261,9 @@ test("a question without options is answered in words, by Enter", async () => {
 test("an approval without a call is a decision with its reason, not a value", async () => {
   const onDecide = vi.fn();
   render(<Question block={request({ about: "approval", prompt: "Go on?" })} onDecide={onDecide} />);
-  await userEvent.click(button("Deny"));
+  await userEvent.click(button("Deny with a reason…"));
   await userEvent.keyboard("Too early{Enter}");
-  expect(onDecide.mock.calls).toEqual([["q1", false, "Too early"]]);
+  expect(onDecide.mock.calls).toEqual([["q1", { decision: "denied", reason: "Too early" }]]);
 });
 
 test("a sign-in leads only to addresses that are safe", () => {

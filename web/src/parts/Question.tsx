@@ -5,8 +5,9 @@ import { linkTarget } from "@/content/urls";
 import { fieldsOf, textOf } from "@/json";
 import { Answered } from "@/parts/Answered";
 import type { Decide } from "@/parts/Approval";
-import { Asking, Choice, Row } from "@/parts/Asking";
+import { Asking, Row } from "@/parts/Asking";
 import type { RequestBlock } from "@/parts/blocks";
+import { Choice } from "@/parts/Choice";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
 import { useSending } from "@/state/useSending";
@@ -32,7 +33,7 @@ export function Question({ block, onAnswer, onDecide }: QuestionProps) {
   if (block.about === "approval")
     return (
       <Asking title={block.prompt ?? words.approvalTitle}>
-        <Choice onDecide={(approved, reason) => onDecide?.(block.id, approved, reason)} />
+        <Choice allowed={block.allowed} onDecide={(reply) => onDecide?.(block.id, reply)} />
       </Asking>
     );
   return (

@@ -61,12 +61,15 @@ test("why a call failed is seen without opening it, and once when it is open", (
 });
 
 test.each([
-  [{ approved: false, reason: "Not today" }, "You denied this: Not today"],
-  [{ approved: false }, "You denied this."],
-  [{ approved: true }, "You approved this."],
-])("what a person decided stays with the call: %j is %j", (decision, said) => {
-  render(<ToolCard block={tool({ state: "denied", decision: { id: "x", ...decision } })} />);
-  expect(screen.getByText(said)).toBeTruthy();
+  [{ decision: "denied", reason: "Not today" }, "You denied this: Not today"],
+  [{ decision: "denied" }, "You denied this."],
+  [{ decision: "approved" }, "You approved this."],
+  [{ decision: "answered", value: "Nothing there" }, "You answered: Nothing there"],
+])("what a person decided stays with the call: %j is %j", (answer, said) => {
+  const { container } = render(
+    <ToolCard block={tool({ state: "denied", decision: { id: "x", allowed: [], answer } })} />,
+  );
+  expect(container.textContent).toContain(said);
 });
 
 test.each([

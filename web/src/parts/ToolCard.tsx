@@ -1,9 +1,9 @@
 import { Wrench } from "lucide-react";
 import { Json } from "@/content/Json";
 import { isFields } from "@/json";
-import type { ToolBlock, Verdict } from "@/parts/blocks";
+import { Outcome } from "@/parts/Answered";
+import type { Answered, ToolBlock } from "@/parts/blocks";
 import { FINISHED } from "@/parts/calls";
-import { decided } from "@/parts/decided";
 import { Pill } from "@/parts/Pill";
 import { useChoice } from "@/state/folds";
 import { strings } from "@/strings";
@@ -22,7 +22,7 @@ export function ToolCard({ block }: { block: ToolBlock }) {
         <Body block={block} />
       </Fold>
       {!open && block.state === "failed" && <ErrorLine text={block.error ?? ""} />}
-      {block.decision?.approved !== undefined && <Decided decision={block.decision} />}
+      {block.decision?.answer && <Decided answer={block.decision.answer} />}
     </div>
   );
 }
@@ -75,11 +75,11 @@ export function ErrorLine({ text, name }: { text: string; name?: string }) {
   );
 }
 
-function Decided({ decision: { approved, reason } }: { decision: Verdict }) {
+function Decided({ answer }: { answer: Answered }) {
   return (
-    <p className="px-3 pb-2 text-block break-words whitespace-pre-wrap text-ink-2">
-      {decided(approved === true, reason)}
-    </p>
+    <div className="px-3 pb-2 text-block break-words whitespace-pre-wrap text-ink-2">
+      <Outcome answer={answer} />
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 /** What an answer is made of on the page. All are plain data: `view` makes them, `Parts` shows them. */
 import type { Source } from "@/content/citations";
+import type { Allowed } from "@/parts/allowed";
 
 interface Made {
   /** The ids of the parts in it: who has a log of them finds it by these. */
@@ -43,7 +44,14 @@ export interface Verdict {
   id: string;
   /** What the person is asked, where somebody put it into words. */
   asked?: string;
-  approved?: boolean;
+  allowed: readonly Allowed[];
+  answer?: Answered;
+}
+
+/** The answer to a request. */
+export interface Answered {
+  decision: string;
+  value?: unknown;
   reason?: string;
 }
 
@@ -107,9 +115,11 @@ export interface RequestBlock extends Made {
   prompt?: string;
   schema?: unknown;
   options?: unknown;
+  /** What a person may decide, where it is an approval. */
+  allowed: readonly Allowed[];
   /** Somebody may still answer. */
   open: boolean;
-  answer?: { decision: string; value?: unknown; reason?: string };
+  answer?: Answered;
 }
 
 export interface FileItem {

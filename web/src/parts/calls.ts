@@ -1,9 +1,10 @@
 /** How a tool call stands. */
 
 import { type Fields, fieldsOf, textOf } from "@/json";
-import type { CallState, ToolBlock, Verdict } from "@/parts/blocks";
+import { allowedOf } from "@/parts/allowed";
+import type { Answered, CallState, ToolBlock, Verdict } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
-import type { Part } from "@/parts/wire";
+import { dataOf, idOf, type Part } from "@/parts/wire";
 
 const STATES: Record<string, CallState> = {
   "input-streaming": "preparing",
@@ -36,6 +37,7 @@ export function toolName(part: Part): string {
 export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
   const fields = part as unknown as Fields;
   const error = textOf(fields.errorText);
+  const decision = decisionOf(fields.approval, facts.approvals.get(callOf(part)));
   return {
     kind: "tool",
     key,
@@ -46,7 +48,7 @@ export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
     input: fields.input ?? fields.rawInput,
     ...("output" in fields && { output: fields.output }),
     ...(error !== undefined && { error }),
-    ...(fields.approval !== undefined && { decision: decisionOf(fieldsOf(fields.approval)) }),
+    ...(decision && { decision }),
   };
 }
 
@@ -63,14 +65,34 @@ function stateOf(fields: Fields, facts: Facts): CallState {
 export const going = (state: CallState, facts: Facts): CallState =>
   facts.live || facts.waiting ? state : "stopped";
 
-function decisionOf(approval: Fields): Verdict {
-  const { approved } = approval;
-  const asked = textOf(approval.requestReason);
-  const reason = textOf(approval.reason);
+/** The approval of a call and its answer, from the call's own part and from the request beside it. */
+function decisionOf(told: unknown, request: Part | undefined): Verdict | undefined {
+  if (told === undefined && request === undefined) return undefined;
+  const approval = fieldsOf(told);
+  const { prompt, allowed, answered } = request ? dataOf(request) : ({} as Fields);
+  const asked = textOf(approval.requestReason) ?? textOf(prompt);
+  const answer = answered === undefined ? verdictOf(approval) : answerOf(fieldsOf(answered));
+  const isDecided = answer !== undefined && answer.decision !== "cancelled";
   return {
-    id: textOf(approval.id) ?? "",
+    id: textOf(approval.id) ?? (request && idOf(request)) ?? "",
     ...(asked && { asked }),
-    ...(typeof approved === "boolean" && { approved }),
-    ...(reason && { reason }),
+    allowed: allowedOf(allowed),
+    ...(isDecided && { answer }),
   };
 }
+
+function verdictOf({ approved, reason }: Fields): Answered | undefined {
+  if (typeof approved !== "boolean") return undefined;
+  const why = textOf(reason);
+  return { decision: approved ? "approved" : "denied", ...(why && { reason: why }) };
+}
+
+/** What was said to a request. Of a decision the words are not the answer, but why it is so. */
+export function answerOf(told: Fields): Answered {
+  const { value } = told;
+  const decision = textOf(told.decision) ?? "answered";
+  const reason = textOf(told.reason) ?? (DECISIONS.has(decision) ? textOf(value) : undefined);
+  return reason === undefined ? { decision, value } : { decision, reason };
+}
+
+const DECISIONS: ReadonlySet<string> = new Set(["approved", "denied"]);

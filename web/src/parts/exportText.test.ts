@@ -60,6 +60,13 @@ const asked = (answered: object) => ({
   id: "q",
   data: { kind: "approval", prompt: "Go on?", answered },
 });
+const edited = { decision: "edited", value: { path: "b" } };
+const answered = { decision: "answered", value: "Nothing there" };
+const beside = (answered: object) => ({
+  type: "data-input",
+  id: "a",
+  data: { kind: "approval", toolCallId: "c", allowed: ["edit", "respond"], answered },
+});
 const call = (approval: object) => ({
   type: "dynamic-tool",
   toolName: "rm",
@@ -77,6 +84,14 @@ test.each([
   [call({ approved: true }), "You approved this."],
 ])("what a person decided is kept: %j", (part, said) => {
   expect(messageMarkdown(message(part)).split("\n\n").at(-1)).toBe(said);
+});
+
+test.each([
+  [edited, 'You approved this with changes:\n\n```json\n{\n  "path": "b"\n}\n```'],
+  [answered, "You answered: Nothing there"],
+])("what was decided beside a call is kept with it: %j", (answer, said) => {
+  const text = messageMarkdown(message(call({ approved: true }), beside(answer)));
+  expect(text).toBe(`**rm** (Answered)\n\n${said}`);
 });
 
 test("sources are listed with their numbers", () => {

@@ -1,7 +1,7 @@
 /** Messages as Markdown to keep, or as the text alone to paste elsewhere. */
 import type { UIMessage } from "ai";
-import type { Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
-import { decided, outcomeOf } from "@/parts/decided";
+import type { Answered, Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
+import { outcomeOf } from "@/parts/decided";
 import { duration } from "@/parts/durations";
 import { usageOf } from "@/parts/usage";
 import { view } from "@/parts/view";
@@ -64,12 +64,11 @@ const WRITERS: Writers = {
         summary,
       ]),
     ),
-  request: ({ prompt, options, answer }) =>
+  request: ({ about, prompt, options, answer }) =>
     join([
       `**${words.question}**${prompt ? `: ${prompt}` : ""}`,
-      prompt || options === undefined ? undefined : data(options),
-      answer && outcomeOf(answer),
-      answer?.value === undefined ? undefined : `${words.answeredWith}: ${value(answer.value)}`,
+      prompt || options === undefined || about === "approval" ? undefined : data(options),
+      answer && outcome(answer),
     ]),
   files: ({ files }) => files.map(file).join("\n"),
   chart: (block) => data(block.data),
@@ -90,7 +89,18 @@ function call({ name, state, input, output, error, decision }: ToolBlock): strin
     input === undefined ? undefined : data(input),
     error === undefined ? undefined : fenced(error),
     output === undefined ? undefined : data(output),
-    decision?.approved === undefined ? undefined : decided(decision.approved, decision.reason),
+    decision?.answer && outcome(decision.answer),
+  ]);
+}
+
+function outcome(answer: Answered): string {
+  const isEdited = answer.decision === "edited";
+  return join([
+    outcomeOf(answer),
+    isEdited ? data(answer.value) : undefined,
+    isEdited || answer.value === undefined
+      ? undefined
+      : `${words.answeredWith}: ${value(answer.value)}`,
   ]);
 }
 

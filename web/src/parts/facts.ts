@@ -14,6 +14,8 @@ export interface Facts {
   retracted: Set<string>;
   /** Calls about which somebody is asked by a request of its own. */
   asking: Set<string>;
+  /** What is known of an approval beside its call, by that call: one that is open, else the last. */
+  approvals: Map<string, Part>;
   /** Requests that somebody may still answer. */
   open: Set<Part>;
   calls: Map<string, Part>;
@@ -39,6 +41,7 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
     waiting: !over && (open.size > 0 || waitsForApproval),
     retracted: new Set(parts.flatMap(retractedBy)),
     asking: new Set([...open].map((part) => textOf(dataOf(part).toolCallId) ?? "")),
+    approvals: approvalsOf(parts, calls, open),
     open,
     calls,
     subagents: new Map(parts.filter(isSubagent).map((part) => [idOfData(part), dataOf(part)])),
@@ -57,7 +60,21 @@ const stateOf = (part: Part) => textOf((part as unknown as Fields).state) ?? "";
 function isOpen(part: Part, calls: Map<string, Part>): boolean {
   if (part.type !== "data-input" || "answered" in dataOf(part)) return false;
   const call = calls.get(textOf(dataOf(part).toolCallId) ?? "");
-  return call === undefined || !stateOf(call).startsWith("output-");
+  return call === undefined || !SETTLED.test(stateOf(call));
+}
+
+/** A call of which nothing is asked any more. */
+const SETTLED = /^output-|^approval-responded$/;
+
+function approvalsOf(parts: Part[], calls: Map<string, Part>, open: Set<Part>): Map<string, Part> {
+  const about = parts.filter((part) => part.type === "data-input" && isAboutCall(part, calls));
+  const ordered = [...about.filter((part) => !open.has(part)), ...about.filter((p) => open.has(p))];
+  return new Map(ordered.map((part) => [textOf(dataOf(part).toolCallId) ?? "", part]));
+}
+
+function isAboutCall(part: Part, calls: Map<string, Part>): boolean {
+  const { kind, toolCallId } = dataOf(part);
+  return kind === "approval" && calls.has(textOf(toolCallId) ?? "");
 }
 
 function retractedBy(part: Part): string[] {

@@ -388,16 +388,68 @@ describe("requests", () => {
     const asked = (await statesOf(chunks)).at(-1) as UIMessage;
     expect(first(view(asked, false), "tool")).toMatchObject({
       state: "asking",
-      decision: { id: "approval_1" },
+      decision: { id: "approval_1", allowed: ["approve", "reject"] },
     });
     expect(first(view(demo.approved, false), "tool")).toMatchObject({
       state: "done",
-      decision: { approved: true },
+      decision: { answer: { decision: "approved" } },
     });
     expect(first(view(demo.denied, false), "tool")).toMatchObject({
       state: "denied",
-      decision: { approved: false },
+      decision: { answer: { decision: "denied" } },
     });
+  });
+});
+
+describe("an approval that says what it allows", () => {
+  const allowed = ["reject", "edit", "unheard of"];
+  const about = (more: object = {}) => ({
+    type: "data-input",
+    id: "a1",
+    data: { kind: "approval", toolCallId: "t1", prompt: "May I?", allowed, ...more },
+  });
+  const asked = tool("t1", { state: "approval-requested", approval: { id: "a1" } });
+  const answered = tool("t1", {
+    state: "approval-responded",
+    approval: { id: "a1", approved: true },
+  });
+
+  test.each([
+    ["asked by its call", asked],
+    ["not asked by its call yet", tool("t1", { state: "input-available" })],
+  ])("is one card, %s", (_, call) => {
+    const blocks = see(call, about());
+    expect(kinds(blocks)).toEqual(["tool"]);
+    expect(first(blocks, "tool")).toMatchObject({
+      state: "asking",
+      decision: { id: "a1", asked: "May I?", allowed: ["edit", "reject"] },
+    });
+  });
+
+  test.each([
+    [{ decision: "edited", value: { path: "b" } }, answered],
+    [{ decision: "edited", value: "b" }, answered],
+    [{ decision: "answered", value: "Nothing" }, tool("t1")],
+  ])("has its answer %j on that card", (answer, call) => {
+    const blocks = see(call, about({ answered: answer }));
+    expect(kinds(blocks)).toEqual(["tool"]);
+    expect(first(blocks, "tool").decision?.answer).toEqual(answer);
+  });
+
+  test("is answered as soon as its call is", () => {
+    expect(first(seeLive(answered, about()), "tool")).toMatchObject({
+      state: "answered",
+      decision: { answer: { decision: "approved" } },
+    });
+  });
+
+  test("that was taken back has no answer", () => {
+    const blocks = see(tool("t1"), about({ answered: { decision: "cancelled" } }));
+    expect(first(blocks, "tool").decision?.answer).toBeUndefined();
+  });
+
+  test("about a call that is not there is asked apart", () => {
+    expect(kinds(see(about({ toolCallId: "t2" })))).toEqual(["request"]);
   });
 });
 

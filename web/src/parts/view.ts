@@ -7,8 +7,9 @@
  */
 import type { UIMessage } from "ai";
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
-import type { Block, FileItem, Item, ItemState, RequestBlock, Variant } from "@/parts/blocks";
-import { callOf, going, isTool, readTool } from "@/parts/calls";
+import { allowedOf } from "@/parts/allowed";
+import type { Block, FileItem, Item, ItemState, Variant } from "@/parts/blocks";
+import { answerOf, callOf, going, isTool, readTool } from "@/parts/calls";
 import { type Facts, factsOf, nameOfScope } from "@/parts/facts";
 import { readFile } from "@/parts/fileItems";
 import { Flows } from "@/parts/flows";
@@ -228,20 +229,12 @@ function readStep(reader: Reader, part: Part): void {
 const itemState = (state: ItemState, facts: Facts): ItemState =>
   state === "running" && going("running", facts) === "stopped" ? "stopped" : state;
 
-/** What was said to a request. Of a decision the words are not the answer, but why it is so. */
-function answerOf(told: Fields): NonNullable<RequestBlock["answer"]> {
-  const { value } = told;
-  const decision = textOf(told.decision) ?? "answered";
-  const reason = DECISIONS.has(decision) ? textOf(value) : undefined;
-  return reason === undefined ? { decision, value } : { decision, reason };
-}
-
-const DECISIONS: ReadonlySet<string> = new Set(["approved", "denied"]);
-
 function readRequest(reader: Reader, part: Part): void {
-  const { kind, prompt, schema, options, answered } = dataOf(part);
+  const { kind, prompt, schema, options, allowed, answered } = dataOf(part);
   const words = textOf(prompt);
-  const call = reader.facts.calls.get(textOf(dataOf(part).toolCallId) ?? "") as Fields | undefined;
+  const callId = textOf(dataOf(part).toolCallId) ?? "";
+  const call = reader.facts.calls.get(callId) as Fields | undefined;
+  if (kind === "approval" && call) return; // the call's own card asks
   const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
     kind: "request",
@@ -252,6 +245,7 @@ function readRequest(reader: Reader, part: Part): void {
     ...(words && { prompt: words }),
     ...(schema !== undefined && { schema }),
     ...(options !== undefined && { options }),
+    allowed: allowedOf(allowed),
     open: reader.facts.open.has(part),
     ...(isAnswered && { answer: answerOf(fieldsOf(answered)) }),
   });

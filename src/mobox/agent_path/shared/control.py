@@ -173,8 +173,8 @@ turn = read_turn
 def wait_for_answer(request_id: str) -> dict[str, Any]:
     """Wait until a person has answered that request: `{"decision": …, "value": …}`.
 
-    The decision is approved, denied, answered or cancelled; cancelled also where nobody can answer
-    any more.
+    The decision is approved, denied, edited, answered or cancelled; cancelled also where nobody can
+    answer any more.
     """
     return _channel.answer(request_id)
 

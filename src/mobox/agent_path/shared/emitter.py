@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from .control import NO_RESULTS, Turn, read_turn, stopping, turn, wait_for_answer
@@ -244,8 +245,30 @@ def emit_chart(value: Any) -> None:
 # Asking a person
 
 
+DECISIONS = ("approve", "edit", "reject", "respond")
+"""What an agent may allow about an approval."""
+
+
+class Approval(dict[str, Any]):
+    """What a person decided about a call, as `ask` returns it; true if it may be carried out."""
+
+    def __bool__(self) -> bool:
+        return self.get("decision") in ("approved", "edited")
+
+    def input(self, asked: Any) -> Any:
+        """What to carry the call out with: the changed input, or what was asked about."""
+        return self.get("value") if self.get("decision") == "edited" else asked
+
+
 def emit_input_request(kind: str = "question", id: str | None = None, **more: Any) -> str:
-    """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request."""
+    """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request.
+
+    `allowed=["approve", "edit", "reject", "respond"]`, or some of these, says what a person may
+    decide about an approval; else they may approve and reject.
+    """
+    allowed = more.get("allowed")
+    if allowed is not None and not set(DECISIONS).issuperset(allowed):
+        raise ValueError(f"allowed: expected some of {', '.join(DECISIONS)}, got {allowed!r}")
     request = id or _new_id("request")
     _emit("input_request", more, id=request, kind=kind)
     return request
@@ -291,7 +314,13 @@ def call_frontend(
     return told
 
 
-def approve(tool_call_id: str, prompt: str = "May I?", **more: Any) -> bool:
-    """Ask whether a tool call may be carried out, and wait."""
-    told = ask(prompt, kind="approval", tool_call_id=tool_call_id, **more)
-    return bool(told["decision"] == "approved")
+def approve(
+    tool_call_id: str, prompt: str = "May I?", allow: Sequence[str] | None = None, **more: Any
+) -> Approval:
+    """Ask whether a tool call may be carried out, and wait: true if it may.
+
+    With `allow=["approve", "edit", "reject"]` a person may change its input: carry it out with
+    `answer.input(…)`. With `respond` they may answer in its place: `answer["value"]`.
+    """
+    about = {"tool_call_id": tool_call_id, "allowed": None if allow is None else list(allow)}
+    return Approval(ask(prompt, kind="approval", **about, **more))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mobox.decisions import allowed_words
 from mobox.events import JSON, InputRequest, InputResponse
 from mobox.formatters.ag_ui.documents import Documents, custom, mobox_metadata
 from mobox.formatters.ag_ui.ids import WireIds
@@ -20,12 +21,12 @@ _REASONS: Final = {
     "auth": "auth_required",
     "tool": "tool_call",
 }
-_APPROVAL: Final = {
-    "type": "object",
-    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
-    "required": ["approved"],
+_SAID_WITH: Final[dict[str, dict[str, JSON]]] = {
+    "approve": {"approved": {"type": "boolean"}},
+    "edit": {"approved": {"type": "boolean"}, "editedArgs": {}},
+    "reject": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
 }
-"""What is answered to an approval whose agent has no form of its own."""
+"""What a payload has, by what the agent allows; `editedArgs` is the changed input."""
 
 
 class Interrupts:
@@ -57,6 +58,7 @@ class Interrupts:
             "toolCallId": self._ids.of(call) if call is not None else None,
             "schema": asked.schema,
             "options": asked.options,
+            "allowed": list(asked.allowed) or None,
         }
         return known(about)
 
@@ -85,7 +87,7 @@ class Interrupts:
         return asked.tool_call_id is not None and self._tools.has_result(asked.tool_call_id)
 
     def _interrupt(self, asked: InputRequest) -> dict[str, JSON]:
-        schema = _APPROVAL if asked.kind == "approval" and not asked.schema else asked.schema
+        schema = asked.schema or (_form(asked) if asked.kind == "approval" else None)
         call = asked.tool_call_id
         about = {
             "id": self._ids.of(asked.id),
@@ -94,6 +96,22 @@ class Interrupts:
             "toolCallId": self._ids.of(call) if call is not None else None,
             "responseSchema": schema if isinstance(schema, dict) else None,
             "subagentRunId": self._ids.owner(asked.scope),
-            "metadata": mobox_metadata({"kind": asked.kind, "options": asked.options}),
+            "metadata": mobox_metadata(
+                {
+                    "kind": asked.kind,
+                    "options": asked.options,
+                    "allowed": list(asked.allowed) or None,
+                }
+            ),
         }
         return known(about)
+
+
+def _form(asked: InputRequest) -> JSON:
+    """What is answered to an approval whose agent has no form; a text is the tool's result."""
+    words = allowed_words(asked)
+    properties = {name: each for word in words for name, each in _SAID_WITH.get(word, {}).items()}
+    decision = {"type": "object", "properties": properties, "required": ["approved"]}
+    text: dict[str, JSON] = {"type": "string"}
+    forms = [*([decision] if properties else []), *([text] if "respond" in words else [])]
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}

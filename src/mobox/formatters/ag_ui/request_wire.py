@@ -65,6 +65,14 @@ class Resume(Struct, rename="camel"):
             return "cancelled"
         return self.metadata.mobox.decision or _decision_of(self.payload)
 
+    @property
+    def value(self) -> JSON:
+        """What was said with it: of an edit that only the payload tells, the changed input."""
+        if self.status == "cancelled":
+            return None
+        edits = self.decision == "edited" and self.metadata.mobox.decision is None
+        return self.payload[_EDITED] if edits and isinstance(self.payload, dict) else self.payload
+
 
 class RunInput(Struct, rename="camel"):
     thread_id: Id
@@ -182,10 +190,16 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
 
 # What a person said to an interrupt
 
+_EDITED: Final = "editedArgs"
+"""The protocol's name for the input of a call as a person changed it."""
+
 
 def _decision_of(payload: JSON) -> Decision:
     """Whether a payload allows something: `true`, or `{"approved": true}`; else it is an answer."""
-    said = payload.get("approved") if isinstance(payload, dict) else payload
-    if isinstance(said, bool):
-        return "approved" if said else "denied"
-    return "answered"
+    about = payload if isinstance(payload, dict) else {"approved": payload}
+    said = about.get("approved")
+    if not isinstance(said, bool):
+        return "answered"
+    if not said:
+        return "denied"
+    return "approved" if about.get(_EDITED) is None else "edited"

@@ -168,8 +168,8 @@ class _Reply(NamedTuple):
 def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
     for entry in entries:
         run_id, name = own_id(entry.interrupt_id)
-        value = entry.payload if entry.status == "resolved" else None
-        yield _Reply(Answer(decision=entry.decision, request_id=name, value=value), run_id)
+        answer = Answer(decision=entry.decision, request_id=name, value=entry.value)
+        yield _Reply(answer, run_id)
 
 
 def _results(messages: Sequence[Message]) -> Iterator[_Reply]:

@@ -2,7 +2,8 @@
 
 An approval is asked for where the response ends. Asked earlier and never answered, as in a
 recording, it would leave the client with a message that it cannot send back; and on a replay only
-version 7 can be told the answer.
+version 7 can be told the answer. What a person may decide, and a decision that is more than yes or
+no, no chunk of an approval can say: where the agent says what it allows, there is data beside it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ __all__ = ["APPROVED", "Approvals", "said_with"]
 
 Chunks = list[bytes]
 
-APPROVED: Final = {"approved": True, "denied": False}
+APPROVED: Final = {"approved": True, "edited": True, "denied": False}
 """What a decision says of the call; others say nothing: a request taken back denies nothing."""
 
 
 def said_with(response: InputResponse) -> str | None:
-    """What a person wrote beside their yes or no."""
-    return response.value if isinstance(response.value, str) else None
+    """What a person wrote beside their yes or no; the value of an edit is the input."""
+    is_words = isinstance(response.value, str) and response.decision != "edited"
+    return str(response.value) if is_words else None
 
 
 class _Asked(NamedTuple):
@@ -46,18 +48,17 @@ class Approvals:
         """Somebody is asked."""
         approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
         self._asked[event.id] = asked = _Asked(event, approval)
-        return [] if self._is_held(asked) else [data_parts.request(event)]
+        return [data_parts.request(event)] if self._has_data(asked) else []
 
     def answer(self, event: InputResponse) -> Chunks:
         """Somebody answered; too late, if the call has its result."""
         asked = self._asked.pop(event.id, None)
         if asked is None or (asked.approval and not self._waits(asked)):
             return []
-        if not self._is_held(asked):
-            return [data_parts.request(asked.event, event)]
+        data = [data_parts.request(asked.event, event)] if self._has_data(asked) else []
         approved = APPROVED.get(event.decision)
-        if approved is None or not self._profile.answers:
-            return []
+        if approved is None or not self._is_held(asked) or not self._profile.answers:
+            return data
         if not approved:
             self._tools.deny(asked.event.tool_call_id)
         answer = chunk(
@@ -66,7 +67,7 @@ class Approvals:
             approved=approved,
             reason=said_with(event),
         )
-        return [self._request(asked.event), answer]
+        return [*data, self._request(asked.event), answer]
 
     def open(self) -> Chunks:
         """The response ends here: ask for what is not answered."""
@@ -74,8 +75,11 @@ class Approvals:
         return [self._request(asked.event) for asked in held if self._waits(asked)]
 
     def _is_held(self, asked: _Asked) -> bool:
-        """Whether it is told as an approval, later, and not as data."""
+        """Whether it is told as an approval, later."""
         return asked.approval and self._profile.approvals
+
+    def _has_data(self, asked: _Asked) -> bool:
+        return not self._is_held(asked) or bool(asked.event.allowed)
 
     def _waits(self, asked: _Asked) -> bool:
         return self._tools.waits(asked.event.tool_call_id)

@@ -121,6 +121,7 @@ def request(asked: InputRequest, response: InputResponse | None = None) -> bytes
         "prompt": asked.prompt,
         "schema": asked.schema,
         "options": asked.options,
+        "allowed": list(asked.allowed) or None,
     }
     answer = known({"decision": response.decision, "value": response.value}) if response else None
     return data("input", known({**about, "answered": answer}), asked.id)

@@ -133,7 +133,7 @@ class _Snapshot:
                 turn = []
             elif (
                 not isinstance(part, RequestPart)
-                or part.approval
+                or not part.has_part
                 or asked.setdefault(part.request.id, number) in (number, *turn)
             ):
                 turn.append(number)
@@ -236,7 +236,7 @@ class _Snapshot:
         return [_at_rest(data_parts.subagent(part.start, part.end))]
 
     def _request(self, part: RequestPart) -> list[UIPart]:
-        if self._is_approval(part):
+        if self._is_approval(part) and not part.has_part:
             return []
         return [_at_rest(data_parts.request(part.request, part.response))]
 

@@ -34,6 +34,7 @@ class Requests:
             "tool_id": event.tool_call_id,
             "schema": event.schema,
             "options": event.options,
+            "allowed": list(event.allowed) or None,
         }
         again = self._messages.done(self._open[event.id]) if event.id in self._open else []
         message = self._messages.new(
@@ -48,4 +49,6 @@ class Requests:
         if message is None:
             return []
         message.about["decision"] = event.decision
+        if event.decision in ("edited", "answered") and event.value is not None:
+            message.about["value"] = event.value
         return self._messages.done(message)

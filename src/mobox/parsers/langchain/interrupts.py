@@ -25,6 +25,13 @@ __all__ = ["Interrupts"]
 
 Object = dict[str, JSON]
 
+_ALLOWED_BY: Final = {
+    "allow_accept": "approve",
+    "allow_edit": "edit",
+    "allow_ignore": "reject",
+    "allow_respond": "respond",
+}
+"""What may be decided, by the flags of old agents."""
 _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "text")
 
 
@@ -83,7 +90,7 @@ class Interrupts:
             kind="approval",
             tool_call_id=None if call is None else call.id,
             prompt=text_in(action, "description"),
-            options=_decisions(whole, action.get("name")),
+            allowed=_decisions(whole, text_in(action, "name", "action")),
             resume=resume,
         )
 
@@ -109,18 +116,31 @@ def _actions(value: JSON) -> list[Object]:
     return [each for each in listed if isinstance(each, dict)]
 
 
-def _decisions(value: Any, name: JSON) -> JSON:
+def _decisions(value: Any, name: JSON) -> tuple[str, ...]:
     """What may be decided about a call."""
+    if isinstance(value, list):
+        return _decisions_of_old(value, name)
     if not isinstance(value, dict):
-        return None
+        return ()
     configs = value.get("review_configs") or value.get("reviewConfigs") or []
     for config in configs if isinstance(configs, list) else []:
         if isinstance(config, dict) and name in (
             config.get("action_name"),
             config.get("actionName"),
         ):
-            return config.get("allowed_decisions") or config.get("allowedDecisions")
-    return None
+            listed = config.get("allowed_decisions") or config.get("allowedDecisions")
+            words = listed if isinstance(listed, list) else []
+            return tuple(word for word in words if isinstance(word, str))
+    return ()
+
+
+def _decisions_of_old(value: list[Any], name: JSON) -> tuple[str, ...]:
+    for each in [each for each in value if isinstance(each, dict)]:
+        action, config = each.get("action_request"), each.get("config")
+        named = text_in(action, "name", "action") if isinstance(action, dict) else None
+        if named == name and isinstance(config, dict):
+            return tuple(word for flag, word in _ALLOWED_BY.items() if config.get(flag))
+    return ()
 
 
 def _question(name: str, scope: tuple[str, ...], interrupt: wire.Interrupt) -> InputRequest:

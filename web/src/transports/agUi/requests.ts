@@ -4,13 +4,16 @@ import type { Calls } from "@/transports/agUi/calls";
 import type { Names } from "@/transports/agUi/names";
 
 /** What a decision says of a call; others say nothing: a request that is taken back denies nothing. */
-const APPROVED: Record<string, boolean> = { approved: true, denied: false };
+const APPROVED: Record<string, boolean> = { approved: true, edited: true, denied: false };
 
 interface Asked {
   about: Fields;
   /** It asks whether a call that waits may run. */
   isApproval: boolean;
 }
+
+/** No chunk of an approval can say what is allowed: where the agent says it, there is data beside it. */
+const hasData = ({ about, isApproval }: Asked) => !isApproval || about.allowed !== undefined;
 
 /** What a person is asked. An approval is asked for where the response ends. */
 export class Requests {
@@ -29,7 +32,7 @@ export class Requests {
   ask(told: Fields): UIMessageChunk[] {
     const asked = this.#read(told);
     this.#asked.set(this.names.own(told.id), asked);
-    return asked.isApproval ? [] : [this.#data(told)];
+    return hasData(asked) ? [this.#data(told)] : [];
   }
 
   answer(told: Fields): UIMessageChunk[] {
@@ -38,11 +41,11 @@ export class Requests {
     this.#asked.delete(id);
     if (!asked || (asked.isApproval && !this.#waits(asked))) return [];
     const { decision, value } = told;
-    if (!asked.isApproval) {
-      const answered = { decision, ...(value !== undefined && { value }) };
-      return [this.#data(asked.about, answered)];
-    }
-    return this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], textOf(value));
+    const answered = { decision, ...(value !== undefined && { value }) };
+    const data = hasData(asked) ? [this.#data(asked.about, answered)] : [];
+    if (!asked.isApproval) return data;
+    const reason = decision === "edited" ? undefined : textOf(value);
+    return [...data, ...this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], reason)];
   }
 
   /** The response ends here: asks for what is not answered. */

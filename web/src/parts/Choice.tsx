@@ -1,0 +1,106 @@
+import { Check, type LucideIcon, MessageSquareReply, Pencil, X } from "lucide-react";
+import { type ComponentProps, type ReactNode, useState } from "react";
+import { Row } from "@/parts/Asking";
+import { type Allowed, allowedOf, type Reply } from "@/parts/allowed";
+import { Editing } from "@/parts/Editing";
+import { focus, Written } from "@/parts/Written";
+import { useSending } from "@/state/useSending";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+const words = strings.parts;
+
+interface ChoiceProps {
+  /** What the agent lets a person decide. */
+  allowed?: readonly Allowed[];
+  /** What the call would be carried out with, if there is a call. */
+  input?: unknown;
+  onDecide: (reply: Reply) => unknown;
+  /** What is decided about; where it is changed, the field stands in its place. */
+  children?: ReactNode;
+}
+
+/** What opens a field, in which the decision is written and from which it is sent. */
+type Opened = "edit" | "respond" | "reason";
+
+interface Control {
+  label: string;
+  icon?: LucideIcon;
+  kind?: ComponentProps<typeof Button>["kind"];
+  className?: string;
+  does: { opens: Opened } | { decides: "approved" | "denied" };
+}
+
+const CONTROLS: Record<Allowed, Control[]> = {
+  approve: [{ label: words.approve, icon: Check, kind: "solid", does: { decides: "approved" } }],
+  edit: [{ label: words.edit, icon: Pencil, does: { opens: "edit" } }],
+  respond: [{ label: words.respond, icon: MessageSquareReply, does: { opens: "respond" } }],
+  reject: [
+    { label: words.deny, icon: X, does: { decides: "denied" } },
+    { label: words.denyBecause, kind: "quiet", className: "text-ink-2", does: { opens: "reason" } },
+  ],
+};
+
+/** One control for each decision: yes and no at the first click, all else in a field of its own. */
+export function Choice({ allowed = allowedOf(undefined), input, onDecide, children }: ChoiceProps) {
+  const [opened, open] = useState<Opened>();
+  const [closed, setClosed] = useState<Opened>();
+  const { busy, problem, send } = useSending();
+  const decide = (reply: Reply) => send(() => onDecide(reply));
+  const state = { busy, failed: problem !== undefined };
+  const onCancel = () => {
+    setClosed(opened);
+    open(undefined);
+  };
+  const edit = (value: unknown, isChanged: boolean) => {
+    const isAsItWas = !isChanged && allowed.includes("approve");
+    decide(isAsItWas ? { decision: "approved" } : { decision: "edited", value });
+  };
+  if (opened === "edit")
+    return <Editing {...state} input={input} onCancel={onCancel} onSend={edit} />;
+  return (
+    <>
+      {children}
+      {opened && <Written {...state} {...WRITTEN[opened](decide)} onCancel={onCancel} />}
+      {!opened && (
+        <Row {...state}>
+          {allowed
+            .filter((word) => word !== "edit" || input !== undefined)
+            .map((word) => (
+              <span key={word} className="flex flex-wrap gap-2">
+                {CONTROLS[word].map(({ label, icon: Icon, does, ...look }) => (
+                  <Button
+                    {...look}
+                    key={label}
+                    disabled={busy}
+                    ref={"opens" in does && does.opens === closed ? focus : undefined}
+                    onClick={() =>
+                      "opens" in does ? open(does.opens) : decide({ decision: does.decides })
+                    }
+                  >
+                    {Icon && <Icon aria-hidden className="size-4" />}
+                    {label}
+                  </Button>
+                ))}
+              </span>
+            ))}
+        </Row>
+      )}
+    </>
+  );
+}
+
+const WRITTEN = {
+  respond: (decide: (reply: Reply) => void) => ({
+    label: words.response,
+    action: words.sendResponse,
+    rows: 3,
+    onSend: (value: string) => decide({ decision: "answered", value }),
+  }),
+  reason: (decide: (reply: Reply) => void) => ({
+    label: words.denyReason,
+    action: words.denyWithReason,
+    danger: true,
+    onSend: (reason: string) => decide({ decision: "denied", reason }),
+  }),
+};

@@ -1,0 +1,95 @@
+import { type FormEvent, type KeyboardEvent, type ReactNode, useId, useState } from "react";
+import { FIELD, Row } from "@/parts/Asking";
+import { strings } from "@/strings";
+import { Button } from "@/ui/Button";
+
+export interface WritingProps {
+  busy: boolean;
+  failed: boolean;
+  onCancel: () => void;
+}
+
+interface WrittenProps extends WritingProps {
+  label: string;
+  /** What the button says that sends it. */
+  action: string;
+  /** Of a longer text; else it is one line, which Enter sends. */
+  rows?: number;
+  danger?: boolean;
+  onSend: (text: string) => void;
+}
+
+/** A decision in words. */
+export function Written({ label, action, rows, danger, onSend, ...writing }: WrittenProps) {
+  const id = useId();
+  const [text, setText] = useState("");
+  const trimmed = text.trim();
+  const field = {
+    id,
+    ref: focus,
+    value: text,
+    disabled: writing.busy,
+    autoComplete: "off",
+    className: FIELD,
+    onChange: (event: { target: { value: string } }) => setText(event.target.value),
+  };
+  return (
+    <Writing {...writing} onSubmit={() => trimmed && onSend(trimmed)}>
+      <label htmlFor={id} className="mb-1 block text-label text-ink-2">
+        {label}
+      </label>
+      {rows === undefined ? <input {...field} /> : <textarea {...field} rows={rows} />}
+      <Controls {...writing}>
+        <Button
+          type="submit"
+          kind={danger ? "danger" : "solid"}
+          disabled={writing.busy || trimmed === ""}
+        >
+          {action}
+        </Button>
+      </Controls>
+    </Writing>
+  );
+}
+
+interface FormProps extends WritingProps {
+  onSubmit: () => void;
+  children: ReactNode;
+}
+
+/** The form around a field that was opened; Escape closes it, and is not for the agent then. */
+export function Writing({ onSubmit, onCancel, children }: FormProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  const cancel = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onCancel();
+  };
+  return (
+    <form onSubmit={submit} onKeyDown={cancel} className="mt-3">
+      {children}
+    </form>
+  );
+}
+
+/** What sends it, and what does not. */
+export function Controls({ busy, failed, onCancel, children }: WritingProps & ChildrenProps) {
+  return (
+    <Row busy={busy} failed={failed}>
+      {children}
+      <Button kind="quiet" disabled={busy} onClick={onCancel}>
+        {strings.parts.cancel}
+      </Button>
+    </Row>
+  );
+}
+
+interface ChildrenProps {
+  children: ReactNode;
+}
+
+export const focus = (field: HTMLElement | null) => field?.focus();

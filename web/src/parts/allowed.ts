@@ -1,0 +1,18 @@
+/** What a person may decide about an approval, as the agent says it in the request's `allowed`. */
+import type { Answer } from "@/api";
+import { listOf } from "@/json";
+
+export type Allowed = "approve" | "edit" | "respond" | "reject";
+
+const ALL: readonly Allowed[] = ["approve", "edit", "respond", "reject"];
+const USUAL: readonly Allowed[] = ["approve", "reject"];
+
+/** In the order in which the page offers it; to approve and to reject where the agent says nothing. */
+export function allowedOf(told: unknown): readonly Allowed[] {
+  const listed = listOf(told);
+  const known = ALL.filter((word) => listed.includes(word));
+  return known.length > 0 ? known : USUAL;
+}
+
+/** A decision, with the changed input or the answer as its value, or with the reason for it. */
+export type Reply = Omit<Answer, "requestId">;
