@@ -137,6 +137,9 @@ ToolKind = Literal[
     "function", "code", "shell", "search", "mcp", "image", "agent", "handoff", "custom"
 ]
 Display = Literal["todos", "think", "agent"]
+AGENT_STARTED = "agent-started"
+"""The name of the CUSTOM event that has the fields of a START which was not the run's first word.
+Its id is the same: a reader who keeps one of them has the latest."""
 UNKNOWN_TOOL = "unknown"
 """The name of a call whose start nobody told, or not in words that we know."""
 Outcome = Literal["ok", "error", "denied", "interrupted", "unknown"]

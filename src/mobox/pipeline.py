@@ -45,7 +45,9 @@ class Recorder:
     def close(self, done: Done | None = None, ts: int | None = None) -> list[LogEntry]:
         """The entries that end the run; `done` overrules what the agent proposed."""
         last = [*self._parser.feed_lines(self._lines.split(END)), *self._parser.close()]
-        return self._number(self._lifecycle.feed_all(last) + self._lifecycle.close(done), ts)
+        events = self._lifecycle.feed_all(last)
+        events += self._lifecycle.pause_again(at_end=True) if done is None else []
+        return self._number(events + self._lifecycle.close(done), ts)
 
     def _number(self, events: list[StreamEvent], ts: int | None) -> list[LogEntry]:
         if len(events) == 1:

@@ -106,7 +106,8 @@ class Scribe:
         assert self._parser is not None  # somebody listens
         async with self._pen:
             await self._parse(self._lines.split(END))
-            await self._store(self._lifecycle.feed_all(self._parser.close()))
+            events = self._lifecycle.feed_all(self._parser.close())
+            await self._store(events + self._lifecycle.pause_again(at_end=True))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Store the last words and the end; `done` overrules what the agent proposed.
@@ -127,6 +128,7 @@ class Scribe:
             events += self._lifecycle.feed_all(
                 self._since_answers(said) if self._answered else said
             )
+            events += self._lifecycle.pause_again()
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         await self._store(events, lines)
