@@ -369,6 +369,14 @@ class InputResponse(StreamEvent):
 
     decision: Literal["approved", "denied", "answered", "cancelled"]
     value: JSON = None
+    reason: str | None = None
+    """What they wrote beside their yes or no."""
+
+    @property
+    def words(self) -> str | None:
+        """The reason; logs of older versions have it as the value."""
+        is_old = self.decision in ("approved", "denied") and isinstance(self.value, str)
+        return self.reason or (self.value if is_old else None)
 
 
 class Usage(StreamEvent):

@@ -206,7 +206,7 @@ class Leg:
     def _announcement(self, turn: Turn) -> list[StreamEvent]:
         """What a page shows before the agent has said a word."""
         name = self.agent.name
-        if turn.answers:
+        if turn.answers or turn.earlier_answers:
             return [Status(message=f"Resuming {name}")]
         start = Start(
             framework=self.run.framework,

@@ -232,7 +232,8 @@ const itemState = (state: ItemState, facts: Facts): ItemState =>
 function answerOf(told: Fields): NonNullable<RequestBlock["answer"]> {
   const { value } = told;
   const decision = textOf(told.decision) ?? "answered";
-  const reason = DECISIONS.has(decision) ? textOf(value) : undefined;
+  // Logs of older versions have the reason as the value.
+  const reason = textOf(told.reason) ?? (DECISIONS.has(decision) ? textOf(value) : undefined);
   return reason === undefined ? { decision, value } : { decision, reason };
 }
 

@@ -15,17 +15,12 @@ from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.profiles import Profile
 from mobox.formatters.ai_sdk.tools import Tools
 
-__all__ = ["APPROVED", "Approvals", "said_with"]
+__all__ = ["APPROVED", "Approvals"]
 
 Chunks = list[bytes]
 
 APPROVED: Final = {"approved": True, "denied": False}
 """What a decision says of the call; others say nothing: a request taken back denies nothing."""
-
-
-def said_with(response: InputResponse) -> str | None:
-    """What a person wrote beside their yes or no."""
-    return response.value if isinstance(response.value, str) else None
 
 
 class _Asked(NamedTuple):
@@ -64,7 +59,7 @@ class Approvals:
             "tool-approval-response",
             approvalId=event.id,
             approved=approved,
-            reason=said_with(event),
+            reason=event.words,
         )
         return [self._request(asked.event), answer]
 

@@ -122,8 +122,13 @@ def request(asked: InputRequest, response: InputResponse | None = None) -> bytes
         "schema": asked.schema,
         "options": asked.options,
     }
-    answer = known({"decision": response.decision, "value": response.value}) if response else None
-    return data("input", known({**about, "answered": answer}), asked.id)
+    answered = _answered(response) if response is not None else None
+    return data("input", known({**about, "answered": answered}), asked.id)
+
+
+def _answered(response: InputResponse) -> dict[str, JSON]:
+    about = {"decision": response.decision, "value": response.value, "reason": response.reason}
+    return known(about)
 
 
 def retract(blocks: Iterable[str]) -> bytes:

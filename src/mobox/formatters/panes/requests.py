@@ -47,5 +47,5 @@ class Requests:
         message = self._open.pop(event.id, None)
         if message is None:
             return []
-        message.about["decision"] = event.decision
+        message.about |= known({"decision": event.decision, "reason": event.words})
         return self._messages.done(message)

@@ -37,12 +37,13 @@ export class Requests {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     if (!asked || (asked.isApproval && !this.#waits(asked))) return [];
-    const { decision, value } = told;
+    const { decision, value, reason } = told;
     if (!asked.isApproval) {
-      const answered = { decision, ...(value !== undefined && { value }) };
-      return [this.#data(asked.about, answered)];
+      const why = { ...(value !== undefined && { value }), ...(reason !== undefined && { reason }) };
+      return [this.#data(asked.about, { decision, ...why })];
     }
-    return this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], textOf(value));
+    const words = textOf(reason) ?? textOf(value);
+    return this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], words);
   }
 
   /** The response ends here: asks for what is not answered. */
