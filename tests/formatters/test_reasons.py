@@ -52,14 +52,11 @@ def test_an_approval_of_the_ai_sdk_has_the_reason(answer: InputResponse) -> None
 
 
 @pytest.mark.parametrize("answer", [NO, OLD], ids=["new", "old"])
-@pytest.mark.parametrize("profile", ["v6", "v7"])
-def test_an_approval_at_rest_of_the_ai_sdk_has_the_reason(
-    answer: InputResponse, profile: str
-) -> None:
+def test_an_approval_at_rest_of_the_ai_sdk_has_the_reason(answer: InputResponse) -> None:
     transcript = Transcript()
     for entry in log_of(answer):
         transcript.add(entry.event, entry.ts)
-    message = ui_message(transcript.message("run"), profile)
+    message = ui_message(transcript.message("run"), "v7")
     (part,) = [each for each in message["parts"] if each.get("toolCallId") == "c"]
     assert (part["approval"]["approved"], part["approval"]["reason"]) == (False, WHY)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,15 @@ from mobox.catalog import Agent, Catalog
 from mobox.errors import NotWaiting, RunActive, TooManyRuns, UnknownAgent
 from mobox.events import (
     InputResponse,
+    LogEntry,
     Paused,
     Raw,
     StreamEvent,
     Text,
     ToolResult,
 )
+from mobox.formatters import format_all, get_formatter
+from mobox.message import Message
 from mobox.storage.log import Run
 from mobox.supervisor import Limits
 from mobox.turn import Answer
@@ -433,6 +437,42 @@ def test_an_agent_is_told_the_answers_to_its_last_pause_and_apart_those_to_other
             )
             told = [([], []), ([a, b], []), ([c], [b, a])]
             assert text_of(await stage.until_it_ends(begun)) == "".join(map(repr, told))
+
+    run(scenario())
+
+
+def test_a_run_has_used_what_all_its_executions_did(tmp_path: Path, url: str) -> None:
+    code = """
+        emit_usage_total(100, 7)
+        if read_turn().answers:
+            emit_usage_total(120, 8)
+            emit_done()
+        else:
+            emit_paused(emit_input_request("question", id="r1"))
+    """
+    agent = write_agent(tmp_path / "leaver", code)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent, url=url) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            await stage.until_nothing_runs()
+            events = await stage.answered(begun)
+            log = [LogEntry(n, n, None, event) for n, event in enumerate(events, 1)]
+            told = {
+                name: [json.loads(line) for line in format_all(get_formatter(name, "r"), log)[:-1]]
+                for name in ("ai-sdk", "ag-ui")
+            }
+            parts = [part["data"] for part in told["ai-sdk"] if part["type"] == "data-usage"]
+            assert [(part["inputTokens"], part["outputTokens"]) for part in parts][-1] == (220, 15)
+            shown = [e["value"] for e in told["ag-ui"] if e.get("name") == "mobox.usage"]
+            assert (shown[-1]["inputTokens"], shown[-1]["outputTokens"]) == (220, 15)
+            last = json.loads(format_all(get_formatter("agent-event", "r"), log)[-1])
+            assert last["usage"] == {"input_tokens": 220, "output_tokens": 15}
+            (_, message) = (await stage.store.history("ann", begun.chat_id)).messages
+            assert isinstance(message.body, Message)
+            assert message.body.usage is not None
+            assert (message.body.usage.input, message.body.usage.output) == (220, 15)
 
     run(scenario())
 
