@@ -199,7 +199,7 @@ class Lifecycle:
         """The input ended; return what closes the run. `done` overrules what the agent proposed."""
         if self.ended or (self.waiting and done is None):
             return []
-        events = self._log(self._end_all(done or self._own_end()))
+        events = self._log(self._end_all(done or self.own_end()))
         self.ended = True
         self._stretch, self._unnamed = NO_STRETCH, None
         return events
@@ -255,7 +255,8 @@ class Lifecycle:
         self._pause.end()
         return []
 
-    def _own_end(self) -> Done:
+    def own_end(self) -> Done:
+        """How the run ends if nobody overrules what the agent said."""
         if self._proposal is None:
             return Done(reason="error" if self._failed else "truncated")
         if self._failed and self._proposal.reason == "stop":

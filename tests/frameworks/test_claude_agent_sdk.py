@@ -105,6 +105,12 @@ def until(client: httpx.Client, *statuses: str) -> Json:
     raise AssertionError(chat)
 
 
+def until_the_message_ends(client: httpx.Client, run: str) -> None:
+    """Which it does after the question."""
+    while all(each["event"]["type"] != "step_end" for each in events(client, run, "canonical")):
+        time.sleep(0.05)
+
+
 def events(client: httpx.Client, run: str, protocol: str) -> list[Json]:
     """The run as far as it is there, in a format."""
     asked = {"format": protocol, "live": "off"}
@@ -168,9 +174,7 @@ def test_a_call_that_follows_in_the_same_message_is_asked_about_next(
     with stage.serving() as (server, client):
         run, _ = ask(client, "two")
         stage.endpoint.gate.set()
-        steps = 0
-        while not steps:  # until the message has ended
-            steps = sum(e["event"]["type"] == "step_end" for e in events(client, run, "canonical"))
+        until_the_message_ends(client, run)
         assert asked_about(client, server, run, node) == everywhere("toolu_a")
         answer(client, "toolu_a", decision="approved")
         while not stage.deleted:
@@ -184,6 +188,7 @@ def test_a_call_that_follows_in_the_same_message_is_asked_about_next(
 def test_a_run_that_waits_when_the_server_is_killed_waits_on(stage: Stage, node: str) -> None:
     with stage.serving() as (server, client):
         run, _ = ask(client, "delete")
+        until_the_message_ends(client, run)
         server.kill()
     while agent_processes(stage.data):
         time.sleep(0.05)

@@ -311,14 +311,20 @@ class Leg:
 
     def _last_words(self, scribe: Scribe, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            return []
+            return self._missing_variables() if scribe.fails else []
         words = scribe.asked.settled(self._parting)
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
+            words += self._missing_variables()
             words.append(replace(error, stderr_tail=outcome.shown_tail))
         return words
+
+    def _missing_variables(self) -> list[StreamEvent]:
+        """What the server warned of when it started: it may be why the agent failed."""
+        problem = self.agent.lacks()
+        return [Status(message=problem, kind="notice")] if problem else []
 
     async def _keep_stderr(self, outcome: Outcome) -> None:
         self._stderr += outcome.stderr_tail

@@ -76,6 +76,11 @@ class Scribe:
         """Whether nothing more can be said without an answer."""
         return self._lifecycle.waiting
 
+    @property
+    def fails(self) -> bool:
+        """Whether the run ends with an error by what the agent said."""
+        return not self.waiting and self._lifecycle.own_end().reason == "error"
+
     def listen(self) -> None:
         """A process begins to speak. Ids that its parser makes up must not be an earlier one's."""
         self._processes += 1
