@@ -23,7 +23,7 @@ from mobox.formatters import format_all, get_formatter
 from mobox.message import Message
 from mobox.storage.log import Run
 from mobox.supervisor import Limits
-from mobox.turn import Answer
+from mobox.turn import Answer, Decision
 from supervisor.stage import (
     IMPATIENT,
     QUIET,
@@ -425,7 +425,12 @@ def test_an_agent_is_told_the_answers_to_its_last_pause_and_apart_those_to_other
     async def scenario() -> None:
         async with staged(tmp_path, agent, url=url) as stage:
             begun = await stage.begin()
-            for call, decision in (("b", "denied"), ("a", "approved"), ("c", "denied")):
+            given: list[tuple[str, Decision]] = [
+                ("b", "denied"),
+                ("a", "approved"),
+                ("c", "denied"),
+            ]
+            for call, decision in given:
                 await stage.until_it_waits(begun)
                 await stage.until_nothing_runs()
                 no = Answer(decision=decision, tool_call_id=call, reason=f"because {call}")
