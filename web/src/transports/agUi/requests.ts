@@ -39,7 +39,10 @@ export class Requests {
     if (!asked || (asked.isApproval && !this.#waits(asked))) return [];
     const { decision, value, reason } = told;
     if (!asked.isApproval) {
-      const why = { ...(value !== undefined && { value }), ...(reason !== undefined && { reason }) };
+      const why = {
+        ...(value !== undefined && { value }),
+        ...(reason !== undefined && { reason }),
+      };
       return [this.#data(asked.about, { decision, ...why })];
     }
     const words = textOf(reason) ?? textOf(value);
