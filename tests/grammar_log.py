@@ -45,7 +45,10 @@ OPENED_BY: dict[type[StreamEvent], type[StreamEvent]] = {
 }
 
 
-_SAYS_NOTHING_NEW = (Raw, Result, State, Status, Usage)
+_SAYS_NOTHING_NEW = (
+    *(Raw, Result, State, Status, Usage),
+    *(StepEnd, SubagentEnd, TextEnd, ThinkingEnd, ToolUseEnd),
+)
 
 
 def legal_log(log: Sequence[StreamEvent]) -> None:

@@ -72,6 +72,7 @@ def test_a_log_that_is_fed_again_leaves_the_lifecycle_as_it_was(
     for entry in log:
         replayed.feed(entry)
     assert (replayed.waiting, replayed.ended) == (lives.waiting, lives.ended)
+    assert replayed.pause_again() == lives.pause_again()
     after = [event for event in after if not names_anything(event)]
     assert told_by(replayed, after) == told_by(lives, after)
 

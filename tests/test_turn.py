@@ -8,6 +8,7 @@ from mobox.turn import (
     Action,
     Answer,
     Cut,
+    Decision,
     Frontend,
     FrontendTool,
     HistoryMessage,
@@ -20,6 +21,7 @@ from mobox.turn import (
     Turn,
     UserMessage,
     submission_key,
+    with_reason,
 )
 
 U1, A1 = HistoryMessage(id="u1", role="user"), HistoryMessage(id="a1", role="assistant")
@@ -69,7 +71,7 @@ def test_the_words_of_a_prompt_are_its_texts() -> None:
 def test_a_process_is_sent_every_key_of_a_turn() -> None:
     sent = msgspec.json.encode({"type": "turn", "data": Turn()})
     assert sent == (
-        b'{"type":"turn","data":{"prompt":[],"history":[],"answers":[],"resume":null,"frontend":null}}'
+        b'{"type":"turn","data":{"prompt":[],"history":[],"answers":[],"earlier_answers":[],"resume":null,"frontend":null}}'
     )
 
 
@@ -135,3 +137,28 @@ def test_what_else_was_sent_is_not_shared_between_requests() -> None:
     one, other = (Request(chat_id="c", action=Action.SUBMIT) for _ in range(2))
     assert one.extra == other.extra == {}
     assert one.extra is not other.extra
+
+
+REASONS: dict[str, tuple[JSON, str | None, JSON, str | None]] = {
+    "as the reason": (None, "too risky", None, "too risky"),
+    "as the value": ("too risky", None, None, "too risky"),
+    "within the value": ({"approved": False, "reason": "no"}, None, ..., "no"),
+    "as both": ("value", "reason", "value", "reason"),
+    "in no words": ({"approved": False, "reason": 1}, None, ..., None),
+    "in empty words": ("", None, None, None),
+    "not at all": (None, None, None, None),
+}
+
+
+@pytest.mark.parametrize(("value", "reason", "plain", "why"), REASONS.values(), ids=REASONS)
+@pytest.mark.parametrize("decision", ["approved", "denied"])
+def test_the_reason_of_a_decision_is_its_reason_however_it_was_sent(
+    decision: Decision, value: JSON, reason: str | None, plain: JSON, why: str | None
+) -> None:
+    told = with_reason(Answer(decision=decision, value=value, reason=reason))
+    assert (told.value, told.reason) == (value if plain is ... else plain, why)
+
+
+def test_an_answer_in_words_is_a_value() -> None:
+    answer = Answer(decision="answered", value="oak")
+    assert with_reason(answer) == answer

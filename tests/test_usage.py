@@ -6,19 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobox.events import Result, Usage
+from mobox.events import AGENT_STARTED, Custom, Result, Usage
 from mobox.usage import Totals, UsageTotal
 from strategies import EVENTS
 
+Told = Usage | Result | Custom
+AGAIN = Custom(id=AGENT_STARTED, name=AGENT_STARTED, value={})
+"""Another execution begins."""
 
-def totals_of(*events: Usage | Result) -> Totals | None:
+
+def totals_of(*events: Told) -> Totals | None:
     total = UsageTotal()
     for event in events:
         total.add(event)
     return total.totals
 
 
-CASES: list[tuple[str, list[Usage | Result], Totals | None]] = [
+CASES: list[tuple[str, list[Told], Totals | None]] = [
     ("nothing", [], None),
     ("one call", [Usage(id="a", input=1, output=2)], Totals(input=1, output=2)),
     (
@@ -82,13 +86,73 @@ CASES: list[tuple[str, list[Usage | Result], Totals | None]] = [
         Totals(num_turns=2),
     ),
     ("a result without statistics says nothing", [Result(text="Hi")], None),
+    (
+        "the totals of executions are added up",
+        [Usage(per="run", input=7, cost_usd=0.5), AGAIN, Usage(per="run", input=9, cost_usd=0.25)],
+        Totals(input=16, output=0, cost_usd=0.75, is_total=True),
+    ),
+    (
+        "an execution that named no total used what its calls did",
+        [Usage(id="a", input=100, output=7), AGAIN, Usage(per="run", input=100, output=7)],
+        Totals(input=200, output=14, is_total=True),
+    ),
+    (
+        "calls after the total of an execution that broke off count too",
+        [
+            *(Usage(id="a", input=5, output=1), Usage(per="run", input=7, output=1)),
+            *(Usage(id="b", input=3, output=1), AGAIN, Usage(id="c", input=1, output=1)),
+        ],
+        Totals(input=11, output=3, is_total=True),
+    ),
+    (
+        "a total within an execution still replaces the one before",
+        [Usage(per="run", input=7), AGAIN, Usage(per="run", input=1), Usage(per="run", input=2)],
+        Totals(input=9, output=0, is_total=True),
+    ),
+    (
+        "a total that goes on from an earlier execution has that in it",
+        [
+            *(Usage(id="a", input=10, output=5), Usage(per="run", input=10, output=5), AGAIN),
+            *(Usage(id="b", input=10, output=5), Usage(per="run", input=20, output=10)),
+            Usage(id="c", input=10, output=5),
+        ],
+        Totals(input=20, output=10, is_total=True),
+    ),
+    (
+        "a total that begins anew has not",
+        [
+            *(Usage(id="a", input=10, output=5), Usage(per="run", input=10, output=5), AGAIN),
+            *(Usage(id="b", input=10, output=5), Usage(per="run", input=12, output=6)),
+        ],
+        Totals(input=22, output=11, is_total=True),
+    ),
+    (
+        "calls without an id are one call in each execution",
+        [Usage(input=1), Usage(input=2), AGAIN, Usage(input=4)],
+        Totals(input=6, output=0),
+    ),
+    (
+        "a call that is told again by a later execution is not another",
+        [Usage(id="a", input=1), AGAIN, Usage(id="a", input=1), Usage(id="b", input=2)],
+        Totals(input=3, output=0),
+    ),
+    (
+        "statistics are added up",
+        [Result(num_turns=1, duration_ms=5), AGAIN, AGAIN, Result(num_turns=2, cost_usd=0.5)],
+        Totals(num_turns=3, duration_ms=5, cost_usd=0.5),
+    ),
+    (
+        "an application's own event starts nothing",
+        [Usage(per="run", input=7), Custom(name="chart"), Usage(per="run", input=9)],
+        Totals(input=9, output=0, is_total=True),
+    ),
 ]
 
 
 @pytest.mark.parametrize(
     ("events", "totals"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
 )
-def test_totals(events: list[Usage | Result], totals: Totals | None) -> None:
+def test_totals(events: list[Told], totals: Totals | None) -> None:
     assert totals_of(*events) == totals
 
 

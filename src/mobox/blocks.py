@@ -14,9 +14,18 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from mobox.events import EventType, Status, StepStart, StreamEvent
+from mobox.events import (
+    EventType,
+    Status,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+)
 from mobox.lines import line_of
 
 __all__ = [
@@ -28,6 +37,7 @@ __all__ = [
     "Line",
     "Move",
     "OpenBlock",
+    "paragraph",
 ]
 
 BETWEEN_THOUGHTS = "\n\n"
@@ -204,3 +214,12 @@ def _is_foreign(name: str | None, block: Block) -> bool:
 
 def _number(our_id: str) -> int:
     return int(our_id.rpartition("_")[2])
+
+
+def paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:
+    """A whole block as more of the one that is open."""
+    about: dict[str, Any] = {"id": event.id, "scope": event.scope, "provider": event.provider}
+    if isinstance(event, Text):
+        return TextDelta(delta=event.content, **about)
+    separator = BETWEEN_THOUGHTS if event.content else ""
+    return ThinkingDelta(delta=separator + event.content, **about)

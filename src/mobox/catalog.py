@@ -9,6 +9,7 @@ docs/agents.md tells the fields.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -72,6 +73,13 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Names with their values; `None` stands for the server's own value."""
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
+
+    def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
+        """Which variables it is to get from the server, and the server does not have; in words."""
+        names = [name for name, value in self.env.items() if value is None and name not in ours]
+        if not names:
+            return None
+        return f"agent {self.id!r} names {', '.join(names)} in env, but the server has no value"
 
 
 class _File(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -139,6 +139,9 @@ ToolKind = Literal[
     "function", "code", "shell", "search", "mcp", "image", "agent", "handoff", "custom"
 ]
 Display = Literal["todos", "think", "agent"]
+AGENT_STARTED = "agent-started"
+"""The name of the CUSTOM event that has the fields of a START which was not the run's first word.
+Its id is the same: a reader who keeps one of them has the latest."""
 UNKNOWN_TOOL = "unknown"
 """The name of a call whose start nobody told, or not in words that we know."""
 Outcome = Literal["ok", "error", "denied", "interrupted", "unknown"]
@@ -370,6 +373,14 @@ class InputResponse(StreamEvent):
 
     decision: Literal["approved", "denied", "edited", "answered", "cancelled"]
     value: JSON = None
+    reason: str | None = None
+    """What they wrote beside their yes or no."""
+
+    @property
+    def words(self) -> str | None:
+        """The reason; logs of older versions have it as the value."""
+        is_old = self.decision in ("approved", "denied") and isinstance(self.value, str)
+        return self.reason or (self.value if is_old else None)
 
 
 class Usage(StreamEvent):

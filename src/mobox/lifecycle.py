@@ -4,9 +4,10 @@ Every event of a run passes through one Lifecycle on its way into the log. It me
 frameworks leave out, so that whoever reads the log may rely on these rules:
 
 Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
-        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open;
-        that it waits is told once. An ERROR after which no work follows is the run's end, unless
-        a DONE after it gives a reason other than success.
+        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
+        PAUSED is logged once, and again after other work of an agent whose request is still open.
+        An ERROR after which no work follows is the run's end, unless a DONE after it gives a
+        reason other than success.
         A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
 Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
         sent again after a RETRACT has another id: a page hides what was taken back by its id.
@@ -24,11 +25,12 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
+from mobox.blocks import Block, Blocks, OpenBlock, paragraph
 from mobox.calls import Calls
 from mobox.ending import AGENTS_OWN_REASONS, Ending
 from mobox.errors import ProtocolError
 from mobox.events import (
+    AGENT_STARTED,
     Custom,
     Done,
     Events,
@@ -51,7 +53,7 @@ from mobox.events import (
 )
 from mobox.names import Names, named
 from mobox.spans import Spans
-from mobox.waiting import waits_after
+from mobox.waiting import Pause
 
 __all__ = ["AGENT_STARTED", "Lifecycle"]
 
@@ -70,26 +72,22 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     ThinkingDelta: Thinking,
     ThinkingEnd: Thinking,
 }
-_HALTS = {EventType.PAUSED, EventType.ERROR}
+_HALTS = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
 _SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
 """How much that means nothing may come before the first event that does, and wait for a START."""
-AGENT_STARTED = "agent-started"
-"""The name of the CUSTOM event that has the fields of a START which was not the run's first word.
-Its id is the same: a reader who keeps one of them has the latest."""
 
 
 class Lifecycle:
     """The state of one run."""
 
     def __init__(self, framework: str = "unknown") -> None:
-        self.waiting = False
         self.ended = False
         self._framework = framework
         self._started = False
         self._noise: Events = []  # what came before the first event that means something
         self._ending = Ending()
-        self._pause = Paused(request_ids=())  # the last one
+        self._pause = Pause()
         self._blocks = Blocks()
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
@@ -100,6 +98,11 @@ class Lifecycle:
         self._calls = Calls(self._names)
         self._stretch = NO_STRETCH
         self._unnamed: Unnamed = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether nothing more can be said without an answer."""
+        return self._pause.waiting
 
     def feed(self, event: StreamEvent) -> Events:
         """Take what a parser made; return what goes into the log."""
@@ -131,7 +134,7 @@ class Lifecycle:
         for event in events:
             if isinstance(event, Done):
                 self._ending.fall_back_on(event)
-                self.waiting = False
+                self._pause.end()
             elif not (failed and isinstance(event, Paused)):
                 log += self.feed(event)
                 self._ending.failed = self._ending.failed or failed
@@ -149,15 +152,14 @@ class Lifecycle:
 
     def _place(self, event: StreamEvent) -> Events:
         opened = self._open.get(event.id)  # the class of the block's deltas, and its opening
-        if opened is not None and opened[0] is type(event):
-            self.waiting = self._ending.failed = False
+        if opened is not None and opened[0] is type(event) and not self._halts(event):
             return [event]
         if self.ended:
             raise ProtocolError(f"{event.type} after DONE")
         if isinstance(event, Done):
             return self._propose(event)
-        if isinstance(event, Paused) and self._waits_for(event):
-            return []
+        if isinstance(event, Paused) and self._pause.is_said_by(event):
+            return []  # parsers say so again when their source ends
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
             self._noise.append(self._calls.with_latest_names(event))
             return []
@@ -190,11 +192,18 @@ class Lifecycle:
             return None
         return replace(event, id=self._unnamed[2])
 
+    def pause_again(self, *, at_end: bool = False) -> Events:
+        """PAUSED, if the agent still waits after other work; for who writes, after each line."""
+        if not self._pause.is_due(at_end):
+            return []
+        self._stretch, self._unnamed = NO_STRETCH, None
+        return self._log([self._pause.again()])
+
     def close(self, done: Done | None = None) -> Events:
         """The input ended; return what closes the run. `done` overrules what the agent proposed."""
         if self.ended or (self.waiting and done is None):
             return []
-        events = self._log(self._end_all(done or self._ending.done))
+        events = self._log(self._end_all(done or self.own_end()))
         self.ended = True
         self._stretch, self._unnamed = NO_STRETCH, None
         return events
@@ -208,20 +217,17 @@ class Lifecycle:
                 log.append(self._end_block(closed.id))
             log.append(event)
             self._names.take(event.id)
-            if self.waiting or self._ending.failed or event.type in _HALTS:
+            if self._halts(event):
                 self._halt(event)
         return log
 
-    def _halt(self, event: StreamEvent) -> None:
-        """Whether the run waits or has failed, after an event that may change it."""
-        self.waiting = waits_after(self.waiting, (event,))
-        self._pause = event if isinstance(event, Paused) else self._pause
-        self._ending.see(event)
+    def _halts(self, event: StreamEvent) -> bool:
+        """Whether `event` may change it that the run waits, or has failed."""
+        return self._pause.is_on or self._ending.failed or event.type in _HALTS
 
-    def _waits_for(self, event: Paused) -> bool:
-        """Whether the run waits for this: parsers say so again when their source ends."""
-        is_same = event.request_ids == self._pause.request_ids
-        return self.waiting and is_same and event.resume in (None, self._pause.resume)
+    def _halt(self, event: StreamEvent) -> None:
+        self._pause.see(event)
+        self._ending.see(event)
 
     def _is_said_in(self, block: OpenBlock) -> bool:
         """Whether the log has this block: not Processing, nor one of notes alone."""
@@ -250,8 +256,12 @@ class Lifecycle:
 
     def _propose(self, event: Done) -> Events:
         self._ending.propose(event)
-        self.waiting = False
+        self._pause.end()
         return []
+
+    def own_end(self) -> Done:
+        """How the run ends if nobody overrules what the agent said."""
+        return self._ending.done
 
     def _end_all(self, done: Done) -> Iterator[StreamEvent]:
         yield from self._begin(done)
@@ -267,7 +277,7 @@ class Lifecycle:
         if event.id is None:
             event = replace(event, id=self._blocks.name_for(event))
             if self._is_open(event.id, type(event)):
-                yield _paragraph(event)
+                yield paragraph(event)
                 return
         yield from self._open_block(self._anew(event))
 
@@ -321,9 +331,13 @@ class Lifecycle:
     # The rest
 
     def _request(self, event: InputRequest) -> Iterator[StreamEvent]:
+        scope = event.scope
         if event.tool_call_id:  # a person can only judge a call that is complete
-            yield from self._calls.complete(event.tool_call_id, event.scope)
-        yield replace(event, id=event.id or self._names.fresh("request"))
+            call = yield from self._calls.complete(event.tool_call_id, event.scope)
+            scope = call.start.scope
+        event = replace(event, id=event.id or self._names.fresh("request"))
+        self._pause.ask(event, scope)
+        yield event
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
         """Blocks that are sent again end here; a call that has its result stays."""
@@ -366,15 +380,6 @@ class Lifecycle:
         EventType.RETRACT: _retract,
     }
     """What needs more than to be passed on. A handler that tells nothing could not place it."""
-
-
-def _paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:
-    """A whole block as more of the one that is open."""
-    about: dict[str, Any] = {"id": event.id, "scope": event.scope, "provider": event.provider}
-    if isinstance(event, Text):
-        return TextDelta(delta=event.content, **about)
-    separator = BETWEEN_THOUGHTS if event.content else ""
-    return ThinkingDelta(delta=separator + event.content, **about)
 
 
 def _end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:

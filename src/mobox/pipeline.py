@@ -51,6 +51,8 @@ class Recorder:
         last = self._parser.close()
         self._unread.see(last)
         entries += self._number(self._lifecycle.feed_last(last), ts)
+        if done is None:
+            entries += self._number(self._lifecycle.pause_again(at_end=True), ts)
         if done is None and (error := self._unread.error()) is not None:
             entries += self._number(self._lifecycle.feed(error), ts)
             done = Done(reason="error")

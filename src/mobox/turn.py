@@ -18,6 +18,7 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mobox.events import JSON
 
@@ -39,6 +40,7 @@ __all__ = [
     "Turn",
     "UserMessage",
     "submission_key",
+    "with_reason",
 ]
 
 Decision = Literal["approved", "denied", "edited", "answered", "cancelled"]
@@ -96,7 +98,8 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     decision: Decision
     """`answered` brings a `value`; `edited` approves with the changed input as its `value`;
-    `denied` is a person's no or a tool that the client could not run, and `reason` says why."""
+    `denied` is a person's no or a tool that the client could not run, and `reason` says why.
+    `approved` may have a reason too."""
     request_id: str | None = None
     """The request, where the client knows it; else the one that is open for the tool call."""
     tool_call_id: str | None = None
@@ -221,6 +224,9 @@ class Turn(Struct, frozen=True, kw_only=True):
     history: tuple[HistoryMessage, ...] = ()
     """What was said before the prompt."""
     answers: tuple[Answer, ...] = ()
+    """To the requests of the last pause, in their order."""
+    earlier_answers: tuple[Answer, ...] = ()
+    """To those of earlier pauses of this run."""
     resume: JSON = None
     """What the agent gave when it paused."""
     frontend: Frontend | None = None
@@ -230,6 +236,16 @@ class Turn(Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """The prompt's words alone."""
         return _text_of(self.prompt)
+
+
+def with_reason(answer: Answer) -> Answer:
+    """`answer` with its reason where it belongs: clients send it as the value, or within it."""
+    if answer.reason or answer.decision not in ("approved", "denied"):
+        return answer
+    if isinstance(answer.value, str):
+        return replace(answer, value=None, reason=answer.value or None)
+    within = answer.value.get("reason") if isinstance(answer.value, dict) else None
+    return replace(answer, reason=within) if isinstance(within, str) else answer
 
 
 def submission_key(request: Request) -> str | None:

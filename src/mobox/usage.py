@@ -1,4 +1,4 @@
-"""What a run has used so far: the sum over its calls, until the run itself names its total."""
+"""What a run has used so far: the sum over its calls, or its own total, of each execution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mobox.events import MOST, Result, Usage
+from mobox.events import AGENT_STARTED, MOST, Custom, Result, Usage
 
 __all__ = ["Totals", "UsageTotal", "sum_of"]
 
@@ -40,49 +40,123 @@ def sum_of(*counts: int | None) -> int:
     return min(sum(count or 0 for count in counts), MOST)
 
 
-class UsageTotal:
-    """Adds up USAGE and RESULT."""
+class _Execution:
+    """What one execution of the agent has used."""
 
     def __init__(self) -> None:
-        self._calls: dict[str | None, dict[str, Any]] = {}
-        self._sums: dict[str, Any] = {}
-        self._run: Usage | None = None
-        self._result: Result | None = None
+        self.calls: dict[str | None, dict[str, Any]] = {}
+        self.sums: dict[str, Any] = {}
+        self.run: Usage | None = None
+        self._in_run: dict[str, Any] = {}  # what calls had used by then
+        self.goes_on = False
+        """Whether the total has in it what earlier executions used."""
+        self.result = _NO_RESULT
 
-    def add(self, event: Usage | Result) -> None:
+    def add_call(self, event: Usage) -> None:
         """Usage is absolute per id: it replaces what was said under that id."""
-        if isinstance(event, Result):
-            self._result = event
-        elif event.per == "run":
-            self._run = event
-        else:
-            counts = _counts(event)
-            self._replace(self._calls.get(event.id, {}), counts)
-            self._calls[event.id] = counts
-
-    @property
-    def totals(self) -> Totals | None:
-        """The sum; `None` when there is nothing to tell."""
-        sums = dict(self._sums) if self._run is None else _counts(self._run)
-        result = self._result or _NO_RESULT
-        if result.cost_usd is not None:
-            sums["cost_usd"] = result.cost_usd
-        totals = Totals(
-            **{name: min(count, MOST) for name, count in sums.items()},
-            is_total=self._run is not None,
-            duration_ms=result.duration_ms,
-            num_turns=result.num_turns,
-        )
-        return totals if totals != _NO_TOTALS else None
+        counts = _counts(event)
+        self._replace(self.calls.get(event.id, {}), counts)
+        self.calls[event.id] = counts
 
     def _replace(self, before: dict[str, Any], now: dict[str, Any]) -> None:
         """Keep the sums; a run may have thousands of calls, and tells its use after each."""
         for name, count in now.items():
             if before.get(name) != count:  # most stay as they are
-                self._sums[name] = self._sums.get(name, 0) + count - before.get(name, 0)
+                self.sums[name] = self.sums.get(name, 0) + count - before.get(name, 0)
         for name in before:
             if name not in now:
-                self._sums[name] -= before[name]
+                self.sums[name] -= before[name]
+
+    def add_total(self, event: Usage, earlier: dict[str, Any]) -> None:
+        """The total so far, of this execution or, where it goes on from an earlier one, of both.
+
+        That of a session which was resumed goes on. It is at least what was used before, and what
+        the calls have used since.
+        """
+        since = self.sums.get("input", 0)
+        self.run, self._in_run = event, dict(self.sums)
+        self.goes_on = since > 0 and event.input >= earlier.get("input", 0) + since
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What it says that it has used."""
+        counts = dict(self.sums) if self.run is None else _counts(self.run)
+        if self.result.cost_usd is not None:
+            counts["cost_usd"] = self.result.cost_usd
+        return counts
+
+    def added_to(self, earlier: dict[str, Any]) -> dict[str, Any]:
+        """What the run has used, if it had used `earlier` before."""
+        return {**earlier, **self.counts} if self.goes_on else _sum(earlier, self.counts)
+
+    def ended_after(self, earlier: dict[str, Any]) -> dict[str, Any]:
+        """The same once it has ended: what was called after its last total counts too."""
+        so_far = self.added_to(earlier)
+        if self.run is None:
+            return so_far
+        since = {name: count - self._in_run.get(name, 0) for name, count in self.sums.items()}
+        return _sum(so_far, {name: count for name, count in since.items() if count > 0})
+
+    def is_unused(self) -> bool:
+        return not self.calls and self.run is None and self.result is _NO_RESULT
+
+
+class UsageTotal:
+    """Adds up USAGE and RESULT.
+
+    Rule 1: calls add up, by their ids; a total of the run takes their place, and the next total
+            replaces it.
+    Rule 2: executions of the agent add up. Where one begins, the log has START again (as CUSTOM).
+            One that broke off before it named its total has used what its calls did.
+    """
+
+    def __init__(self) -> None:
+        self._earlier: dict[str, Any] = {}
+        self._told: set[str | None] = set()  # calls of earlier executions
+        self._is_total = False
+        self._statistics: dict[str, Any] = {}
+        self._now = _Execution()
+
+    def add(self, event: Usage | Result | Custom) -> None:
+        """Take what was told of the use, or that the agent was started again."""
+        if isinstance(event, Custom):
+            self._start(event)
+        elif isinstance(event, Result):
+            self._now.result = event
+        elif event.per == "run":
+            self._now.add_total(event, self._earlier)
+        elif event.id not in self._told:
+            self._now.add_call(event)
+
+    def _start(self, event: Custom) -> None:
+        if event.name != AGENT_STARTED or self._now.is_unused():
+            return
+        self._earlier = self._now.ended_after(self._earlier)
+        self._told |= self._now.calls.keys() - {None}
+        self._is_total = self._is_total or self._now.run is not None
+        self._statistics = self._all_statistics
+        self._now = _Execution()
+
+    @property
+    def totals(self) -> Totals | None:
+        """The sum; `None` when there is nothing to tell."""
+        sums = self._now.added_to(self._earlier)
+        totals = Totals(
+            **{name: min(count, MOST) for name, count in sums.items()},
+            is_total=self._is_total or self._now.run is not None,
+            **self._all_statistics,
+        )
+        return totals if totals != _NO_TOTALS else None
+
+    @property
+    def _all_statistics(self) -> dict[str, Any]:
+        result = self._now.result
+        told = {"duration_ms": result.duration_ms, "num_turns": result.num_turns}
+        return _sum(self._statistics, {n: count for n, count in told.items() if count is not None})
+
+
+def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    return {**one, **{name: one.get(name, 0) + count for name, count in other.items()}}
 
 
 def _counts(usage: Usage) -> dict[str, Any]:

@@ -1,24 +1,67 @@
-"""When a run waits: after PAUSED, until something new is said."""
+"""When a run waits: from PAUSED until it is answered.
+
+Rule 1: what only closes what was open before, or reports, leaves a run waiting: LETS_WAIT. So
+        whoever has the status of a run and its next events knows the next status.
+Rule 2: an agent may go on with other work while it waits for an answer: the rest of the message
+        that called the tool, other tools, other subagents. The run counts as running only while
+        that streams. PAUSED is then logged again, so that rule 1 is all that a reader needs.
+Rule 3: a request is open until it is answered, until its call has a result, or until the agent that
+        asked goes on without an answer: it starts again, fails, or begins another turn. A request
+        that the log does not have is over with the next word.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
-from mobox.events import EventType, StreamEvent
+from msgspec.structs import replace
 
-__all__ = ["LETS_WAIT", "waits_after"]
+from mobox.events import (
+    AGENT_STARTED,
+    Custom,
+    Error,
+    EventType,
+    InputRequest,
+    InputResponse,
+    Paused,
+    Scope,
+    StepStart,
+    StreamEvent,
+    ToolResult,
+)
+
+__all__ = ["LETS_WAIT", "Pause", "waits_after"]
 
 LETS_WAIT: Final = {
     EventType.RAW,
     EventType.RESULT,
     EventType.STATE,
     EventType.STATUS,
+    EventType.STEP_END,
+    EventType.SUBAGENT_END,
     EventType.TEXT_END,
     EventType.THINKING_END,
+    EventType.TOOL_USE_END,
     EventType.USAGE,
 }
-"""What may come after PAUSED, such as the usage of the message that paused: nothing new."""
+"""What may come after PAUSED while the run waits, such as the end of the message that paused."""
+
+_STREAMS: Final = {
+    EventType.TEXT,
+    EventType.TEXT_DELTA,
+    EventType.THINKING,
+    EventType.THINKING_DELTA,
+    EventType.TOOL_USE_START,
+    EventType.TOOL_USE_DELTA,
+}
+_ENDS: Final = {
+    EventType.TEXT_END,
+    EventType.THINKING_END,
+    EventType.TOOL_USE_END,
+    EventType.TOOL_RESULT,
+}
+_NEXT_TURN: Final = {"turn", "node"}
 
 
 def waits_after(waiting: bool, events: Sequence[StreamEvent]) -> bool:
@@ -27,3 +70,99 @@ def waits_after(waiting: bool, events: Sequence[StreamEvent]) -> bool:
         if event.type not in LETS_WAIT:
             return event.type is EventType.PAUSED
     return waiting
+
+
+class _Asked(NamedTuple):
+    scope: Scope
+    """Of the agent that asked."""
+    calls: Scope
+    """The calls that wait for the answer: the one that is asked about, and those around it."""
+
+
+class Pause:
+    """The last PAUSED of a run, and which of its requests are open."""
+
+    def __init__(self) -> None:
+        self.waiting = False
+        """Whether nothing more can be said without an answer."""
+        self._last = Paused(request_ids=())
+        self._asked: dict[str, _Asked] = {}  # all requests without an answer
+        self._open: dict[str, _Asked] = {}  # those of the last PAUSED
+        self._streaming: set[str | None] = set()  # blocks and inputs that are written meanwhile
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the run waits, or will wait again after other work."""
+        return self.waiting or bool(self._open)
+
+    def is_said_by(self, event: Paused) -> bool:
+        """Whether the run waits, and `event` adds nothing to that."""
+        is_same = event.request_ids == self._last.request_ids
+        return self.waiting and is_same and event.resume in (None, self._last.resume)
+
+    def is_due(self, at_end: bool) -> bool:
+        """Whether PAUSED is to be logged again: a request is open, and nothing is being written."""
+        return bool(self._open) and not self.waiting and (at_end or not self._streaming)
+
+    def again(self) -> Paused:
+        """PAUSED, for the requests that are still open."""
+        left = tuple(name for name in self._last.request_ids if name in self._open)
+        return replace(self._last, request_ids=left)
+
+    def ask(self, request: InputRequest, scope: Scope) -> None:
+        """The agent at `scope` makes a request."""
+        about = (request.tool_call_id,) if request.tool_call_id else ()
+        self._asked[request.id or ""] = _Asked(scope, scope + about)
+
+    def see(self, event: StreamEvent) -> None:
+        """Take an entry of the log."""
+        self.waiting = waits_after(self.waiting, (event,))
+        if event.type in _STREAMS:
+            self._streaming.add(event.id)
+        elif event.type in _ENDS:
+            self._streaming.discard(event.id)
+        if event.type in self.CHANGES:
+            self.CHANGES[event.type](self, event)
+
+    def end(self) -> None:
+        """The run goes on, or ends, without an answer."""
+        self.waiting = False
+        self._open = {}
+
+    def _begin(self, event: Paused) -> None:
+        self._last = event
+        self._open = {n: self._asked[n] for n in event.request_ids if n in self._asked}
+        self._streaming.clear()
+
+    def _answer(self, event: InputResponse) -> None:
+        self._asked.pop(event.id or "", None)
+        self._open.pop(event.id or "", None)
+
+    def _finish_call(self, event: ToolResult) -> None:
+        if not event.partial:
+            self._keep(lambda asked: event.id not in asked.calls)
+
+    def _begin_turn(self, event: StepStart) -> None:
+        if event.kind in _NEXT_TURN:
+            self._keep(lambda asked: event.scope != asked.scope)
+
+    def _keep(self, is_open: Callable[[_Asked], bool]) -> None:
+        self._open = {name: asked for name, asked in self._open.items() if is_open(asked)}
+
+    def _start_again(self, event: Custom) -> None:
+        if event.name == AGENT_STARTED:
+            self.end()
+
+    def _fail(self, event: Error) -> None:
+        if not event.scope:
+            self.end()
+
+    CHANGES: ClassVar[dict[EventType, Callable[[Pause, Any], None]]] = {
+        EventType.PAUSED: _begin,
+        EventType.INPUT_RESPONSE: _answer,
+        EventType.TOOL_RESULT: _finish_call,
+        EventType.STEP_START: _begin_turn,
+        EventType.CUSTOM: _start_again,
+        EventType.ERROR: _fail,
+    }
+    """What opens and closes the requests of a pause."""

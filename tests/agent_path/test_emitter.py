@@ -514,7 +514,7 @@ def test_a_control_line_may_be_given_by_hand() -> None:
 
 def test_an_answer_that_cannot_come_is_cancelled() -> None:
     assert by_hand("print(wait_for_answer('r'), stopping())", "words") == (
-        "{'decision': 'cancelled', 'value': None} False\n"
+        "{'decision': 'cancelled', 'value': None, 'reason': None} False\n"
     )
 
 

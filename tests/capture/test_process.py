@@ -167,8 +167,8 @@ def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
     assert (asked.prompt, asked.options) == ("Which?", ["oak", "pine"])
     (paused,) = [event for event in events if isinstance(event, Paused)]
     assert (paused.request_ids, paused.resume) == ((asked.id,), {"n": 1})
-    told = {"request_id": asked.id, "decision": "answered", "value": "oak"}
-    assert text_of(log) == repr(told)
+    told = {"decision": "answered", "request_id": asked.id, "tool_call_id": None}
+    assert text_of(log) == repr({**told, "value": "oak", "reason": None})
     assert reason_of(log) == "stop"
 
 
@@ -566,7 +566,7 @@ def test_a_thread_that_waits_for_an_answer_is_let_go_at_stop(job: Make) -> None:
     """)
     outcome = run(stopped_when_ready(agent, Patience(message=LIMIT)))
     assert outcome.exit_code == 0
-    assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None}\n"
+    assert outcome.stderr_tail == "{'decision': 'cancelled', 'value': None, 'reason': None}\n"
 
 
 def test_who_does_not_listen_is_terminated(job: Make) -> None:
@@ -748,6 +748,7 @@ def test_the_control_channel_is_lines_of_json(job: Make) -> None:
     _, outcome = recorded(agent, Turn(prompt=TURN.prompt, answers=(answer,)))
     told = json.loads(outcome.stderr_tail)
     assert told["type"] == "turn"
-    assert set(told["data"]) == {"prompt", "history", "answers", "resume", "frontend"}
+    answers = {"answers", "earlier_answers"}
+    assert set(told["data"]) == {"prompt", "history", *answers, "resume", "frontend"}
     assert told["data"]["prompt"] == [{"type": "text", "text": "hello"}]
     assert told["data"]["answers"][0]["request_id"] == "r1"

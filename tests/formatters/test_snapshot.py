@@ -116,6 +116,7 @@ MEDDLED = st.one_of(
         InputResponse,
         id=["r", "q", "p"],
         decision=["approved", "denied", "answered", "cancelled"],
+        reason=[None, "why"],
     ),
     few(StepStart, id=["s1", "s2"], kind=["turn", "turn", "task"]),
     few(Text, id=blocks, content=["hi"]),

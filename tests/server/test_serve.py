@@ -356,6 +356,17 @@ def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> 
     )
 
 
+def test_a_variable_that_the_server_does_not_have_is_warned_of_once(tmp_path: Path) -> None:
+    env = "env: {MISSING_KEY: , HOME: , MODEL: m-1}\n"
+    for name, text in (("needy", env), ("content", "env: [HOME]\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.yaml").write_text(text)
+        (tmp_path / name / "run_agent.py").touch()
+    _, said = served(tmp_path / "data", "/api/agents", "--agents", tmp_path)
+    (line,) = said.splitlines()
+    assert line == ("WARNING: agent 'needy' names MISSING_KEY in env, but the server has no value")
+
+
 def test_a_default_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:
     said = refusal("--port", "0", "--data", tmp_path, "--agents", AGENTS, "--agent", "conter")
     assert said == "agent=conter: no such agent; known: counter"

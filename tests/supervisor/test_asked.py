@@ -36,12 +36,11 @@ def test_an_answer_is_to_the_request_it_names() -> None:
 def test_an_answer_that_names_a_call_is_to_the_request_about_it() -> None:
     seen = asked(APPROVAL, QUESTION)
     (reply,) = seen.match([Answer(decision="denied", tool_call_id="call_1", reason="too risky")])
-    assert reply.event == InputResponse(id="r1", decision="denied", value="too risky")
+    assert reply.event == InputResponse(id="r1", decision="denied", reason="too risky")
     assert reply.answer == Answer(
         request_id="r1",
         tool_call_id="call_1",
         decision="denied",
-        value="too risky",
         reason="too risky",
     )
 
@@ -104,6 +103,52 @@ def test_all_answers_are_told_again_the_last_one_to_each() -> None:
         Answer(request_id="r1", tool_call_id="call_1", decision="approved"),
         Answer(request_id="r2", decision="answered", value="oak"),
     )
+
+
+YES, OAK = InputResponse(id="r1", decision="approved"), InputResponse(id="r2", decision="answered")
+
+
+def given(*events: StreamEvent) -> tuple[list[str | None], list[str | None]]:
+    """The requests that the answers to the last pause are to, and those to earlier ones."""
+    seen = asked(*events)
+    earlier = [answer.request_id for answer in seen.earlier_answers]
+    return [answer.request_id for answer in seen.answers], earlier
+
+
+def test_answers_are_those_to_the_last_pause_in_the_order_of_its_requests() -> None:
+    left = Paused(request_ids=("r1",))
+    assert given(APPROVAL, QUESTION, BOTH, OAK, left, YES) == (["r1", "r2"], [])
+    third = [InputRequest(id="r3"), Paused(request_ids=("r3",))]
+    assert given(APPROVAL, QUESTION, BOTH, OAK, left, YES, *third) == ([], ["r2", "r1"])
+    no = InputResponse(id="r3", decision="denied")
+    assert given(APPROVAL, QUESTION, BOTH, OAK, left, YES, *third, no) == (["r3"], ["r2", "r1"])
+
+
+def test_a_request_that_is_still_open_belongs_to_the_next_pause_too() -> None:
+    one, both = Paused(request_ids=("r1",)), Paused(request_ids=("r1", "r2"))
+    assert given(APPROVAL, one, QUESTION, both, YES, OAK) == (["r1", "r2"], [])
+    assert given(APPROVAL, one, YES, QUESTION, Paused(request_ids=("r2",)), OAK) == (["r2"], ["r1"])
+
+
+def test_what_is_asked_again_has_no_answer_yet() -> None:
+    assert given(APPROVAL, Paused(request_ids=("r1",)), YES, APPROVAL) == ([], [])
+
+
+def test_every_answer_names_its_call_also_if_it_is_given_twice() -> None:
+    seen = asked(APPROVAL, YES, InputResponse(id="r1", decision="denied", value="no"))
+    assert seen.answers == (
+        Answer(request_id="r1", tool_call_id="call_1", decision="denied", reason="no"),
+    )
+
+
+def test_what_a_tool_of_the_page_gave_is_its_value_also_if_it_failed() -> None:
+    seen = asked(InputRequest(id="r", kind="tool", tool_call_id="c"))
+    (failed,) = seen.match([Answer(decision="denied", request_id="r", value="no GPS")])
+    assert failed.event == InputResponse(id="r", decision="denied", value="no GPS")
+    (result,) = (e for e in seen.settled([failed.answer]) if isinstance(e, ToolResult))
+    assert (result.output, result.status) == ("no GPS", "error")
+    why = Answer(decision="denied", request_id="r", reason="no GPS")
+    assert ToolResult(id="c", output="no GPS", status="error") in seen.settled([why])
 
 
 def test_what_was_given_with_the_pause_comes_back_else_what_came_with_the_request() -> None:

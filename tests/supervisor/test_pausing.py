@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,18 @@ from mobox.catalog import Agent, Catalog
 from mobox.errors import NotWaiting, RunActive, TooManyRuns, UnknownAgent
 from mobox.events import (
     InputResponse,
+    LogEntry,
     Paused,
     Raw,
     StreamEvent,
     Text,
     ToolResult,
 )
+from mobox.formatters import format_all, get_formatter
+from mobox.message import Message
 from mobox.storage.log import Run
 from mobox.supervisor import Limits
-from mobox.turn import Answer
+from mobox.turn import Answer, Decision
 from supervisor.stage import (
     IMPATIENT,
     QUIET,
@@ -68,7 +72,8 @@ def asker(tmp_path: Path) -> Agent:
             emit_tool_use("delete", {"path": "a"}, id="call_1")
         told = ask("Sure?", kind="approval", tool_call_id="call_1", id="r1", resume={"n": 1})
         status = "ok" if told["decision"] == "approved" else "denied"
-        emit_tool_result("call_1", told["value"], status=status)
+        assert told["value"] is None and told["tool_call_id"] == "call_1"
+        emit_tool_result("call_1", told["reason"], status=status)
         emit_text(told["decision"])
         emit_done()
     """
@@ -361,6 +366,118 @@ def test_a_run_that_asks_two_things_waits_for_both(
                 assert stage.supervisor.running == 0
             no = Answer(decision="denied", request_id="r1")
             assert text_of(await stage.answered(begun, no)) == "['denied', 'approved']"
+
+    run(scenario())
+
+
+def test_threads_that_ask_are_waited_for_together(tmp_path: Path, url: str) -> None:
+    code = """
+        from threading import Thread
+        first = Thread(target=lambda: emit_text(ask("?", id="r1")["value"]))
+        first.start()
+        wait_for("go")
+        emit_text(ask("?", id="r2")["value"])
+        first.join()
+        emit_done()
+    """
+    agent = write_agent(tmp_path / "parallel", code)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent, url=url) as stage:
+            begun = await stage.begin()
+            seq = len(await stage.until_it_waits(begun))
+            (stage.state / "go").touch()
+            while ("r1", "r2") not in pauses_in(await stage.events(begun)):
+                seq = (await stage.store.beyond(begun.id, seq)).tail
+            for name in ("r2", "r1"):
+                answer = Answer(decision="answered", request_id=name, value=name)
+                await stage.supervisor.answer("ann", begun.id, (answer,))
+            events = await stage.until_it_ends(begun)
+            assert text_of(events) in ("r1r2", "r2r1")
+            assert {*pauses_in(events)} == {("r1",), ("r1", "r2")}
+            assert pauses_in(events)[-1] == ("r1",)
+
+    run(scenario())
+
+
+def test_an_agent_is_told_the_answers_to_its_last_pause_and_apart_those_to_others(
+    tmp_path: Path, url: str
+) -> None:
+    code = """
+        turn = read_turn()
+        fields = ("request_id", "tool_call_id", "decision", "reason")
+        def named(answers):
+            return [[answer[field] for field in fields] for answer in answers]
+        emit_text(repr((named(turn.answers), named(turn.earlier_answers))))
+        if len(turn.answers + turn.earlier_answers) == 3:
+            emit_done()
+        elif turn.answers:
+            emit_paused(emit_input_request("approval", id="r3", tool_call_id="c"))
+        else:
+            for call in "abc":
+                emit_tool_use("rm", {"path": call}, id=call)
+            emit_input_request("approval", id="r1", tool_call_id="a")
+            emit_input_request("approval", id="r2", tool_call_id="b")
+            emit_paused("r1", "r2")
+    """
+    agent = write_agent(tmp_path / "leaver", code)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent, url=url) as stage:
+            begun = await stage.begin()
+            given: list[tuple[str, Decision]] = [
+                ("b", "denied"),
+                ("a", "approved"),
+                ("c", "denied"),
+            ]
+            for call, decision in given:
+                await stage.until_it_waits(begun)
+                await stage.until_nothing_runs()
+                no = Answer(decision=decision, tool_call_id=call, reason=f"because {call}")
+                await stage.supervisor.answer("ann", begun.id, (no,))
+            a, b, c = (
+                ["r1", "a", "approved", "because a"],
+                ["r2", "b", "denied", "because b"],
+                ["r3", "c", "denied", "because c"],
+            )
+            told = [([], []), ([a, b], []), ([c], [b, a])]
+            assert text_of(await stage.until_it_ends(begun)) == "".join(map(repr, told))
+
+    run(scenario())
+
+
+def test_a_run_has_used_what_all_its_executions_did(tmp_path: Path, url: str) -> None:
+    code = """
+        emit_usage_total(100, 7)
+        if read_turn().answers:
+            emit_usage_total(120, 8)
+            emit_done()
+        else:
+            emit_paused(emit_input_request("question", id="r1"))
+    """
+    agent = write_agent(tmp_path / "leaver", code)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent, url=url) as stage:
+            begun = await stage.begin()
+            await stage.until_it_waits(begun)
+            await stage.until_nothing_runs()
+            events = await stage.answered(begun)
+            log = [LogEntry(n, n, None, event) for n, event in enumerate(events, 1)]
+            told = {
+                name: [json.loads(line) for line in format_all(get_formatter(name, "r"), log)[:-1]]
+                for name in ("ai-sdk", "ag-ui")
+            }
+            parts = [part["data"] for part in told["ai-sdk"] if part["type"] == "data-usage"]
+            assert [(part["inputTokens"], part["outputTokens"]) for part in parts][-1] == (220, 15)
+            shown = [e["value"] for e in told["ag-ui"] if e.get("name") == "mobox.usage"]
+            assert (shown[-1]["inputTokens"], shown[-1]["outputTokens"]) == (220, 15)
+            last = json.loads(format_all(get_formatter("agent-event", "r"), log)[-1])
+            assert last["usage"] == {"input_tokens": 220, "output_tokens": 15}
+            (_, message) = (await stage.store.history("ann", begun.chat_id)).messages
+            assert isinstance(message.body, Message)
+            assert message.body.usage is not None
+            assert (message.body.usage.input, message.body.usage.output) == (220, 15)
 
     run(scenario())
 

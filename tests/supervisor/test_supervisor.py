@@ -536,3 +536,29 @@ def test_noise_before_the_first_word_is_kept(tmp_path: Path, url: str) -> None:
             assert error_of(events).code == "not_understood"
 
     run(scenario())
+
+
+FAILING = {
+    "by its exit code": "sys.exit(1)",
+    "in its own words": "emit_error('no key'); emit_done()",
+    "not at all": "emit_done()",
+}
+
+
+@pytest.mark.parametrize("end", FAILING)
+@pytest.mark.parametrize("name", ["MISSING_KEY", "HOME"])
+def test_a_run_that_fails_tells_which_variable_the_server_does_not_have(
+    tmp_path: Path, url: str, end: str, name: str
+) -> None:
+    agent = write_agent(tmp_path / "needy", FAILING[end], f"env: [{name}]")
+    problem = "agent 'needy' names MISSING_KEY in env, but the server has no value"
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent, url=url) as stage:
+            events = await stage.until_it_ends(await stage.begin())
+            told = [e.message for e in events if isinstance(e, Status) and e.kind == "notice"]
+            fails = end != "not at all"
+            assert told == ([problem] if fails and name == "MISSING_KEY" else [])
+            assert reason_of(events) == ("error" if fails else "stop")
+
+    run(scenario())

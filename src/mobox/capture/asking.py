@@ -168,7 +168,8 @@ class Turn(control.Turn):
     @property
     def _said(self) -> list[dict[str, Any]]:
         """What earlier executions of this run have said: they were answered, or there were none."""
-        return list(self.history[-1]["parts"]) if self.answers and self.history else []
+        is_continued = bool(self.answers or self.earlier_answers)
+        return list(self.history[-1]["parts"]) if is_continued and self.history else []
 
     def call_frontend(self, name: str, arguments: JSON = None, **more: Any) -> Question:
         """Call a tool of the page; the answer's `value` is its result, and is told to all."""
@@ -179,7 +180,8 @@ class Turn(control.Turn):
         def tell(answer: Answer) -> None:
             if said is None or said.get("status") is None:
                 status = control.NO_RESULTS.get(answer.decision)
-                self._say(tool_result(call.id, answer.value, status=status))
+                output = answer.reason if answer.value is None else answer.value
+                self._say(tool_result(call.id, output, status=status))
 
         said = self._call_said(call.id)
         if said is None:

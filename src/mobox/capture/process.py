@@ -24,6 +24,7 @@ from typing import Any, Final, Self
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.catalog import Agent
@@ -113,8 +114,7 @@ class ProcessExecution:
 
     def answer(self, request_id: str, answer: Answer) -> None:
         """Tell it what a person said to a request."""
-        data = {"request_id": request_id, "decision": answer.decision, "value": answer.value}
-        self._say("answer", data)
+        self._say("answer", msgspec.to_builtins(replace(answer, request_id=request_id)))
 
     @property
     def heard(self) -> bool:

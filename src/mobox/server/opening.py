@@ -33,6 +33,8 @@ async def open_supervisor(
     _make_folder(settings.data)
     if catalog is None:
         catalog = _load_agents(settings)
+    if settings.execute == "here":
+        _warn_of_missing_variables(catalog)
     storage = await _open_storage(settings)
     most = settings.max_runs if settings.execute == "here" else 0
     limits = Limits(runs=most, runs_per_owner=settings.runs_per_owner, hold=settings.hold)
@@ -80,6 +82,12 @@ def _load_agents(settings: Settings) -> Catalog:
     elif settings.agent is not None and settings.agent not in known:
         raise InvalidSetting("agent", settings.agent, f"no such agent; known: {', '.join(known)}")
     return catalog
+
+
+def _warn_of_missing_variables(catalog: Catalog) -> None:
+    for agent in catalog:
+        if problem := agent.lacks():
+            log.warning("%s", problem)
 
 
 async def _open_storage(settings: Settings) -> Storage:

@@ -20,7 +20,7 @@ from mobox.events import (
     ToolResult,
 )
 from mobox.storage.log import Log, RunId, pages
-from mobox.turn import Answer
+from mobox.turn import Answer, with_reason
 
 __all__ = ["Asked", "Reply", "asked_by"]
 
@@ -48,6 +48,8 @@ class Asked:
         """What the agent wants to have back when it goes on."""
         self._offered: JSON = None  # the same, told with a request before the pause
         self._waited_for: tuple[str, ...] = ()
+        self._round: list[str] = []  # the requests of the last pause, answered or not
+        self._has_paused = False  # since the round began: the next request begins another
         self._open: dict[str, InputRequest] = {}
         self._answers: dict[str, Answer] = {}
 
@@ -60,6 +62,8 @@ class Asked:
     def _see(self, event: StreamEvent) -> None:
         match event:
             case InputRequest(id=str(name)):
+                self._begin_round()
+                self._join_round(name)
                 self._open[name] = event
                 self._offered = event.resume if event.resume is not None else self._offered
             case InputResponse(id=str(name)):
@@ -67,26 +71,48 @@ class Asked:
             case ToolResult(id=str(name), partial=False):
                 self._forget_call(name)
             case Paused(request_ids=names, resume=resume):
+                self._has_paused = True
+                self._join_round(*names)
                 self._waited_for = names
                 self.resume = resume if resume is not None else self._offered
                 self._offered = None
             case _:
                 pass
 
+    def _begin_round(self) -> None:
+        """What is asked after a pause belongs to the next one, and so does what is still open."""
+        if self._has_paused:
+            self._round = [name for name in self._round if name in self._open]
+            self._has_paused = False
+
+    def _join_round(self, *names: str) -> None:
+        self._round += [name for name in names if name not in self._round]
+
     def _close(self, name: str, event: InputResponse) -> None:
-        asked = self._open.pop(name, None)
-        call = asked.tool_call_id if asked is not None else None
-        self._answers[name] = Answer(
-            request_id=name, tool_call_id=call, decision=event.decision, value=event.value
+        asked, before = self._open.pop(name, None), self._answers.get(name)
+        known = asked if asked is not None else before
+        answer = Answer(
+            request_id=name,
+            tool_call_id=known.tool_call_id if known is not None else None,
+            decision=event.decision,
+            value=event.value,
+            reason=event.reason,
         )
+        self._answers[name] = _plain(asked, answer)
 
     def _forget_call(self, call: str) -> None:
         self._open = {n: asked for n, asked in self._open.items() if asked.tool_call_id != call}
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """All that were given: an agent that begins anew may come by old questions again."""
-        return tuple(self._answers.values())
+        """Those to the requests of the last pause, in their order."""
+        given = self._answers.keys() - self._open.keys()  # not what is asked again since
+        return tuple(self._answers[name] for name in self._round if name in given)
+
+    @property
+    def earlier_answers(self) -> tuple[Answer, ...]:
+        """All others: an agent that begins anew may come by old questions again."""
+        return tuple(answer for name, answer in self._answers.items() if name not in self._round)
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
@@ -103,10 +129,10 @@ class Asked:
         return list(replies.values())
 
     def _reply(self, name: str, answer: Answer) -> Reply:
-        value = answer.reason if answer.value is None else answer.value
-        call = self._open[name].tool_call_id
-        told = replace(answer, request_id=name, tool_call_id=call, value=value)
-        return Reply(InputResponse(id=name, decision=answer.decision, value=value), told)
+        asked = self._open[name]
+        told = _plain(asked, replace(answer, request_id=name, tool_call_id=asked.tool_call_id))
+        event = InputResponse(id=name, decision=told.decision, value=told.value, reason=told.reason)
+        return Reply(event, told)
 
     def check(self, replies: Iterable[Reply]) -> None:
         """Raise for an answer that its request does not allow."""
@@ -150,7 +176,13 @@ class Asked:
         if self._open[event.id or ""].kind != "tool" or answer.decision == "cancelled":
             return None
         status: Outcome = "ok" if answer.decision == "answered" else "error"
-        return ToolResult(id=answer.tool_call_id, output=answer.value, status=status)
+        output = answer.reason if answer.value is None else answer.value
+        return ToolResult(id=answer.tool_call_id, output=output, status=status)
+
+
+def _plain(asked: InputRequest | None, answer: Answer) -> Answer:
+    """`answer` with its reason as such; but what a tool of the page gave is always its value."""
+    return answer if asked is not None and asked.kind == "tool" else with_reason(answer)
 
 
 async def asked_by(log: Log, run_id: RunId) -> Asked:

@@ -207,13 +207,13 @@ class Leg:
     def _announcement(self, turn: Turn) -> list[StreamEvent]:
         """What a page shows before the agent has said a word."""
         name = self.agent.name
-        if turn.answers:
-            return [Status(message=f"Resuming {name}")]
         start = Start(
             framework=self.run.framework,
             agent=self.agent.id,
             prompt_preview=turn.text[:PREVIEW] or None,
         )
+        if turn.answers or turn.earlier_answers:  # another execution of the run
+            return [start, Status(message=f"Resuming {name}")]
         # A function has no sandbox.
         before = () if isinstance(self.agent, FunctionAgent) else _PREPARATIONS
         return [start, *(Status(message=line) for line in (*before, f"Starting {name}"))]
@@ -312,14 +312,20 @@ class Leg:
 
     def _last_words(self, scribe: Scribe, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            return []
+            return self._missing_variables() if scribe.fails else []
         words = scribe.asked.settled(self._parting)
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
+            words += self._missing_variables()
             words.append(replace(error, stderr_tail=outcome.shown_tail))
         return words
+
+    def _missing_variables(self) -> list[StreamEvent]:
+        """What the server warned of when it started: it may be why the agent failed."""
+        problem = self.agent.lacks()
+        return [Status(message=problem, kind="notice")] if problem else []
 
     async def _keep_stderr(self, outcome: Outcome) -> None:
         self._stderr += outcome.stderr_tail

@@ -83,6 +83,11 @@ class Scribe:
         """Whether nothing more can be said without an answer."""
         return self._lifecycle.waiting
 
+    @property
+    def fails(self) -> bool:
+        """Whether the run ends with an error by what the agent said."""
+        return not self.waiting and self._lifecycle.own_end().reason == "error"
+
     def listen(self) -> None:
         """A process begins to speak. Ids that its parser makes up must not be an earlier one's."""
         self._processes += 1
@@ -115,7 +120,8 @@ class Scribe:
             await self._parse(self._lines.split(END))
             last = self._parser.close()
             self._unread.see(last)
-            await self._store(self._lifecycle.feed_last(last))
+            events = self._lifecycle.feed_last(last)
+            await self._store(events + self._lifecycle.pause_again(at_end=True))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
         """Store the last words and the end; `done` overrules what the agent proposed.
@@ -142,6 +148,7 @@ class Scribe:
             events += self._lifecycle.feed_all(
                 self._since_answers(said) if self._answered else said
             )
+            events += self._lifecycle.pause_again()
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         await self._store(events, lines)

@@ -20,9 +20,14 @@ async def turn_for(storage: Storage, run: Run, asked: Asked) -> Turn:
     history = await storage.history(run.owner, run.chat_id)
     before = [message for message in history.messages if message.run_id != run.id]
     frontend = await _frontend(storage, run)
-    if asked.answers:
-        said = _told([*before, await _own_message(storage, run)])
-        return Turn(history=said, answers=asked.answers, resume=asked.resume, frontend=frontend)
+    if asked.answers or asked.earlier_answers:
+        return Turn(
+            history=_told([*before, await _own_message(storage, run)]),
+            answers=asked.answers,
+            earlier_answers=asked.earlier_answers,
+            resume=asked.resume,
+            frontend=frontend,
+        )
     *before, last = before
     if not isinstance(last.body, UserMessage):
         raise ProtocolError(f"run {run.id} answers no message")

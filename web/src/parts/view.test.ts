@@ -365,6 +365,12 @@ describe("requests", () => {
     expect(first(blocks, "request").answer).toEqual({ decision, ...said });
   });
 
+  test("a reason is shown as such, whatever was sent beside it", () => {
+    const answered = { decision: "denied", reason: "Too early", value: { approved: false } };
+    const blocks = see(question({ answered }));
+    expect(first(blocks, "request").answer).toEqual({ decision: "denied", reason: "Too early" });
+  });
+
   test("a question about a call of a subagent is asked in its card", () => {
     const call = tool("t1", { state: "input-available" }, { scope: ["a"] });
     const blocks = see(subagent("a"), call, question({ toolCallId: "t1" }));

@@ -20,10 +20,10 @@ from typing import Any
 
 from .output import is_run_by_mobox
 
-__all__ = ["NO_RESULTS", "Turn", "read_turn", "stopping", "turn", "wait_for_answer"]
+__all__ = ["NO_RESULTS", "Turn", "read_turn", "stopping", "turn", "wait_for_answer", "waits_for"]
 
 STDIN = 0
-CANCELLED = {"decision": "cancelled", "value": None}
+CANCELLED = {"decision": "cancelled", "value": None, "reason": None}
 NO_RESULTS = {"denied": "error", "cancelled": "interrupted"}
 """What became of a tool of the page, by the decision that came instead of a result."""
 
@@ -38,6 +38,9 @@ class Turn:
         )
         self.history: list[dict[str, Any]] = list(data.get("history") or [])
         self.answers: list[dict[str, Any]] = list(data.get("answers") or [])
+        """To the requests of the last pause, in their order."""
+        self.earlier_answers: list[dict[str, Any]] = list(data.get("earlier_answers") or [])
+        """To those of earlier pauses of this run."""
         self.resume: Any = data.get("resume")
         self.frontend: dict[str, Any] = {}
         """What the page brought along, last: its tools, context, state, and more; always there."""
@@ -71,8 +74,8 @@ class Turn:
 
     def answer(self, request_id: str) -> dict[str, Any] | None:
         """What was answered to that request while no process of the agent ran."""
-        found = (each for each in self.answers if each.get("request_id") == request_id)
-        return next(found, None)
+        given = [*self.answers, *self.earlier_answers]
+        return next((each for each in given if each.get("request_id") == request_id), None)
 
 
 def _words(parts: list[dict[str, Any]]) -> str:
@@ -86,6 +89,7 @@ class _Channel:
         self._changed = threading.Condition()
         self._turn: Turn | None = None
         self._answers: dict[str, dict[str, Any]] = {}
+        self._asked: dict[str, None] = {}  # an ordered set
         self._reader: threading.Thread | None = None
         self.ended = False
         self.stopping = False
@@ -104,7 +108,13 @@ class _Channel:
             return told
         with self._changed:
             self._changed.wait_for(lambda: request_id in self._answers or self.ended)
+            self._asked.pop(request_id, None)
             return self._answers.pop(request_id, CANCELLED)
+
+    def ask(self, request_id: str) -> tuple[str, ...]:
+        with self._changed:
+            self._asked[request_id] = None
+            return tuple(self._asked)
 
     def _start(self) -> None:
         by_hand = " ".join(sys.argv[1:])
@@ -171,12 +181,17 @@ turn = read_turn
 
 
 def wait_for_answer(request_id: str) -> dict[str, Any]:
-    """Wait until a person has answered that request: `{"decision": …, "value": …}`.
+    """Wait until a person has answered: `{"decision": …, "value": …, "reason": …}`.
 
     The decision is approved, denied, edited, answered or cancelled; cancelled also where nobody can
     answer any more.
     """
     return _channel.answer(request_id)
+
+
+def waits_for(request_id: str) -> tuple[str, ...]:
+    """All requests that threads of this process wait for by now, with this one."""
+    return _channel.ask(request_id)
 
 
 def stopping() -> bool:

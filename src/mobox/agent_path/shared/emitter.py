@@ -17,7 +17,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from .control import NO_RESULTS, Turn, read_turn, stopping, turn, wait_for_answer
+from .control import NO_RESULTS, Turn, read_turn, stopping, turn, wait_for_answer, waits_for
 from .managed import emit_managed
 from .objects import emit_object, process_messages
 from .output import plain, write_line
@@ -280,17 +280,17 @@ def emit_paused(*request_ids: str, resume: Any = None) -> None:
 
 
 def ask(prompt: str, kind: str = "question", resume: Any = None, **more: Any) -> dict[str, Any]:
-    """Ask a person and wait: `{"decision": …, "value": …}`.
+    """Ask a person and wait: `{"decision": …, "value": …, "reason": …}`.
 
     The answer may take days, and then comes to a new process: give `id=` a fixed name, and it is
-    found in `read_turn().answers` and returned at once where the same question is asked again.
+    found in `read_turn()` and returned at once where the same question is asked again.
     """
     request = more.pop("id", None)
     told = read_turn().answer(request) if request else None
     if told is not None:
         return told
     request = emit_input_request(kind, id=request, prompt=prompt, **more)
-    emit_paused(request, resume=resume)
+    emit_paused(*waits_for(request), resume=resume)
     return wait_for_answer(request)
 
 
@@ -307,10 +307,11 @@ def call_frontend(
     if told is None:
         emit_tool_use(name, input, id=call, **more)
         emit_input_request("tool", id=request, tool_call_id=call)
-        emit_paused(request, resume=resume)
+        emit_paused(*waits_for(request), resume=resume)
         told = wait_for_answer(request)
     status = NO_RESULTS.get(told["decision"])
-    emit_tool_result(call, told.get("value"), status=status)
+    value = told.get("value")
+    emit_tool_result(call, told.get("reason") if value is None else value, status=status)
     return told
 
 

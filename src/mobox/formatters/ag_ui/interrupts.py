@@ -45,8 +45,8 @@ class Interrupts:
     def answer(self, answered: InputResponse) -> Documents:
         asked = self._open.pop(answered.id, None)
         about = self._request(asked) if asked is not None else {"id": self._ids.of(answered.id)}
-        answer = known({"decision": answered.decision, "value": answered.value})
-        return [custom("mobox.input_response", about | answer)]
+        answer = {"decision": answered.decision, "value": answered.value, "reason": answered.reason}
+        return [custom("mobox.input_response", about | known(answer))]
 
     def _request(self, asked: InputRequest) -> dict[str, JSON]:
         """All that a page needs to ask it now; the answer has it again, for who joined since."""

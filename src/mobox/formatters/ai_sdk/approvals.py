@@ -16,18 +16,12 @@ from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.profiles import Profile
 from mobox.formatters.ai_sdk.tools import Tools
 
-__all__ = ["APPROVED", "Approvals", "said_with"]
+__all__ = ["APPROVED", "Approvals"]
 
 Chunks = list[bytes]
 
 APPROVED: Final = {"approved": True, "edited": True, "denied": False}
 """What a decision says of the call; others say nothing: a request taken back denies nothing."""
-
-
-def said_with(response: InputResponse) -> str | None:
-    """What a person wrote beside their yes or no; the value of an edit is the input."""
-    is_words = isinstance(response.value, str) and response.decision != "edited"
-    return str(response.value) if is_words else None
 
 
 class _Asked(NamedTuple):
@@ -65,7 +59,7 @@ class Approvals:
             "tool-approval-response",
             approvalId=event.id,
             approved=approved,
-            reason=said_with(event),
+            reason=event.words,
         )
         return [*data, self._request(asked.event), answer]
 

@@ -123,8 +123,13 @@ def request(asked: InputRequest, response: InputResponse | None = None) -> bytes
         "options": asked.options,
         "allowed": list(asked.allowed) or None,
     }
-    answer = known({"decision": response.decision, "value": response.value}) if response else None
-    return data("input", known({**about, "answered": answer}), asked.id)
+    answered = _answered(response) if response is not None else None
+    return data("input", known({**about, "answered": answered}), asked.id)
+
+
+def _answered(response: InputResponse) -> dict[str, JSON]:
+    about = {"decision": response.decision, "value": response.value, "reason": response.reason}
+    return known(about)
 
 
 def retract(blocks: Iterable[str]) -> bytes:

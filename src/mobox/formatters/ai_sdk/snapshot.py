@@ -13,7 +13,7 @@ import msgspec
 
 from mobox.events import JSON, ToolResult
 from mobox.formatters.ai_sdk import data_parts
-from mobox.formatters.ai_sdk.approvals import APPROVED, said_with
+from mobox.formatters.ai_sdk.approvals import APPROVED
 from mobox.formatters.ai_sdk.attachments import file, source
 from mobox.formatters.ai_sdk.chunks import harmless
 from mobox.formatters.ai_sdk.endings import message_metadata
@@ -295,7 +295,7 @@ def _reasoning(
 
 def _approval(part: RequestPart) -> UIPart:
     assert part.response is not None  # only answers are told
-    words = {"requestReason": part.request.prompt, "reason": said_with(part.response)}
+    words = {"requestReason": part.request.prompt, "reason": part.response.words}
     return {
         "id": part.request.id,
         "approved": APPROVED[part.response.decision],

@@ -48,7 +48,12 @@ class Requests:
         message = self._open.pop(event.id, None)
         if message is None:
             return []
-        message.about["decision"] = event.decision
-        if event.decision in ("edited", "answered") and event.value is not None:
-            message.about["value"] = event.value
+        has_value = event.decision in ("edited", "answered")
+        message.about |= known(
+            {
+                "decision": event.decision,
+                "value": event.value if has_value else None,
+                "reason": event.words,
+            }
+        )
         return self._messages.done(message)

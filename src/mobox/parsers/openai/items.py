@@ -224,7 +224,9 @@ class Items:
         if not isinstance(name, str):
             raise NotUnderstood("an answer to nothing")
         decision: Any = "approved" if raw.get("approve") else "denied"
-        return [InputResponse(id=name, scope=self._scope, decision=decision)]
+        why = raw.get("reason")
+        reason = why if isinstance(why, str) else None
+        return [InputResponse(id=name, scope=self._scope, decision=decision, reason=reason)]
 
     def _approval_response(self, _item: Item, _told: wire.Item, raw: Object) -> Events:
         return self.answer(raw)

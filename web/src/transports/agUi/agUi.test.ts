@@ -195,7 +195,7 @@ describe("a response", () => {
 });
 
 describe("a decision", () => {
-  const answer = { ...asked, decision: "denied", value: "Too much." };
+  const answer = { ...asked, decision: "denied", reason: "Too much." };
   const ANSWERED = [
     { type: "CUSTOM", name: "mobox.input_response", value: answer },
     {

@@ -40,12 +40,17 @@ export class Requests {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     if (!asked || (asked.isApproval && !this.#waits(asked))) return [];
-    const { decision, value } = told;
-    const answered = { decision, ...(value !== undefined && { value }) };
+    const { decision, value, reason } = told;
+    const answered = {
+      decision,
+      ...(value !== undefined && { value }),
+      ...(reason !== undefined && { reason }),
+    };
     const data = hasData(asked) ? [this.#data(asked.about, answered)] : [];
     if (!asked.isApproval) return data;
-    const reason = decision === "edited" ? undefined : textOf(value);
-    return [...data, ...this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], reason)];
+    // Logs of older versions have the reason as the value; the value of an edit is the input.
+    const words = textOf(reason) ?? (decision === "edited" ? undefined : textOf(value));
+    return [...data, ...this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], words)];
   }
 
   /** The response ends here: asks for what is not answered. */
