@@ -138,12 +138,23 @@ class Blocks:
 
     def _leaves_alone(self, event: StreamEvent) -> bool:
         if isinstance(event, StepStart):
-            return event.kind != "turn" or bool(event.scope)
+            return not self._is_ended_by(event)
         if event.type in _DELTAS:
             return _is_foreign(event.id, _DELTAS[event.type])
         if event.type in _ENDS:
             return not self._is_open(_ENDS[event.type], event.id)
         return _is_pulse(event)
+
+    def _is_ended_by(self, step: StepStart) -> bool:
+        """Whether a step ends the open block: that of its own agent or of one below it.
+
+        As with a status line, Processing goes on across a step; only the root's turn ends it too.
+        """
+        if step.kind == "turn" and not step.scope:
+            return True
+        if self.open is None or self.open.block is Block.PROCESSING:
+            return False
+        return self.open.scope[: len(step.scope)] == step.scope
 
     def _is_open(self, block: Block, name: str | None) -> bool:
         return self.open is not None and self.open.block is block and name in (None, self.open.id)
