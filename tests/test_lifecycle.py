@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from grammar_log import legal_log
 from mobox.blocks import BETWEEN_THOUGHTS
@@ -206,6 +207,7 @@ def test_nothing_can_be_said_after_the_end(late: StreamEvent) -> None:
 # The other rules, each as what is said and what is logged of it between START and DONE(stop)
 
 THINK = Thinking(id="thinking_1", content="a")
+WHOLE = Thinking(content="w", source="think")
 NOTE = SubagentStart(id="c", agent="researcher")
 
 LOGGED: dict[str, tuple[Events, Events]] = {
@@ -230,13 +232,48 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             TextEnd(id="text_1"),
         ],
     ),
-    "thoughts without a name are paragraphs of one block": (
+    "what the model thinks without a name is joined as it comes": (
         [Thinking(content="a"), ThinkingDelta(delta="b"), Thinking(content="c"), Thinking()],
         [
             THINK,
             ThinkingDelta(id="thinking_1", delta="b"),
-            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "c"),
+            ThinkingDelta(id="thinking_1", delta="c"),
             ThinkingDelta(id="thinking_1", delta=""),
+            ThinkingEnd(id="thinking_1"),
+        ],
+    ),
+    "whole thoughts without a name are paragraphs of one block": (
+        [
+            WHOLE,
+            WHOLE,
+            Thinking(source="think"),
+            Thinking(content="a"),
+            Thinking(content="b"),
+            WHOLE,
+        ],
+        [
+            replace(WHOLE, id="thinking_1"),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "w"),
+            ThinkingDelta(id="thinking_1", delta=""),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "a"),
+            ThinkingDelta(id="thinking_1", delta="b"),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "w"),
+            ThinkingEnd(id="thinking_1"),
+        ],
+    ),
+    "what the model thinks after a note on a subagent is a paragraph": (
+        [
+            *(NOTE, ThinkingDelta(delta="a"), ThinkingDelta(delta="b")),
+            *(SubagentEnd(id="c"), ThinkingDelta(delta=""), Thinking(content="c")),
+        ],
+        [
+            NOTE,
+            Thinking(id="thinking_1"),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "a"),
+            ThinkingDelta(id="thinking_1", delta="b"),
+            SubagentEnd(id="c", agent="researcher"),
+            ThinkingDelta(id="thinking_1", delta=""),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "c"),
             ThinkingEnd(id="thinking_1"),
         ],
     ),

@@ -23,6 +23,7 @@ __all__ = [
     "BETWEEN_THOUGHTS",
     "BLOCK_OF",
     "LINES",
+    "NOTES",
     "Block",
     "Blocks",
     "Line",
@@ -71,6 +72,9 @@ _SAID_IN = _OPENINGS | _DELTAS
 
 LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _SAID_IN.keys()
 """What has no text of its own: each is a line of the block that it opens."""
+
+NOTES: Final = frozenset({EventType.SUBAGENT_START, EventType.SUBAGENT_END})
+"""Those of LINES that stand among the thoughts."""
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer ones are no count of ours
 

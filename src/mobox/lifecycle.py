@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.blocks import BETWEEN_THOUGHTS, Block, Blocks, OpenBlock
+from mobox.blocks import NOTES, Block, Blocks, OpenBlock
 from mobox.calls import Calls
 from mobox.errors import ProtocolError
 from mobox.events import (
@@ -51,6 +51,7 @@ from mobox.events import (
 )
 from mobox.names import Names, named
 from mobox.spans import Spans
+from mobox.thoughts import Thoughts
 from mobox.waiting import waits_after
 
 __all__ = ["AGENT_STARTED", "Lifecycle"]
@@ -105,6 +106,7 @@ class Lifecycle:
         self._failed = False  # the last that was said is an error
         self._pause = Paused(request_ids=())  # the last one
         self._blocks = Blocks()
+        self._thoughts = Thoughts()  # of the block without a name
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
         self._spans = Spans(self._names)
@@ -204,6 +206,8 @@ class Lifecycle:
             if closed is not None and self._is_said_in(closed):
                 log.append(self._end_block(closed.id))
             log.append(event)
+            if event.type in NOTES and (note := self._blocks.open) is not None:
+                self._thoughts.before(event, note.id)
             self._names.take(event.id)
             if self.waiting or self._failed or event.type in _HALTS:
                 self._halt(event)
@@ -269,15 +273,17 @@ class Lifecycle:
 
     def _say(self, event: Text | Thinking) -> Iterator[StreamEvent]:
         if event.id is None:
-            event = replace(event, id=self._blocks.name_for(event))
-            if self._is_open(event.id, type(event)):
-                yield _paragraph(event)
+            name = self._blocks.name_for(event)
+            more = self._thoughts.continued(event, name)
+            if self._is_open(name, type(event)):
+                yield more
                 return
+            event = replace(event, id=name)
         yield from self._open_block(self._anew(event))
 
     def _say_more(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
         if event.id is None:
-            event = replace(event, id=self._blocks.name_for(event))
+            event = self._thoughts.continued(event, self._blocks.name_for(event))
         event = self._anew(event)
         opening: Any = _OPENING_OF[type(event)]
         if not self._is_open(event.id, opening):
@@ -376,15 +382,6 @@ def _speaks(event: StreamEvent) -> bool:
     if isinstance(event, ToolResult) and event.status == "interrupted":
         return False
     return event.type in _SPEECH
-
-
-def _paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:
-    """A whole block as more of the one that is open."""
-    about: dict[str, Any] = {"id": event.id, "scope": event.scope, "provider": event.provider}
-    if isinstance(event, Text):
-        return TextDelta(delta=event.content, **about)
-    separator = BETWEEN_THOUGHTS if event.content else ""
-    return ThinkingDelta(delta=separator + event.content, **about)
 
 
 def _end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mobox import get_formatter
+from mobox import LogEntry, get_formatter
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
@@ -42,10 +42,14 @@ NO_STEPS = {("ai-sdk", "document"), ("agent-event", "default")}
 """Protocols that have no frame for a step."""
 
 
+def documents_of(protocol: str, log: list[LogEntry], profile: str | None = None) -> list[bytes]:
+    documents = format_all(get_formatter(protocol, "msg_1", profile), log)
+    return [each for each in documents if each.startswith(b"{")]
+
+
 def frames(protocol: str, profile: str) -> list[dict[str, Any]]:
-    formatter = get_formatter(protocol, "msg_1", None if profile == "default" else profile)
-    documents = format_all(formatter, LOG)
-    return [msgspec.json.decode(each) for each in documents if each.startswith(b"{")]
+    documents = documents_of(protocol, LOG, None if profile == "default" else profile)
+    return [msgspec.json.decode(each) for each in documents]
 
 
 @pytest.mark.parametrize(("protocol", "profile"), LIVE)
@@ -74,3 +78,30 @@ def test_the_stored_message_has_the_same_order() -> None:
     parts = [part["type"] for part in ui_message(message)["parts"]]
     assert parts == ["text", "data-step", "text", "dynamic-tool"]
     assert [each["content"] for each in snapshot(message)[:2]] == ["Hello", "More"]
+
+
+TOKENS = recorded_log(FOLDER / "emitted" / "tokens.jsonl")
+THOUGHTS = [
+    *("Let me look.", "Two sources agree.", "A third does not.", "So be it."),
+    *("checker started: Check it", "Wait for it.", "checker finished: It holds"),
+]
+
+
+def test_thoughts_are_streamed_as_tokens_and_stored_as_paragraphs() -> None:
+    chunks = [msgspec.json.decode(each) for each in documents_of("ai-sdk", TOKENS)]
+    deltas = [each["delta"] for each in chunks if each["type"] == "reasoning-delta"]
+    assert deltas[:3] == ["Let", " me", " look."]
+    assert "".join(deltas).split("\n\n") == THOUGHTS
+    assert sum(each["type"] == "reasoning-start" for each in chunks) == 1
+    assert fold(TOKENS, "msg_1").metadata["thinking"].split("\n\n") == THOUGHTS
+
+
+def test_a_custom_value_replaces_the_one_with_its_name_and_id() -> None:
+    parts = ui_message(fold(TOKENS, "msg_1"))["parts"]
+    assert [part for part in parts if part["type"] == "data-progress"] == [
+        {"type": "data-progress", "id": "p1", "data": {"percent": 100}},
+        {"type": "data-progress", "id": "p2", "data": {"percent": 10}},
+    ]
+    told = [msgspec.json.decode(each) for each in documents_of("ag-ui", TOKENS)]
+    ids = [each["metadata"]["mobox"]["id"] for each in told if each.get("name") == "progress"]
+    assert ids == ["p1", "p1", "p2"]

@@ -14,7 +14,6 @@ from typing import ClassVar, TypeVar
 import msgspec
 
 from mobox import json_text
-from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.errors import NotJson, NotUnderstood, ParseError, UnknownFramework
 from mobox.events import (
     JSON,
@@ -31,6 +30,7 @@ from mobox.lines import line_of
 from mobox.parsers.emitted import EmittedLines, plain_text
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
+from mobox.thoughts import Thoughts
 
 __all__ = ["FAILED", "GROUP", "EventParser", "check_framework", "frameworks", "get_parser"]
 
@@ -138,12 +138,11 @@ class EventParser:
 
     def get_thinking(self) -> str:
         """The thoughts, and the subagents' comings and goings, that `parse` returned."""
-        thinking = ""
+        thinking, thoughts = "", Thoughts()
         for event in self._parsed:
-            if isinstance(event, ThinkingDelta):
-                thinking += event.delta
-            elif line := _thought_of(event):
-                thinking += (BETWEEN_THOUGHTS if thinking else "") + line
+            if words := _thought_of(event):
+                between = thoughts.before(event, "")
+                thinking += (between if thinking else "") + words
         return thinking
 
 
@@ -175,6 +174,8 @@ def _text_of(event: StreamEvent) -> str:
 def _thought_of(event: StreamEvent) -> str:
     if isinstance(event, Thinking):
         return event.content
+    if isinstance(event, ThinkingDelta):
+        return event.delta
     return line_of(event) if isinstance(event, SubagentStart | SubagentEnd) else ""
 
 
