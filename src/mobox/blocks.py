@@ -201,8 +201,8 @@ class Blocks:
 
 
 def _is_pulse(event: StreamEvent) -> bool:
-    """Whether it is progress, not a line: that comes too often to be kept."""
-    return isinstance(event, Status) and event.kind == "progress"
+    """Whether it is no line: it comes too often to be kept, or it is not the agent's."""
+    return isinstance(event, Status) and event.kind in ("progress", "preparation")
 
 
 def _is_anothers(event: StreamEvent) -> bool:
