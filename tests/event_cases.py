@@ -55,6 +55,7 @@ SECTIONS: dict[str, list[Case]] = {
         Case(START),
         Case(ev.Status(message="Warming up")),
         Case(ev.Status(message="42 %", kind="progress"), which="of kind `progress`"),
+        Case(ev.Status(message="Starting it", kind="preparation"), which="of kind `preparation`"),
         Case(ev.Usage(id="u", input=3, output=4)),
         Case(ev.Result(text="Yes", duration_ms=9)),
         Case(FAILED),

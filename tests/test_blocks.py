@@ -123,6 +123,7 @@ def test_some_events_close_every_block(
 
 INDIFFERENT: dict[str, StreamEvent] = {
     "a pulse of progress": Status(message="12 %", kind="progress"),
+    "a preparation of the server": Status(message="Starting it", kind="preparation"),
     "an error": Error(message="no"),
     "tokens": Usage(),
     "a result": ToolResult(),
@@ -302,6 +303,7 @@ def test_a_line_stands_in_the_block_that_is_open_for_it_and_a_pulse_in_none() ->
         (STATUS, Line("processing_1", "up", "\n")),
         (NOTE, Line("thinking_1", "researcher started", "\n\n")),
         (Status(message="still", kind="progress"), None),
+        (Status(message="Starting it", kind="preparation"), None),
     ):
         blocks.turn_to(event)
         assert blocks.line(event) == line

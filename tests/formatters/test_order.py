@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from mobox import LogEntry, get_formatter
+from mobox.events import Done, Start, Status, StreamEvent
 from mobox.formatters import format_all
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
@@ -105,3 +106,46 @@ def test_a_custom_value_replaces_the_one_with_its_name_and_id() -> None:
     told = [msgspec.json.decode(each) for each in documents_of("ag-ui", TOKENS)]
     ids = [each["metadata"]["mobox"]["id"] for each in told if each.get("name") == "progress"]
     assert ids == ["p1", "p1", "p2"]
+
+
+PREPARED: list[StreamEvent] = [
+    Start(framework="test"),
+    Status(message="Starting it", kind="preparation"),
+    Status(message="Looking"),
+    Done(reason="stop"),
+]
+PREPARATION = [LogEntry(seq, seq, 1000 * seq, event) for seq, event in enumerate(PREPARED, 1)]
+
+
+@pytest.mark.parametrize("profile", ["v5", "v6", "v7"])
+def test_a_preparation_is_only_a_transient_status(profile: str) -> None:
+    chunks = [msgspec.json.decode(each) for each in documents_of("ai-sdk", PREPARATION, profile)]
+    assert chunks[1] == {
+        "type": "data-status",
+        "data": {"message": "Starting it", "kind": "preparation"},
+        "transient": True,
+    }
+    lines = [each["delta"] for each in chunks if each["type"] == "reasoning-delta"]
+    assert lines == ["Looking"]
+
+
+def test_a_preparation_is_not_in_the_stored_message() -> None:
+    message = fold(PREPARATION, "msg_1")
+    assert message.metadata == {"processing": ["Looking"]}
+    (processing,) = ui_message(message)["parts"]
+    assert processing["text"] == "Looking"
+
+
+def test_a_preparation_is_told_where_status_lines_are() -> None:
+    told = [msgspec.json.decode(each) for each in documents_of("ag-ui", PREPARATION)]
+    assert told[1] == {
+        "type": "CUSTOM",
+        "name": "mobox.status",
+        "value": {"message": "Starting it", "kind": "preparation"},
+    }
+    lines = [each["value"].get("line") for each in told if each.get("name") == "mobox.processing"]
+    assert lines == ["Looking", None]
+    panes = [msgspec.json.decode(each) for each in documents_of("panes", PREPARATION)]
+    assert [each["content"] for each in panes[:2]] == ["Starting it", "Looking"]
+    assert not any(b"Starting" in each for each in documents_of("agent-event", PREPARATION))
+    assert not any(b"Starting" in each for each in documents_of("ai-sdk", PREPARATION, "document"))

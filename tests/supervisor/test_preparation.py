@@ -20,7 +20,6 @@ from supervisor.stage import HASTY, IMPATIENT, QUIET, approved, run, staged, tex
 from waiting import until, until_it_says_so
 
 AT_ONCE = replace(QUIET, notice=0)
-NEVER = replace(QUIET, notice=3600)
 
 pytestmark = pytest.mark.usefixtures("clean")
 
@@ -58,7 +57,7 @@ def test_an_agent_that_takes_long_to_start_is_told_of_once(tmp_path: Path, slow:
 
 def test_an_agent_that_starts_in_time_is_not_told_of(tmp_path: Path, slow: Agent) -> None:
     async def scenario() -> list[StreamEvent]:
-        async with staged(tmp_path, slow, limits=NEVER) as stage:
+        async with staged(tmp_path, slow, limits=QUIET) as stage:
             begun = await stage.begin()
             await until(lambda: list((tmp_path / "state").glob("*")))
             (stage.state / "go").touch()
