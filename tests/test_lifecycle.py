@@ -500,3 +500,53 @@ def test_a_text_is_interrupted_unless_the_agent_ended_itself(
         TextEnd(id="text_1", interrupted=interrupted),
         done,
     ]
+
+
+# Texts that name a call whose id was used again
+
+PLACED = '<<{"tool_call_id":"q"}>>'
+
+
+def call_of(name: str) -> Events:
+    return [ToolUseStart(id=name, name="query"), ToolUseEnd(id=name), ToolResult(id=name)]
+
+
+def texts_of(log: Events) -> list[str]:
+    said = {event.id: "" for event in log if isinstance(event, Text)}
+    for event in log:
+        if isinstance(event, Text):
+            said[event.id] += event.content
+        elif isinstance(event, TextDelta):
+            said[event.id] += event.delta
+    return list(said.values())
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("size", [1, 5, 100])
+@pytest.mark.parametrize("name", [None, "block"])
+def test_a_placeholder_names_the_latest_call_of_its_id(
+    name: str | None, size: int, at_once: bool
+) -> None:
+    text = f"a {PLACED} b <"
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    said: Events = []
+    for number in (1, 2):
+        block = name and f"{name}{number}"
+        said += [*call_of("q"), *(TextDelta(id=block, delta=piece) for piece in pieces)]
+        said += [TextDelta(id=block, delta=""), TextEnd(id=block)]
+    lifecycle = Lifecycle("test")
+    log = lifecycle.feed_all(said) if at_once else [e for s in said for e in lifecycle.feed(s)]
+    log += lifecycle.close(Done(reason="stop"))
+    legal_log(log)
+    calls = [event.id for event in log if isinstance(event, ToolUseStart)]
+    assert calls[0] == "q"
+    assert texts_of(log) == [text, text.replace('"q"', f'"{calls[1]}"')]
+    again = Lifecycle("test")
+    assert again.feed_all(log) + again.close(Done(reason="stop")) == log
+
+
+def test_a_text_that_was_whole_and_one_that_is_cut_off_follow_their_call_too() -> None:
+    said = [*call_of("q"), *call_of("q"), Text(id="a", content=PLACED), Text(id="b", content="<<{")]
+    lifecycle = Lifecycle("test")
+    log = lifecycle.feed_all(said) + lifecycle.close()
+    assert texts_of(log) == [PLACED.replace('"q"', '"q_1"'), "<<{"]

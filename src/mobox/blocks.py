@@ -16,7 +16,15 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from mobox.events import EventType, Status, StepStart, StreamEvent
+from mobox.events import (
+    EventType,
+    Status,
+    StepStart,
+    StreamEvent,
+    Text,
+    TextEnd,
+    ThinkingEnd,
+)
 from mobox.lines import line_of
 
 __all__ = [
@@ -29,6 +37,7 @@ __all__ = [
     "Line",
     "Move",
     "OpenBlock",
+    "end_of",
 ]
 
 BETWEEN_THOUGHTS = "\n\n"
@@ -198,6 +207,13 @@ class Blocks:
         if wanted is not None:
             self._count[wanted.block] = max(_number(wanted.id), self._count[wanted.block])
         return Move(closed, wanted)
+
+
+def end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
+    """What ends the block that TEXT or THINKING opened."""
+    if isinstance(opening, Text):
+        return TextEnd(id=opening.id, scope=opening.scope, interrupted=interrupted)
+    return ThinkingEnd(id=opening.id, scope=opening.scope)
 
 
 def _is_pulse(event: StreamEvent) -> bool:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.blocks import NOTES, Block, Blocks, OpenBlock
+from mobox.blocks import NOTES, Block, Blocks, OpenBlock, end_of
 from mobox.calls import Calls
 from mobox.errors import ProtocolError
 from mobox.events import (
@@ -50,6 +50,7 @@ from mobox.events import (
     ToolUseDelta,
 )
 from mobox.names import Names, named
+from mobox.renamed_calls import RenamedCalls
 from mobox.spans import Spans
 from mobox.thoughts import Thoughts
 from mobox.waiting import waits_after
@@ -114,6 +115,7 @@ class Lifecycle:
         self._retracted: set[str] = set()
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
+        self._renamed = RenamedCalls(self._calls.latest)
         self._stretch = NO_STRETCH
         self._unnamed: Unnamed = None
 
@@ -133,7 +135,8 @@ class Lifecycle:
             elif event.id is None and (more := self._named(event)) is not None:
                 log.append(more)
             else:
-                log += self._place(event)
+                placed = self._place(event)
+                log += self._renamed.follow(placed) if self._calls.latest else placed
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
         return log
 
@@ -172,7 +175,7 @@ class Lifecycle:
         log as it is, and all that it could end, name or make up for the one before it has done.
         """
         self._unnamed = None
-        if self.waiting or self._failed:  # the next word changes that
+        if self.waiting or self._failed or self._calls.latest:  # the next one is more than that
             return NO_STRETCH
         is_said = event.id is None and type(event) in _DELTA_OF.values()
         if is_said and (block := self._blocks.open) is not None:
@@ -196,7 +199,7 @@ class Lifecycle:
         events = self._log(self._end_all(done or self._own_end()))
         self.ended = True
         self._stretch, self._unnamed = NO_STRETCH, None
-        return events
+        return self._renamed.follow(events)
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
         """Let `events` into the log. All pass here, so that its readers' Blocks agree with ours."""
@@ -319,7 +322,7 @@ class Lifecycle:
 
     def _end_block(self, name: str | None, interrupted: bool = False) -> StreamEvent:
         _, opening = self._open.pop(name)
-        return _end_of(opening, interrupted)
+        return end_of(opening, interrupted)
 
     # Steps and subagents
 
@@ -382,12 +385,6 @@ def _speaks(event: StreamEvent) -> bool:
     if isinstance(event, ToolResult) and event.status == "interrupted":
         return False
     return event.type in _SPEECH
-
-
-def _end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
-    if isinstance(opening, Text):
-        return TextEnd(id=opening.id, scope=opening.scope, interrupted=interrupted)
-    return ThinkingEnd(id=opening.id, scope=opening.scope)
 
 
 def _stray(event: StreamEvent) -> Raw:

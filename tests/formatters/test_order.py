@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from ag_ui_client import AGUIClients
+from document_client import DocumentClient, charts_in, charts_of
 from mobox import LogEntry, get_formatter
 from mobox.events import Done, Start, Status, StreamEvent
 from mobox.formatters import format_all
@@ -149,3 +151,38 @@ def test_a_preparation_is_told_where_status_lines_are() -> None:
     assert [each["content"] for each in panes[:2]] == ["Starting it", "Looking"]
     assert not any(b"Starting" in each for each in documents_of("agent-event", PREPARATION))
     assert not any(b"Starting" in each for each in documents_of("ai-sdk", PREPARATION, "document"))
+
+
+PLACEHOLDERS = recorded_log(FOLDER / "emitted" / "placeholders.jsonl")
+NAMED = ["a", "b", "again", "b"]
+"""The measurements that its placeholders name; the second names its call before that is told."""
+
+
+@pytest.mark.parametrize("profile", ["1.0", "pre-1.0"])
+def test_placeholders_name_calls_by_their_ids_on_the_wire(profile: str) -> None:
+    client = DocumentClient()
+    for document in documents_of("ag-ui", PLACEHOLDERS, profile):
+        client.handle(msgspec.json.decode(document))
+    assert client.charts == ["a", None, "again", "b"]  # it reads no MESSAGES_SNAPSHOT
+    assert charts_of(snapshot(fold(PLACEHOLDERS, "msg_1"), profile)) == NAMED
+
+
+@pytest.mark.parametrize("profile", ["1.0", "pre-1.0"])
+def test_the_real_client_finds_the_calls_wherever_it_joins(
+    ag_ui: AGUIClients, profile: str
+) -> None:
+    for after in range(len(PLACEHOLDERS)):
+        formatter = get_formatter("ag-ui", "msg_1", profile)
+        format_all(formatter, PLACEHOLDERS[:after])
+        begin = formatter.resume() if after else []
+        documents = [*begin, *format_all(formatter, PLACEHOLDERS[after:])]
+        assert charts_of(ag_ui.read(profile, documents).messages) == NAMED
+
+
+@pytest.mark.parametrize("profile", ["v5", "v6", "v7"])
+def test_placeholders_name_calls_of_the_ai_sdk_too(profile: str) -> None:
+    parts = ui_message(fold(PLACEHOLDERS, "msg_1"), profile)["parts"]
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    tools = [part for part in parts if part["type"] == "dynamic-tool"]
+    results = {each["toolCallId"]: msgspec.json.encode(each["output"]) for each in tools}
+    assert charts_in(texts, results) == NAMED
