@@ -49,6 +49,8 @@ class DocumentClient:
                 self.tool_calls[event["toolCallId"]]["args"] += event["delta"]
             case "TOOL_CALL_RESULT":
                 self.tool_calls[event["toolCallId"]]["result"] = event["content"]
+            case _:
+                pass  # the document's client leaves all else alone
 
     def _once(self, kind: str) -> None:
         if all(block["type"] != kind for block in self.blocks):

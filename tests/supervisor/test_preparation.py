@@ -124,16 +124,18 @@ def test_an_agent_that_has_read_its_turn_has_started(tmp_path: Path) -> None:
         execution = ProcessExecution.start(
             job_of(reader, state), Turn(), get_sandbox("process"), HASTY
         )
+        started = []
         async with execution:
-            assert not execution.has_started
             assert execution.created is None
+            started.append(execution.has_started)
             (state / "go").touch()
             await until((state / "read").exists)
-            assert execution.has_started
+            started.append(execution.has_started)
             (state / "end").touch()
             while await execution.read():
                 pass
-            assert execution.has_started
+            started.append(execution.has_started)
+        assert started == [False, True, True]
 
     run(scenario())
 
