@@ -81,6 +81,14 @@ class TickingExecution:
         """It asks nothing."""
 
     @property
+    def created(self) -> str | None:
+        return None
+
+    @property
+    def has_started(self) -> bool:
+        return True
+
+    @property
     def heard(self) -> bool:
         """It was told nothing."""
         return True

@@ -33,6 +33,8 @@ class Case(NamedTuple):
 START = ev.Start(framework="demo", prompt_preview="Is it raining?")
 TURN = ev.StepStart(id="turn_1", number=1)
 ANSWER = ev.Text(id="a", content="Yes")
+PLACED = ev.Text(id="a", content='Yes: <<{"type":"promql","tool_call_id":"c"}>>')
+HALF_PLACED = ev.Text(id="a", content='Yes: <<{"type":"promql"')
 CITED = ev.Source(id="a", url="https://a.example")
 SAID = (ANSWER, ev.TextEnd(id="a"))
 FAILED = ev.Error(message="overloaded")
@@ -56,6 +58,7 @@ SECTIONS: dict[str, list[Case]] = {
         Case(START),
         Case(ev.Status(message="Warming up")),
         Case(ev.Status(message="42 %", kind="progress"), which="of kind `progress`"),
+        Case(ev.Status(message="Starting it", kind="preparation"), which="of kind `preparation`"),
         Case(ev.Usage(id="u", input=3, output=4)),
         Case(ev.Result(text="Yes", duration_ms=9)),
         Case(FAILED),
@@ -70,6 +73,7 @@ SECTIONS: dict[str, list[Case]] = {
         Case(ev.TextDelta(id="a", delta=", it is"), (ANSWER,)),
         Case(ev.TextEnd(id="a"), (ANSWER,)),
         Case(ev.TextEnd(id="a"), (ANSWER, CITED), "that cites"),
+        Case(ev.TextEnd(id="a"), (HALF_PLACED,), "amid a placeholder"),
         Case(THEIRS, ASIDE, "of a subagent"),
         Case(ev.TextDelta(id="w", scope=("s",), delta="!"), (*ASIDE, THEIRS), "of a subagent"),
         Case(ev.TextEnd(id="w", scope=("s",)), (*ASIDE, THEIRS), "of a subagent"),
@@ -82,6 +86,7 @@ SECTIONS: dict[str, list[Case]] = {
     ],
     "Tool calls": [
         Case(*CALL),
+        Case(*CALL, (PLACED, ev.TextEnd(id="a")), "that a placeholder named before"),
         Case(*CODE, which="of code"),
         Case(ev.ToolUseStart(id="c", name="w", provider={"demo": {"s": "x"}}), which="signed"),
         Case(ev.ToolUseDelta(id="c", delta='{"city'), CALL),

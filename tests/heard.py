@@ -116,7 +116,7 @@ def by_ag_ui(messages: AGUIMessages) -> Heard:
     calls = [call for message in said for call in message.get("toolCalls", ())]
     results = [message for message in messages if message["role"] == "tool"]
     return Heard(
-        [text for text in texts if text],
+        [_with_own_ids(text, [call["id"] for call in calls]) for text in texts if text],
         {
             own(call["id"]): (call["function"]["name"], _arguments(call["function"]["arguments"]))
             for call in calls
@@ -130,6 +130,13 @@ def _arguments(text: str) -> dict[str, Any]:
         return an_object(json.loads(text))
     except ValueError:
         return an_object(text)
+
+
+def _with_own_ids(text: str, wires: list[str]) -> str:
+    """A text whose placeholders name calls as the agent does."""
+    for wire in wires:
+        text = text.replace(f'"{wire}"', f'"{own(wire)}"')
+    return text
 
 
 def own(wire: str) -> str:

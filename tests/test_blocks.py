@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -122,11 +123,11 @@ def test_some_events_close_every_block(
 
 INDIFFERENT: dict[str, StreamEvent] = {
     "a pulse of progress": Status(message="12 %", kind="progress"),
+    "a preparation of the server": Status(message="Starting it", kind="preparation"),
     "an error": Error(message="no"),
     "tokens": Usage(),
     "a result": ToolResult(),
     "the end of a step": StepEnd(),
-    "a node": StepStart(kind="node"),
     "a turn of a subagent": StepStart(scope=("c",)),
     "a piece of an answer with a name": TextDelta(id="m", delta="a"),
     "a piece of a thought with a name": ThinkingDelta(id="m", delta="a"),
@@ -143,6 +144,47 @@ def test_some_events_leave_the_block_open(
     blocks = blocks_after(first)
     assert blocks.turn_to(event) == Move()
     assert blocks.open == still
+
+
+STEPS: dict[str, StepStart] = {
+    "a task": StepStart(kind="task"),
+    "a compaction": StepStart(kind="compaction"),
+    "a node": StepStart(kind="node"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize(("first", "open_before"), KINDS)
+def test_a_step_ends_text_and_thinking_but_not_processing(
+    first: StreamEvent, open_before: OpenBlock, step: StepStart
+) -> None:
+    blocks = blocks_after(first)
+    if open_before.block is Block.PROCESSING:
+        assert blocks.turn_to(step) == Move()
+    else:
+        assert blocks.turn_to(step) == Move(open_before, None)
+    assert blocks.turn_to(step) == Move()
+
+
+@pytest.mark.parametrize(
+    ("speaker", "stepping", "ends"),
+    [
+        ((), (), True),
+        (("a",), (), True),
+        (("a", "b"), ("a",), True),
+        (("a",), ("a",), True),
+        ((), ("a",), False),
+        (("b",), ("a",), False),
+        (("a",), ("a", "b"), False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["turn", "task"])
+def test_a_step_ends_what_its_own_agent_or_one_below_it_says(
+    speaker: tuple[str, ...], stepping: tuple[str, ...], ends: bool, kind: Literal["turn", "task"]
+) -> None:
+    blocks = blocks_after(TextDelta(scope=speaker, delta="a"))
+    blocks.turn_to(StepStart(scope=stepping, kind=kind))
+    assert (blocks.open is None) == ends
 
 
 ENDS: dict[str, tuple[StreamEvent, StreamEvent, OpenBlock | None]] = {
@@ -261,6 +303,7 @@ def test_a_line_stands_in_the_block_that_is_open_for_it_and_a_pulse_in_none() ->
         (STATUS, Line("processing_1", "up", "\n")),
         (NOTE, Line("thinking_1", "researcher started", "\n\n")),
         (Status(message="still", kind="progress"), None),
+        (Status(message="Starting it", kind="preparation"), None),
     ):
         blocks.turn_to(event)
         assert blocks.line(event) == line

@@ -225,7 +225,8 @@ def test_the_real_ag_ui_client_reads_the_text_of_the_log(
     assert reading.run_error == error_of(log)
     said = [message for message in reading.messages if message["role"] == "assistant"]
     texts = [message.get("content", "") for message in said if "subagentRunId" not in message]
-    assert "".join(texts) == text_of(log)
+    # A placeholder names its call as the wire does.
+    assert "".join(texts).replace('"msg_1:', '"') == text_of(log)
 
 
 def shown_text(parts: list[dict[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from grammar_log import legal_log
 from mobox.blocks import BETWEEN_THOUGHTS
@@ -267,6 +268,7 @@ def test_nothing_can_be_said_after_the_end(late: StreamEvent) -> None:
 # The other rules, each as what is said and what is logged of it between START and DONE(stop)
 
 THINK = Thinking(id="thinking_1", content="a")
+WHOLE = Thinking(content="w", source="think")
 NOTE = SubagentStart(id="c", agent="researcher")
 
 LOGGED: dict[str, tuple[Events, Events]] = {
@@ -291,13 +293,48 @@ LOGGED: dict[str, tuple[Events, Events]] = {
             TextEnd(id="text_1"),
         ],
     ),
-    "thoughts without a name are paragraphs of one block": (
+    "what the model thinks without a name is joined as it comes": (
         [Thinking(content="a"), ThinkingDelta(delta="b"), Thinking(content="c"), Thinking()],
         [
             THINK,
             ThinkingDelta(id="thinking_1", delta="b"),
-            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "c"),
+            ThinkingDelta(id="thinking_1", delta="c"),
             ThinkingDelta(id="thinking_1", delta=""),
+            ThinkingEnd(id="thinking_1"),
+        ],
+    ),
+    "whole thoughts without a name are paragraphs of one block": (
+        [
+            WHOLE,
+            WHOLE,
+            Thinking(source="think"),
+            Thinking(content="a"),
+            Thinking(content="b"),
+            WHOLE,
+        ],
+        [
+            replace(WHOLE, id="thinking_1"),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "w"),
+            ThinkingDelta(id="thinking_1", delta=""),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "a"),
+            ThinkingDelta(id="thinking_1", delta="b"),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "w"),
+            ThinkingEnd(id="thinking_1"),
+        ],
+    ),
+    "what the model thinks after a note on a subagent is a paragraph": (
+        [
+            *(NOTE, ThinkingDelta(delta="a"), ThinkingDelta(delta="b")),
+            *(SubagentEnd(id="c"), ThinkingDelta(delta=""), Thinking(content="c")),
+        ],
+        [
+            NOTE,
+            Thinking(id="thinking_1"),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "a"),
+            ThinkingDelta(id="thinking_1", delta="b"),
+            SubagentEnd(id="c", agent="researcher"),
+            ThinkingDelta(id="thinking_1", delta=""),
+            ThinkingDelta(id="thinking_1", delta=BETWEEN_THOUGHTS + "c"),
             ThinkingEnd(id="thinking_1"),
         ],
     ),
@@ -524,3 +561,53 @@ def test_a_text_is_interrupted_unless_the_agent_ended_itself(
         TextEnd(id="text_1", interrupted=interrupted),
         done,
     ]
+
+
+# Texts that name a call whose id was used again
+
+PLACED = '<<{"tool_call_id":"q"}>>'
+
+
+def call_of(name: str) -> Events:
+    return [ToolUseStart(id=name, name="query"), ToolUseEnd(id=name), ToolResult(id=name)]
+
+
+def texts_of(log: Events) -> list[str]:
+    said = {event.id: "" for event in log if isinstance(event, Text)}
+    for event in log:
+        if isinstance(event, Text):
+            said[event.id] += event.content
+        elif isinstance(event, TextDelta):
+            said[event.id] += event.delta
+    return list(said.values())
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("size", [1, 5, 100])
+@pytest.mark.parametrize("name", [None, "block"])
+def test_a_placeholder_names_the_latest_call_of_its_id(
+    name: str | None, size: int, at_once: bool
+) -> None:
+    text = f"a {PLACED} b <"
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    said: Events = []
+    for number in (1, 2):
+        block = name and f"{name}{number}"
+        said += [*call_of("q"), *(TextDelta(id=block, delta=piece) for piece in pieces)]
+        said += [TextDelta(id=block, delta=""), TextEnd(id=block)]
+    lifecycle = Lifecycle("test")
+    log = lifecycle.feed_all(said) if at_once else [e for s in said for e in lifecycle.feed(s)]
+    log += lifecycle.close(Done(reason="stop"))
+    legal_log(log)
+    calls = [event.id for event in log if isinstance(event, ToolUseStart)]
+    assert calls[0] == "q"
+    assert texts_of(log) == [text, text.replace('"q"', f'"{calls[1]}"')]
+    again = Lifecycle("test")
+    assert again.feed_all(log) + again.close(Done(reason="stop")) == log
+
+
+def test_a_text_that_was_whole_and_one_that_is_cut_off_follow_their_call_too() -> None:
+    said = [*call_of("q"), *call_of("q"), Text(id="a", content=PLACED), Text(id="b", content="<<{")]
+    lifecycle = Lifecycle("test")
+    log = lifecycle.feed_all(said) + lifecycle.close()
+    assert texts_of(log) == [PLACED.replace('"q"', '"q_1"'), "<<{"]

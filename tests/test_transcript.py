@@ -127,9 +127,14 @@ PARTS: list[tuple[str, list[StreamEvent], list[AnyPart]]] = [
         ],
     ),
     (
-        "thoughts without a name are paragraphs",
-        [Thinking(content="One."), Thinking(content="Two.")],
-        [ThinkingPart(id="thinking_1", text="One.\n\nTwo.")],
+        "whole thoughts without a name are paragraphs",
+        [Thinking(content="One.", source="think"), Thinking(content="Two.", source="think")],
+        [ThinkingPart(id="thinking_1", text="One.\n\nTwo.", source="think")],
+    ),
+    (
+        "what the model thinks token by token is one thought",
+        [Thinking(content="On"), Thinking(content="e."), Thinking(content=" Two.")],
+        [ThinkingPart(id="thinking_1", text="One. Two.")],
     ),
     (
         "a thought goes on in the block of a note on a subagent",

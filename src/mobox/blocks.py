@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mobox.events import (
     EventType,
@@ -22,9 +22,8 @@ from mobox.events import (
     StepStart,
     StreamEvent,
     Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
+    TextEnd,
+    ThinkingEnd,
 )
 from mobox.lines import line_of
 
@@ -32,12 +31,13 @@ __all__ = [
     "BETWEEN_THOUGHTS",
     "BLOCK_OF",
     "LINES",
+    "NOTES",
     "Block",
     "Blocks",
     "Line",
     "Move",
     "OpenBlock",
-    "paragraph",
+    "end_of",
 ]
 
 BETWEEN_THOUGHTS = "\n\n"
@@ -81,6 +81,9 @@ _SAID_IN = _OPENINGS | _DELTAS
 
 LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _SAID_IN.keys()
 """What has no text of its own: each is a line of the block that it opens."""
+
+NOTES: Final = frozenset({EventType.SUBAGENT_START, EventType.SUBAGENT_END})
+"""Those of LINES that stand among the thoughts."""
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer ones are no count of ours
 
@@ -148,12 +151,23 @@ class Blocks:
 
     def _leaves_alone(self, event: StreamEvent) -> bool:
         if isinstance(event, StepStart):
-            return event.kind != "turn" or bool(event.scope)
+            return not self._is_ended_by(event)
         if event.type in _DELTAS:
             return _is_foreign(event.id, _DELTAS[event.type])
         if event.type in _ENDS:
             return not self._is_open(_ENDS[event.type], event.id)
         return _is_pulse(event)
+
+    def _is_ended_by(self, step: StepStart) -> bool:
+        """Whether a step ends the open block: that of its own agent or of one below it.
+
+        As with a status line, Processing goes on across a step; only the root's turn ends it too.
+        """
+        if step.kind == "turn" and not step.scope:
+            return True
+        if self.open is None or self.open.block is Block.PROCESSING:
+            return False
+        return self.open.scope[: len(step.scope)] == step.scope
 
     def _is_open(self, block: Block, name: str | None) -> bool:
         return self.open is not None and self.open.block is block and name in (None, self.open.id)
@@ -195,9 +209,16 @@ class Blocks:
         return Move(closed, wanted)
 
 
+def end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
+    """What ends the block that TEXT or THINKING opened."""
+    if isinstance(opening, Text):
+        return TextEnd(id=opening.id, scope=opening.scope, interrupted=interrupted)
+    return ThinkingEnd(id=opening.id, scope=opening.scope)
+
+
 def _is_pulse(event: StreamEvent) -> bool:
-    """Whether it is progress, not a line: that comes too often to be kept."""
-    return isinstance(event, Status) and event.kind == "progress"
+    """Whether it is no line: it comes too often to be kept, or it is not the agent's."""
+    return isinstance(event, Status) and event.kind in ("progress", "preparation")
 
 
 def _is_anothers(event: StreamEvent) -> bool:
@@ -214,12 +235,3 @@ def _is_foreign(name: str | None, block: Block) -> bool:
 
 def _number(our_id: str) -> int:
     return int(our_id.rpartition("_")[2])
-
-
-def paragraph(event: Text | Thinking) -> TextDelta | ThinkingDelta:
-    """A whole block as more of the one that is open."""
-    about: dict[str, Any] = {"id": event.id, "scope": event.scope, "provider": event.provider}
-    if isinstance(event, Text):
-        return TextDelta(delta=event.content, **about)
-    separator = BETWEEN_THOUGHTS if event.content else ""
-    return ThinkingDelta(delta=separator + event.content, **about)

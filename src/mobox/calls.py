@@ -65,19 +65,20 @@ class Calls:
         self._names = names
         self._calls: dict[str | None, _Call] = {}
         self._open: dict[str | None, _Call] = {}  # those that are not settled
-        self._latest: dict[str | None, str] = {}  # an id that was used again: its latest name
+        self.latest: dict[str | None, str] = {}
+        """By an id that was used again, the name that its latest call has in the log."""
 
     def __contains__(self, name: str | None) -> bool:
         return name in self._calls
 
     def start(self, event: ToolUseStart) -> Iterator[StreamEvent]:
         """A call begins; nothing, if it has begun and its input is not complete."""
-        known = self._calls.get(self._latest.get(event.id, event.id))
+        known = self._calls.get(self.latest.get(event.id, event.id))
         if known is not None and not known.ended:
             return
         name = event.id or self._names.fresh("call")
         if known is not None:
-            name = self._latest[event.id] = self._names.fresh(name)
+            name = self.latest[event.id] = self._names.fresh(name)
         event = named(event, name)
         self._calls[name] = self._open[name] = _Call(name, event)
         yield event
@@ -92,7 +93,7 @@ class Calls:
     def input_of(self, name: str | None) -> list[str] | None:
         """The pieces of an input that still comes, under the very id that the call is known by."""
         call = self._calls.get(name)
-        return call.deltas if call is not None and not call.ended and not self._latest else None
+        return call.deltas if call is not None and not call.ended and not self.latest else None
 
     def end(self, event: ToolUseEnd) -> Iterator[StreamEvent]:
         """The input is complete; nothing, if it was."""
@@ -143,19 +144,19 @@ class Calls:
     def with_latest_names(self, event: StreamEvent) -> StreamEvent:
         """`event` with the names that its calls have in the log; an empty id is none."""
         event = replace(event, id=None) if event.id == "" else event
-        if not self._latest:
+        if not self.latest:
             return event
         names: dict[str, Any] = {"scope": self._latest_of(event.scope)}
         if event.type in _ABOUT_CALLS:
-            names["id"] = self._latest.get(event.id, event.id)
+            names["id"] = self.latest.get(event.id, event.id)
         if isinstance(event, InputRequest):
-            names["tool_call_id"] = self._latest.get(event.tool_call_id, event.tool_call_id)
+            names["tool_call_id"] = self.latest.get(event.tool_call_id, event.tool_call_id)
         if isinstance(event, Retract):
             names["blocks"] = self._latest_of(event.blocks)
         return replace(event, **names)
 
     def _latest_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._latest.get(name, name) for name in names)
+        return tuple(self.latest.get(name, name) for name in names)
 
     def _call_of(
         self, name: str | None, scope: tuple[str, ...]

@@ -188,7 +188,9 @@ class Status(StreamEvent):
     """A progress line."""
 
     message: str
-    kind: Literal["activity", "retry", "progress", "notice", "fallback"] = "activity"
+    kind: Literal["activity", "retry", "progress", "notice", "fallback", "preparation"] = "activity"
+    """`progress` comes often, `preparation` is the server's own, before the agent works: neither is
+    a line of Processing."""
 
 
 class Text(StreamEvent):

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.blocks import Block, Blocks, OpenBlock, paragraph
+from mobox.blocks import NOTES, Block, Blocks, OpenBlock, end_of
 from mobox.calls import Calls
 from mobox.ending import AGENTS_OWN_REASONS, Ending
 from mobox.errors import ProtocolError
@@ -52,7 +52,9 @@ from mobox.events import (
     ToolUseDelta,
 )
 from mobox.names import Names, named
+from mobox.renamed_calls import RenamedCalls
 from mobox.spans import Spans
+from mobox.thoughts import Thoughts
 from mobox.waiting import Pause
 
 __all__ = ["AGENT_STARTED", "Lifecycle"]
@@ -89,6 +91,7 @@ class Lifecycle:
         self._ending = Ending()
         self._pause = Pause()
         self._blocks = Blocks()
+        self._thoughts = Thoughts()  # of the block without a name
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
         self._spans = Spans(self._names)
@@ -96,6 +99,7 @@ class Lifecycle:
         self._retracted: set[str] = set()
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
+        self._renamed = RenamedCalls(self._calls.latest)
         self._stretch = NO_STRETCH
         self._unnamed: Unnamed = None
 
@@ -120,7 +124,8 @@ class Lifecycle:
             elif event.id is None and (more := self._named(event)) is not None:
                 log.append(more)
             else:
-                log += self._place(event)
+                placed = self._place(event)
+                log += self._renamed.follow(placed) if self._calls.latest else placed
                 block, delta_class, heard = self._stretch = self._stretch_after(event)
         return log
 
@@ -175,7 +180,7 @@ class Lifecycle:
         log as it is, and all that it could end, name or make up for the one before it has done.
         """
         self._unnamed = None
-        if self.waiting or self._ending.failed:  # the next word changes that
+        if self.waiting or self._ending.failed or self._calls.latest:  # the next one is more
             return NO_STRETCH
         is_said = event.id is None and type(event) in _DELTA_OF.values()
         if is_said and (block := self._blocks.open) is not None:
@@ -206,7 +211,7 @@ class Lifecycle:
         events = self._log(self._end_all(done or self.own_end()))
         self.ended = True
         self._stretch, self._unnamed = NO_STRETCH, None
-        return events
+        return self._renamed.follow(events)
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
         """Let `events` into the log. All pass here, so that its readers' Blocks agree with ours."""
@@ -216,6 +221,8 @@ class Lifecycle:
             if closed is not None and self._is_said_in(closed):
                 log.append(self._end_block(closed.id))
             log.append(event)
+            if event.type in NOTES and (note := self._blocks.open) is not None:
+                self._thoughts.before(event, note.id)
             self._names.take(event.id)
             if self._halts(event):
                 self._halt(event)
@@ -275,15 +282,17 @@ class Lifecycle:
 
     def _say(self, event: Text | Thinking) -> Iterator[StreamEvent]:
         if event.id is None:
-            event = replace(event, id=self._blocks.name_for(event))
-            if self._is_open(event.id, type(event)):
-                yield paragraph(event)
+            name = self._blocks.name_for(event)
+            more = self._thoughts.continued(event, name)
+            if self._is_open(name, type(event)):
+                yield more
                 return
+            event = replace(event, id=name)
         yield from self._open_block(self._anew(event))
 
     def _say_more(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
         if event.id is None:
-            event = replace(event, id=self._blocks.name_for(event))
+            event = self._thoughts.continued(event, self._blocks.name_for(event))
         event = self._anew(event)
         opening: Any = _OPENING_OF[type(event)]
         if not self._is_open(event.id, opening):
@@ -319,7 +328,7 @@ class Lifecycle:
 
     def _end_block(self, name: str | None, interrupted: bool = False) -> StreamEvent:
         _, opening = self._open.pop(name)
-        return _end_of(opening, interrupted)
+        return end_of(opening, interrupted)
 
     # Steps and subagents
 
@@ -380,12 +389,6 @@ class Lifecycle:
         EventType.RETRACT: _retract,
     }
     """What needs more than to be passed on. A handler that tells nothing could not place it."""
-
-
-def _end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
-    if isinstance(opening, Text):
-        return TextEnd(id=opening.id, scope=opening.scope, interrupted=interrupted)
-    return ThinkingEnd(id=opening.id, scope=opening.scope)
 
 
 def _stray(event: StreamEvent) -> Raw:

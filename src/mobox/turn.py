@@ -237,6 +237,11 @@ class Turn(Struct, frozen=True, kw_only=True):
         """The prompt's words alone."""
         return _text_of(self.prompt)
 
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the run was executed before, and was answered."""
+        return bool(self.answers or self.earlier_answers)
+
 
 def with_reason(answer: Answer) -> Answer:
     """`answer` with its reason where it belongs: clients send it as the value, or within it."""

@@ -214,6 +214,20 @@ def test_more_fields_may_be_told_and_none_is_left_out(capsys: pytest.CaptureFixt
     ]
 
 
+def test_a_custom_value_may_have_an_id(capsys: pytest.CaptureFixture[str]) -> None:
+    emitter.emit_custom("progress", None)
+    emitter.emit_custom("progress", 1, id="p", scope=["call_1"])
+    emitter.emit_chart([1], id=7)
+    lines = said(capsys)
+    assert [line["data"] for line in lines] == [
+        {"name": "progress", "value": None},
+        {"name": "progress", "value": 1, "id": "p", "scope": ["call_1"]},
+        {"name": "chart", "value": [1], "id": "7"},
+    ]
+    parser = get_parser("emitted")
+    assert [event.id for line in lines for event in parser.feed(line)] == [None, "p", "7"]
+
+
 @pytest.mark.parametrize(
     "open_it", [emitter.emit_tool_use, emitter.emit_search, emitter.emit_step_start]
 )

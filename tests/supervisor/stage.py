@@ -35,9 +35,10 @@ LIMIT = 60
 """Seconds in which anything here should long have happened."""
 HASTY = Patience(message=0.2, term=0.5, kill=LIMIT)
 SETTINGS = Settings(poll_seconds=0.02, lease_seconds=3600)
-QUIET = Limits(look=3600, sweep=3600)
-"""Nobody looks around by himself, and a process that waits is kept for ten minutes."""
-IMPATIENT = Limits(look=3600, sweep=3600, hold=0.01)
+QUIET = Limits(look=3600, sweep=3600, notice=3600)
+"""Nobody looks around by himself, a process that waits is kept for ten minutes, and one that starts
+slowly is not told of."""
+IMPATIENT = Limits(look=3600, sweep=3600, notice=3600, hold=0.01)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -98,8 +98,8 @@ def test_whatever_gives_words_is_an_agent(
     events = lived(tmp_path, kind, store=store)
     assert text_of(events) == "You said hello"
     assert reason_of(events) == "stop"
-    assert [type(event) for event in events[:2]] == [Start, Status]
-    assert [event.message for event in events if isinstance(event, Status)] == ["Starting it"]
+    assert isinstance(events[0], Start)
+    assert not any(isinstance(event, Status) for event in events)
 
 
 def test_an_agent_that_says_nothing_has_ended_all_the_same(tmp_path: Path) -> None:

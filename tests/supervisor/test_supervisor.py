@@ -104,8 +104,7 @@ def test_a_turn_is_answered_by_its_agent(tmp_path: Path, url: str, echo: Agent) 
             assert events[0] == Start(
                 framework="emitted", agent="echo", prompt_preview="good morning"
             )
-            lines = [event.message for event in events if isinstance(event, Status)]
-            assert lines[-1] == "Starting echo"
+            assert not any(isinstance(event, Status) for event in events)
             assert (text_of(events), reason_of(events)) == ("good morning", "stop")
             assert (await stage.store.run("ann", begun.id)).status == "done"
             raw = await stage.store.raw_lines(begun.id)

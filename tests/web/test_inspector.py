@@ -283,7 +283,7 @@ def test_what_an_agent_wrote_to_stdout_and_stderr(demo: LiveServer, watched: Wat
 def test_all_of_it_can_be_done_by_the_keyboard(finished: Tab) -> None:
     inspector = Inspector(finished)
     keyboard = inspector.page.keyboard
-    first, second = inspector.row("1: start"), inspector.row("2: status")
+    first, second = inspector.row("1: start"), inspector.row("status").first
     first.focus()
     keyboard.press("ArrowDown")
     expect(second).to_be_focused()
@@ -359,8 +359,8 @@ def test_everybody_can_use_it(
     tab.finish()
     inspector = Inspector(tab, wide=size == "desktop")
     if view == "Events":
-        inspector.row("2: status").press("Enter")
-        inspector.row("3: status").press("p")
+        inspector.row("1: start").press("Enter")
+        inspector.row("custom").first.press("p")
         inspector.slider.fill("30")
         back = inspector.page.get_by_role("button", name="Back to the present")
         expect(back.first).to_be_visible()

@@ -268,7 +268,7 @@ def test_what_is_printed_can_only_be_read(server: LiveServer, watched: Watched) 
     sent: list[str] = []
     tab.page.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
     panel.shows("$ evil", "before click me paste hidden after", "$ echo ok", "ok", "Finished: stop")
-    assert panel.rows()[0] == "Creating the sandbox"  # nothing was cleared
+    assert panel.rows()[0] == "$ evil"  # nothing was cleared
     row = panel.screen.filter(has_text="click me")
     row.click(position={"x": 80, "y": 5}, force=True)
     row.click(position={"x": 80, "y": 5}, force=True, modifiers=["ControlOrMeta"])
@@ -354,4 +354,4 @@ def test_an_answer_without_tools_says_so(server: LiveServer, watched: Watched) -
     tab.finish()
     panel = Panel(tab).open("Code")
     expect(panel.box).to_contain_text("Code that an agent only writes stays in its answer.")
-    panel.open("Terminal").shows("Starting Scripted", "Finished: stop")
+    panel.open("Terminal").shows("Finished: stop")

@@ -98,6 +98,16 @@ class CallableExecution:
         self._turn.take_answer(request_id, answer)
 
     @property
+    def created(self) -> str | None:
+        """Nothing: it is a function of this program."""
+        return None
+
+    @property
+    def has_started(self) -> bool:
+        """At once."""
+        return True
+
+    @property
     def heard(self) -> bool:
         """Whether it has all that it was answered."""
         return self._turn.heard

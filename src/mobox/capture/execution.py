@@ -66,6 +66,16 @@ class Execution(Protocol):
         ...
 
     @property
+    def created(self) -> str | None:
+        """What was created for it, in words for people; nothing where it only had to be started."""
+        ...
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has taken up its turn, even if it said nothing yet."""
+        ...
+
+    @property
     def heard(self) -> bool:
         """Whether it surely has all that it was answered, even if it said nothing since."""
         ...

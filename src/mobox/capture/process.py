@@ -117,6 +117,16 @@ class ProcessExecution:
         self._say("answer", msgspec.to_builtins(replace(answer, request_id=request_id)))
 
     @property
+    def created(self) -> str | None:
+        """What its sandbox had to create."""
+        return self._child.created
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it has read its turn."""
+        return not self._stdin.is_unread
+
+    @property
     def heard(self) -> bool:
         """Nobody knows: what was written to it may never have been read."""
         return False
@@ -302,6 +312,11 @@ class _Sink:
         if not self._waiting:
             asyncio.get_running_loop().add_writer(self._number, self._write)
         self._waiting += data
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it still holds something that was written."""
+        return not self._closed and (bool(self._waiting) or _waiting_in(self._number) > 0)
 
     def _write(self) -> None:
         try:

@@ -14,7 +14,6 @@ from typing import ClassVar, TypeVar
 import msgspec
 
 from mobox import json_text
-from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.errors import NotJson, NotShown, NotUnderstood, UnknownFramework
 from mobox.events import (
     JSON,
@@ -35,6 +34,7 @@ from mobox.parsers.joined import join, split
 from mobox.parsers.kept import NOT_SHOWN
 from mobox.parsers.raised import is_raised, raised
 from mobox.registry import find, names
+from mobox.thoughts import Thoughts
 
 __all__ = [
     "FAILED",
@@ -158,12 +158,11 @@ class EventParser:
 
     def get_thinking(self) -> str:
         """The thoughts, and the subagents' comings and goings, that `parse` returned."""
-        thinking = ""
+        thinking, thoughts = "", Thoughts()
         for event in self._parsed:
-            if isinstance(event, ThinkingDelta):
-                thinking += event.delta
-            elif line := _thought_of(event):
-                thinking += (BETWEEN_THOUGHTS if thinking else "") + line
+            if words := _thought_of(event):
+                between = thoughts.before(event, "")
+                thinking += (between if thinking else "") + words
         return thinking
 
 
@@ -195,6 +194,8 @@ def _text_of(event: StreamEvent) -> str:
 def _thought_of(event: StreamEvent) -> str:
     if isinstance(event, Thinking):
         return event.content
+    if isinstance(event, ThinkingDelta):
+        return event.delta
     return line_of(event) if isinstance(event, SubagentStart | SubagentEnd) else ""
 
 

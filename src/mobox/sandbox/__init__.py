@@ -50,6 +50,9 @@ class Child(Protocol):
     stdin: int
     stdout: int
     stderr: int
+    created: str | None
+    """What the sandbox had to create for it, in words for people, such as "Created a container for
+    Research"; nothing where a process was only started."""
 
     async def wait(self) -> Status:
         """Wait for the end of it, and of all that it started."""

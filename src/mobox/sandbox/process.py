@@ -102,6 +102,8 @@ class KeptProcess:
     which also waits for the ends of pipes that somebody else may hold.
     """
 
+    created = None  # there is nothing around it that would have to be
+
     def __init__(self, keeper: subprocess.Popen[bytes], server: socket.socket) -> None:
         self.pid = keeper.pid
         self._keeper = keeper

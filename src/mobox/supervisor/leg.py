@@ -23,12 +23,12 @@ from mobox.capture.execution import Execution, Outcome
 from mobox.catalog import Agent
 from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
-from mobox.function_agents import FunctionAgent
 from mobox.printable import on_one_line
 from mobox.storage import Storage
 from mobox.storage.log import Run
 from mobox.storage.patience import patiently
 from mobox.supervisor.deadlines import Alarm, Deadlines
+from mobox.supervisor.preparation import Preparation
 from mobox.supervisor.reaper import Verdict
 from mobox.supervisor.scribe import Scribe
 from mobox.supervisor.stderr import Redaction, StderrFolder
@@ -43,7 +43,6 @@ PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of the last line on stderr that the server's own log shows."""
-_PREPARATIONS: Final = ("Creating the sandbox", "Setting up the environment")
 BROKEN: Final = Error(message="The server could not go on with this run.", code="internal")
 
 
@@ -54,6 +53,8 @@ class Means(NamedTuple):
     stderr: StderrFolder
     hold: float
     """For how many seconds an agent is kept that waits for an answer."""
+    notice: float
+    """After how many seconds people are told that an agent is still being started."""
 
 
 class Leg:
@@ -186,7 +187,7 @@ class Leg:
         while not self.over:
             outcome = Outcome(exit_code=0)
             if (turn := await self._turn(self._scribe)) is not None:
-                await self._scribe.write(*self._announcement(turn))
+                await self._scribe.write(*self._beginning(turn))
                 outcome = await self._employ(self._scribe, turn)
             await self._keep_stderr(outcome)
             async with self._mouth:
@@ -204,19 +205,14 @@ class Leg:
             ending.cancel()
             await asyncio.gather(reading, ending, return_exceptions=True)
 
-    def _announcement(self, turn: Turn) -> list[StreamEvent]:
-        """What a page shows before the agent has said a word."""
-        name = self.agent.name
+    def _beginning(self, turn: Turn) -> list[StreamEvent]:
+        """What each execution of the run begins with; the log has a later one as CUSTOM."""
         start = Start(
             framework=self.run.framework,
             agent=self.agent.id,
             prompt_preview=turn.text[:PREVIEW] or None,
         )
-        if turn.answers or turn.earlier_answers:  # another execution of the run
-            return [start, Status(message=f"Resuming {name}")]
-        # A function has no sandbox.
-        before = () if isinstance(self.agent, FunctionAgent) else _PREPARATIONS
-        return [start, *(Status(message=line) for line in (*before, f"Starting {name}"))]
+        return [start]
 
     async def _employ(self, scribe: Scribe, turn: Turn) -> Outcome:
         """Let an agent work until its process ends."""
@@ -228,19 +224,27 @@ class Leg:
         except OSError as error:
             self._verdict = Verdict("error", _launch_error(error))
             return Outcome()
+        doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
+        preparation = Preparation(execution, self._announce, doing, self._means.notice)
         async with execution:
             try:
                 with self._limited():
-                    await self._listen(scribe, execution)
+                    async with preparation:
+                        await self._listen(scribe, execution, preparation)
                 outcome = await execution.outcome()
             except BaseException:  # the run is not ours any more, or we do not know how to go on
                 execution.kill()
                 raise
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
 
-    async def _listen(self, scribe: Scribe, execution: Execution) -> None:
+    async def _announce(self, preparation: Status) -> None:
+        if self._scribe is not None and not self.leaving:
+            await self._scribe.write(preparation)
+
+    async def _listen(self, scribe: Scribe, execution: Execution, preparation: Preparation) -> None:
         limit = self.agent.limits.output
         while data := await execution.read():
+            preparation.over()
             if self._deaf:
                 continue
             await scribe.read(data)

@@ -130,12 +130,12 @@ def emit_text(content: str, **more: Any) -> None:
 
 
 def emit_thinking(content: str, **more: Any) -> None:
-    """A thought of the model."""
+    """More of what the model thinks, a token or all of it."""
     _emit("thinking", more, content=content)
 
 
 def emit_think(thought: str, **more: Any) -> None:
-    """A thought that a think tool was given."""
+    """A whole thought, such as a think tool is given: a paragraph of its own."""
     _emit("think", more, thought=thought)
 
 
@@ -232,14 +232,16 @@ def emit_state(value: Any, mode: str = "snapshot") -> None:
     emit("state", {"mode": mode, "value": value})
 
 
-def emit_custom(name: str, value: Any = None) -> None:
-    """What only your own frontend understands."""
-    emit("custom", {"name": name, "value": value})
+def emit_custom(name: str, value: Any = None, id: Any = None, **more: Any) -> None:
+    """What only your own frontend understands; the same `id` again replaces the value."""
+    known = {field: told for field, told in more.items() if told is not None}
+    known.update({} if id is None else {"id": str(id)})
+    emit("custom", {"name": name, "value": value, **known})
 
 
-def emit_chart(value: Any) -> None:
+def emit_chart(value: Any, id: Any = None, **more: Any) -> None:
     """A chart: what Prometheus answers to query_range, or `{"title", "series"}`."""
-    emit_custom("chart", value)
+    emit_custom("chart", value, id, **more)
 
 
 # Asking a person

@@ -8,6 +8,7 @@ from mobox.events import JSON, Source, StreamEvent
 from mobox.formatters.ag_ui.documents import Documents, custom, delta_prefix, encode, event
 from mobox.formatters.fields import known
 from mobox.formatters.links import document_of, link_of
+from mobox.placeholders import Placeholders
 
 __all__ = ["Block", "Blocks", "block_metadata", "citation", "encrypted"]
 
@@ -16,8 +17,8 @@ class Block:
     """One message that is told in pieces."""
 
     __slots__ = (
-        *("citations", "empty", "gone", "mobox", "own", "owner", "prefix", "started", "told_by"),
-        "wire",
+        *("citations", "empty", "gone", "mobox", "own", "owner", "placeholders", "prefix"),
+        *("started", "told_by", "wire"),
     )
 
     def __init__(
@@ -29,6 +30,7 @@ class Block:
         self.owner = owner
         kind = "TEXT_MESSAGE_CONTENT" if is_text else "REASONING_MESSAGE_CONTENT"
         self.prefix = delta_prefix(kind, "messageId", wire)
+        self.placeholders: Placeholders | None = None
         self.mobox: dict[str, JSON] = {}
         self.citations: list[JSON] = []
         self.started: int | None = None
@@ -57,6 +59,19 @@ class Block:
         if not text or self.gone:
             return []
         text = text if self.empty else between + text
+        if self.placeholders is not None:
+            text = self.placeholders.feed(text)
+        return self._piece(text)
+
+    def rest(self) -> Documents:
+        """What was held back of it, where it ends."""
+        if self.placeholders is None or self.gone:
+            return []
+        return self._piece(self.placeholders.flush())
+
+    def _piece(self, text: str) -> Documents:
+        if not text:
+            return []
         self.empty = False
         return [self.prefix + encode(text) + b"}"]
 
@@ -97,13 +112,14 @@ class Blocks:
     ) -> Documents:
         """End a block, with how long it took, unless it is an answer, and what a text cites."""
         block = self._open.pop(own)
+        rest = block.rest()
         is_answer = block.is_text and block.owner is None
         if is_answer or block.gone or ts is None or block.started is None:
-            return block.end(block_metadata(block.mobox, block.citations), provider)
+            return rest + block.end(block_metadata(block.mobox, block.citations), provider)
         block.mobox = {**block.mobox, "durationMs": ts - block.started}
         told = {"messageId": block.wire, "durationMs": ts - block.started}
         ending = block.end(block_metadata(block.mobox, block.citations), provider)
-        return [*ending, custom("mobox.duration", told)]
+        return [*rest, *ending, custom("mobox.duration", told)]
 
     def close_all(self, ts: int | None) -> Documents:
         """End whatever is open, in the order in which it was opened."""

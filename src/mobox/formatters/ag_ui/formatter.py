@@ -55,6 +55,7 @@ from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.interrupts import Interrupts
 from mobox.formatters.ag_ui.processing import Processing
 from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES
+from mobox.formatters.ag_ui.references import References
 from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, text_about, thought_about
 from mobox.formatters.ag_ui.spans import Steps, Subagents
 from mobox.formatters.ag_ui.state import SharedState
@@ -62,7 +63,8 @@ from mobox.formatters.ag_ui.tools import Telling, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
 from mobox.formatters.pieces import tell_pieces
 from mobox.formatters.profiles import profile_named
-from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch, Tell
+from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch
+from mobox.placeholders import Placeholders
 from mobox.transcript import Transcript
 
 __all__ = ["AGUIFormatter"]
@@ -100,6 +102,7 @@ class AGUIFormatter(InStretches):
         self._processing = Processing()
         self._blocks = Blocks()
         self._tools = Tools(self._ids, self._profile)
+        self._references = References(self._ids, self._tools)
         self._steps = Steps(self._ids)
         self._subagents = Subagents(self._ids, self._profile)
         self._interrupts = Interrupts(self._ids, self._tools, self._profile)
@@ -126,23 +129,24 @@ class AGUIFormatter(InStretches):
         streamed = self._streamed(told)
         self._transcript.add(told, ts)
         if streamed is not None:
-            return self._complete(told, streamed)
-        return turn + self.WRITERS[kind](self, told)
+            said = self._complete(told, streamed)
+        else:
+            said = turn + self.WRITERS[kind](self, told)
+        return [*said, self._messages()] if self._references.came_late(told.id) else said
 
     def _stretch_after(self, told: StreamEvent) -> Stretch:
         if isinstance(told, ToolUseDelta) and self._tools.streams(told.id):
             prefix = self._tools.prefix_of(told.id)
-            return told.id, ToolUseDelta, self._tell_by(prefix, ToolUseDelta, told.id)
+            pieces = self._transcript.pieces_of(ToolUseDelta, told.id)
+            return told.id, ToolUseDelta, partial(_tell_more, prefix, pieces, None)
         return self._stretch_into(type(told), told.id)
 
     def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
         block = self._blocks.find(block_id)
         if block is None or block.told_by is not kind or block.empty:
             return NO_STRETCH
-        return block_id, kind, self._tell_by(block.prefix, kind, block_id)
-
-    def _tell_by(self, prefix: bytes, kind: type[StreamEvent], name: str | None) -> Tell:
-        return partial(_tell_more, prefix, self._transcript.pieces_of(kind, name))
+        pieces = self._transcript.pieces_of(kind, block_id)
+        return block_id, kind, partial(_tell_more, block.prefix, pieces, block.placeholders)
 
     def pause(self) -> Documents:
         """The run waits for an answer, or is over: end the response."""
@@ -244,6 +248,7 @@ class AGUIFormatter(InStretches):
         )
         if isinstance(told, Text):
             block.mobox = text_about(told.kind)
+            block.placeholders = Placeholders(self._references.resolve)
         else:
             block.mobox = thought_about(told.source, told.redacted)
         return self._blocks.open(block, self._ts)
@@ -367,10 +372,18 @@ class AGUIFormatter(InStretches):
     """What each event becomes; RAW is told to nobody, as it may hold anything."""
 
 
-def _tell_more(prefix: bytes, pieces: list[str], more: Sequence[str], between: bytes) -> bytes:
+def _tell_more(
+    prefix: bytes,
+    pieces: list[str],
+    placeholders: Placeholders | None,
+    more: Sequence[str],
+    between: bytes,
+) -> bytes:
     """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
     before = len(pieces)
     pieces += more
     said = pieces[before:]
+    if placeholders is not None and placeholders.concern(said):
+        said = more = [placeholders.feed(piece) for piece in said]
     told = more if all(said) else [piece for piece in said if piece]
     return tell_pieces(prefix, told, between) if told else b""

@@ -34,6 +34,7 @@ from mobox.message import (
     TodosPart,
     ToolPart,
 )
+from mobox.placeholders import resolved
 from mobox.turn import PromptFile, PromptPart, PromptText, UserMessage
 
 __all__ = ["AGUIMessage", "snapshot", "text_about", "thought_about", "user_message"]
@@ -115,6 +116,7 @@ class _Snapshot:
         self._parts = message.parts
         self._profile = profile
         self._ids = WireIds(message.id)
+        self._calls = {part.id for part in message.parts if isinstance(part, ToolPart)}
         self._activities = Activities(self._ids)
         self._told: list[_Told] = []
         self._cited: dict[str | None, list[JSON]] = {}  # by block, the citations of its message
@@ -129,22 +131,33 @@ class _Snapshot:
 
     def _text(self, part: TextPart) -> None:
         is_text = not part.scope or self._profile.subagents
-        self._block(part, "assistant" if is_text else "reasoning", text_about(part.kind))
+        role = "assistant" if is_text else "reasoning"
+        words = resolved(part.text, self._resolve, ended=part.ended)
+        self._block(part, words, role, text_about(part.kind))
+
+    def _resolve(self, word: str) -> str | None:
+        """The call that a placeholder names; of a stored message all are known."""
+        return self._ids.of(word) if word in self._calls else None
 
     def _thinking(self, part: ThinkingPart) -> None:
         about = thought_about(part.source, part.redacted)
         value = encode(part.provider).decode() if part.provider else None
-        self._block(part, "reasoning", about, value)
+        self._block(part, part.text, "reasoning", about, value)
 
     def _block(
-        self, part: BlockPart, role: str, about: dict[str, JSON], encrypted: str | None = None
+        self,
+        part: BlockPart,
+        words: str,
+        role: str,
+        about: dict[str, JSON],
+        encrypted: str | None = None,
     ) -> None:
         took = part.duration_ms if role == "reasoning" or part.scope else None
         citations = self._cited[part.id] = []
         message = {
             "id": self._ids.next_message(part.id),
             "role": role,
-            "content": part.text,
+            "content": words,
             "subagentRunId": self._ids.owner(part.scope),
             "encryptedValue": encrypted,
             # Filled by the sources that follow; they are told when the text has ended.

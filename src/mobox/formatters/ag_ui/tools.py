@@ -117,6 +117,10 @@ class Tools:
         self._forgotten |= gone.keys()
         return [call.end() for call in gone.values() if call.streams]
 
+    def was_told(self, own: str | None) -> bool:
+        """Whether a call of that id was ever started, even if it was taken back since."""
+        return own in self._calls or own in self._forgotten
+
     def streams(self, own: str | None) -> bool:
         """Whether a call's input is not complete."""
         return own in self._calls and self._calls[own].streams

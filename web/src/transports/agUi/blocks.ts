@@ -44,7 +44,8 @@ export class Blocks {
   }
 
   more(event: Event): UIMessageChunk[] {
-    return this.#write(textOf(event.messageId) ?? "", textOf(event.delta) ?? "");
+    const delta = this.names.ownIn(textOf(event.delta) ?? "");
+    return this.#write(textOf(event.messageId) ?? "", delta);
   }
 
   end(event: Event): UIMessageChunk[] {

@@ -21,6 +21,11 @@ export class Names {
     return this.own(wire).replace(/@\d+$/, "");
   }
 
+  /** A piece of text whose placeholders name calls as the agent does; they come whole. */
+  ownIn(piece: string): string {
+    return piece.includes("<<{") ? piece.replaceAll(`"${this.run}:`, '"') : piece;
+  }
+
   wire(own: string): string {
     return `${this.run}:${own}`;
   }

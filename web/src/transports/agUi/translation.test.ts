@@ -154,3 +154,19 @@ it("the durations and the usage of a run are those that the server tells", () =>
     messageMetadata: { reason: "stop", usage, durationMs: 9 },
   });
 });
+
+describe("a text", () => {
+  it("names calls in its placeholders as the agent does", () => {
+    const placed = (id: string) => `<<{"type":"promql","tool_call_id":"${id}"}>> "r:" `;
+    const chunks = told(
+      { type: "TEXT_MESSAGE_START", messageId: "r:t", role: "assistant" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "r:t", delta: 'say "r:c" ' },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "r:t", delta: placed("r:c") },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "r:t", delta: placed("other:c") },
+    );
+    const deltas = chunks.map((chunk) => (chunk as { delta?: string }).delta).slice(1);
+    expect(deltas[0]).toBe('say "r:c" ');
+    expect(deltas[1]).toContain('"tool_call_id":"c"');
+    expect(deltas[2]).toContain('"tool_call_id":"other:c"');
+  });
+});

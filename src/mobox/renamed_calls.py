@@ -1,0 +1,46 @@
+"""Texts that name a call by an id which the agent used again: the log has another name for it.
+
+In the log ids of calls do not repeat. So that a placeholder in a text still names the call that its
+agent means, the latest of that id, it gets the name that this call has in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from mobox.events import Events, StreamEvent, Text, TextDelta, TextEnd
+from mobox.placeholders import Placeholders
+
+__all__ = ["RenamedCalls"]
+
+
+class RenamedCalls:
+    """The texts that are open."""
+
+    def __init__(self, latest: Mapping[str | None, str]) -> None:
+        self._latest = latest
+        self._texts: dict[str | None, Placeholders] = {}
+
+    def follow(self, events: Iterable[StreamEvent]) -> Events:
+        """What goes into the log, with the latest names in its texts."""
+        log: Events = []
+        for event in events:
+            match event:
+                case Text(content=words):
+                    log.append(replace(event, content=self._text(event.id).feed(words)))
+                case TextDelta(delta=words):
+                    told = self._text(event.id).feed(words)
+                    log += [replace(event, delta=told)] if told or not words else []
+                case TextEnd():
+                    rest = self._text(event.id).flush()
+                    more = TextDelta(id=event.id, scope=event.scope, delta=rest)
+                    log += [more, event] if rest else [event]
+                    del self._texts[event.id]
+                case _:
+                    log.append(event)
+        return log
+
+    def _text(self, name: str | None) -> Placeholders:
+        return self._texts.setdefault(name, Placeholders(self._latest.get))
