@@ -206,13 +206,13 @@ class Leg:
     def _announcement(self, turn: Turn) -> list[StreamEvent]:
         """What a page shows before the agent has said a word."""
         name = self.agent.name
+        if turn.answers or turn.earlier_answers:
+            return [Status(message=f"Resuming {name}")]
         start = Start(
             framework=self.run.framework,
             agent=self.agent.id,
             prompt_preview=turn.text[:PREVIEW] or None,
         )
-        if turn.answers or turn.earlier_answers:  # another execution of the run
-            return [start, Status(message=f"Resuming {name}")]
         # A function has no sandbox.
         before = () if isinstance(self.agent, FunctionAgent) else _PREPARATIONS
         return [start, *(Status(message=line) for line in (*before, f"Starting {name}"))]
