@@ -398,6 +398,8 @@ class Usage(StreamEvent):
     cost_usd: float | None = None
     model: str | None = None
     service_tier: str | None = None
+    execution: str | None = None
+    """Which execution of the agent used this; `None` for the first. A run is the sum of them."""
 
 
 class Result(StreamEvent):
@@ -409,6 +411,8 @@ class Result(StreamEvent):
     session_id: str | None = None
     cost_usd: float | None = None
     is_error: bool = False
+    execution: str | None = None
+    """As that of USAGE."""
 
 
 class Retract(StreamEvent):

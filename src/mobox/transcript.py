@@ -347,7 +347,6 @@ class Transcript:
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
 
     def _custom(self, event: Custom) -> None:
-        self._usage.add(event)
         part = CustomPart(name=event.name, id=event.id, value=event.value)
         self._put(part, event.name, event.id or len(self._parts))
 

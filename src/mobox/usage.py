@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mobox.events import AGENT_STARTED, MOST, Custom, Result, Usage
+from mobox.events import MOST, Result, Usage
 
 __all__ = ["Totals", "UsageTotal", "sum_of"]
 
@@ -97,17 +97,14 @@ class _Execution:
         since = {name: count - self._in_run.get(name, 0) for name, count in self.sums.items()}
         return _sum(so_far, {name: count for name, count in since.items() if count > 0})
 
-    def is_unused(self) -> bool:
-        return not self.calls and self.run is None and self.result is _NO_RESULT
-
 
 class UsageTotal:
     """Adds up USAGE and RESULT.
 
     Rule 1: calls add up, by their ids; a total of the run takes their place, and the next total
             replaces it.
-    Rule 2: executions of the agent add up. Where one begins, the log has START again (as CUSTOM).
-            One that broke off before it named its total has used what its calls did.
+    Rule 2: executions of the agent add up. One that broke off before it named its total has used
+            what its calls did.
     """
 
     def __init__(self) -> None:
@@ -115,22 +112,22 @@ class UsageTotal:
         self._told: set[str | None] = set()  # calls of earlier executions
         self._is_total = False
         self._statistics: dict[str, Any] = {}
+        self._execution: str | None = None
         self._now = _Execution()
 
-    def add(self, event: Usage | Result | Custom) -> None:
-        """Take what was told of the use, or that the agent was started again."""
-        if isinstance(event, Custom):
-            self._start(event)
-        elif isinstance(event, Result):
+    def add(self, event: Usage | Result) -> None:
+        """Take what was told of the use."""
+        if event.execution != self._execution:
+            self._begin(event.execution)
+        if isinstance(event, Result):
             self._now.result = event
         elif event.per == "run":
             self._now.add_total(event, self._earlier)
         elif event.id not in self._told:
             self._now.add_call(event)
 
-    def _start(self, event: Custom) -> None:
-        if event.name != AGENT_STARTED or self._now.is_unused():
-            return
+    def _begin(self, execution: str | None) -> None:
+        self._execution = execution
         self._earlier = self._now.ended_after(self._earlier)
         self._told |= self._now.calls.keys() - {None}
         self._is_total = self._is_total or self._now.run is not None

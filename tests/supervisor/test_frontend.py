@@ -49,7 +49,7 @@ def caller(tmp_path: Path) -> Agent:
         turn = read_turn()
         if turn.tool("locate"):
             told = call_frontend("locate", {"fast": True}, id="call_1", resume=True)
-            emit_text(f"{told['decision']} {told['value']}")
+            emit_text(f"{told['decision']} {told['value'] or told['reason']}")
         page = turn.frontend
         known = [turn.state, page["context"], page["instructions"], page["properties"]]
         emit_text("".join(f" {each}" for each in known))

@@ -73,7 +73,7 @@ def test_an_agent_that_goes_on_in_a_new_process_is_resumed(tmp_path: Path) -> No
         (state / "asked").touch()
         read_turn()
         emit_tool_use("delete", id="c")
-        emit_text(str(approve("c", id="r1")))
+        emit_text(str(bool(approve("c", id="r1"))))
         emit_done()
     """
     asker = write_agent(tmp_path / "agents" / "asker", code, "name: Asker\n")

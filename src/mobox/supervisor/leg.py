@@ -206,7 +206,9 @@ class Leg:
             await asyncio.gather(reading, ending, return_exceptions=True)
 
     def _beginning(self, turn: Turn) -> list[StreamEvent]:
-        """What each execution of the run begins with; the log has a later one as CUSTOM."""
+        """What the log begins with; nothing where it goes on after an answer."""
+        if turn.is_resumed:
+            return []
         start = Start(
             framework=self.run.framework,
             agent=self.agent.id,

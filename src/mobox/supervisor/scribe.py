@@ -9,10 +9,21 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from mobox.capture.jsonlines import END, Item, JsonLines
 from mobox.errors import RunActive, StorageError
-from mobox.events import Done, InputRequest, InputResponse, LogEntry, Paused, Raw, StreamEvent
+from mobox.events import (
+    Done,
+    InputRequest,
+    InputResponse,
+    LogEntry,
+    Paused,
+    Raw,
+    Result,
+    StreamEvent,
+    Usage,
+)
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 from mobox.storage.log import Log, RawLine, Run, pages
@@ -56,6 +67,7 @@ class Scribe:
         self._pen = asyncio.Lock()
         self._lines = JsonLines()
         self._parser: EventParser | None = None
+        self._execution = ""  # how the ids of a later one begin
         self._processes = 0
         self._answered: set[str | None] = set()
         self.unheard = False
@@ -93,10 +105,9 @@ class Scribe:
         self._processes += 1
         leg, process = self._run.leg, self._processes
         first = f"{leg}." if leg > 1 else ""
+        self._execution = first if process == 1 else f"{leg}.{process}."
         self._lines = JsonLines()
-        self._parser = get_parser(
-            self._run.framework, first if process == 1 else f"{leg}.{process}."
-        )
+        self._parser = get_parser(self._run.framework, self._execution)
 
     async def write(self, *events: StreamEvent) -> list[LogEntry]:
         """Store what the server has to say."""
@@ -118,7 +129,7 @@ class Scribe:
         assert self._parser is not None  # somebody listens
         async with self._pen:
             await self._parse(self._lines.split(END))
-            last = self._parser.close()
+            last = self._of_execution(self._parser.close())
             self._unread.see(last)
             events = self._lifecycle.feed_last(last)
             await self._store(events + self._lifecycle.pause_again(at_end=True))
@@ -143,7 +154,7 @@ class Scribe:
         lines = []
         for item in items:
             first = len(events)
-            said = self._parser.feed_lines([item])
+            said = self._of_execution(self._parser.feed_lines([item]))
             self._unread.see(said)
             events += self._lifecycle.feed_all(
                 self._since_answers(said) if self._answered else said
@@ -152,6 +163,16 @@ class Scribe:
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
             lines.append(RawLine(line, first, len(events)))
         await self._store(events, lines)
+
+    def _of_execution(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        """`events`, where use is told, with the execution that it is of."""
+        if not self._execution:
+            return events
+        name = self._execution.rstrip(".")
+        return [
+            replace(event, execution=name) if isinstance(event, Usage | Result) else event
+            for event in events
+        ]
 
     def _since_answers(self, events: Sequence[StreamEvent]) -> list[StreamEvent]:
         """What is said after an answer: a pause for one that has come already is none."""

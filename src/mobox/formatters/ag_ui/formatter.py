@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 from mobox import blocks
 from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
 from mobox.events import (
-    Custom,
     Done,
     Error,
     EventType,
@@ -326,10 +325,6 @@ class AGUIFormatter(InStretches):
         so_far = self._usage.so_far
         return [custom("mobox.usage", so_far)] if so_far is not None else []
 
-    def _custom(self, told: Custom) -> Documents:
-        self._usage.add(told)
-        return [application(told)]
-
     def _retract(self, told: Retract) -> Documents:
         self._retracted |= set(told.blocks)
         closing = [*self._tools.forget(told.blocks), *self._blocks.forget(told.blocks)]
@@ -366,7 +361,7 @@ class AGUIFormatter(InStretches):
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: _custom,
+        EventType.CUSTOM: lambda run, told: [application(told)],
         EventType.RAW: _start,
     }
     """What each event becomes; RAW is told to nobody, as it may hold anything."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mobox.events import JSON, Custom, Result, Usage
+from mobox.events import JSON, Result, Usage
 from mobox.formatters.fields import known
 from mobox.usage import Totals, UsageTotal
 
@@ -21,14 +21,11 @@ class ModelUsage:
         self._total = UsageTotal()
         self._models: dict[str | None, UsageTotal] = {}
 
-    def add(self, told: Usage | Result | Custom) -> None:
-        """Take what was told of the use, or that the agent was started again."""
+    def add(self, told: Usage | Result) -> None:
+        """Take what was told of the use."""
         self._total.add(told)
         if isinstance(told, Usage):
             self._models.setdefault(told.model, UsageTotal()).add(told)
-        elif isinstance(told, Custom):
-            for total in self._models.values():
-                total.add(told)
 
     @property
     def so_far(self) -> dict[str, JSON] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mobox.events import JSON, Custom, Done, DoneReason, Error, Result, Usage
+from mobox.events import JSON, Done, DoneReason, Error, Result, Usage
 from mobox.formatters.agent_event.numbering import Documents, Numbering
 from mobox.formatters.fields import known
 from mobox.formatters.outcomes import failure_of
@@ -43,7 +43,7 @@ class Ending:
         self._errors.hold(told)
         return []
 
-    def use(self, told: Usage | Result | Custom) -> Documents:
+    def use(self, told: Usage | Result) -> Documents:
         """Take what was told of the use."""
         self._usage.add(told)
         if isinstance(told, Usage) and told.service_tier is not None:

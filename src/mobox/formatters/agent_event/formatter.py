@@ -253,7 +253,7 @@ class AgentEventFormatter:
         EventType.USAGE: lambda run, told: run._ending.use(told),
         EventType.RESULT: lambda run, told: run._ending.use(told),
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: lambda run, told: run._ending.use(told),
+        EventType.CUSTOM: _nothing,
         EventType.RAW: _start,
     }
     """What each event becomes. A RAW is nothing, unless it is the first: then it is the START of a

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
 from mobox.events import (
     UNKNOWN_TOOL,
-    Custom,
     Done,
     Error,
     EventType,
@@ -169,10 +168,6 @@ class DocumentFormatter:
         total = {"isTotal": True} if told.pop("isTotal") else {}
         return [chunk("data-usage", {"usage": told, **total})]
 
-    def _start_again(self, event: Custom) -> Chunks:
-        self._usage.add(event)
-        return []
-
     WRITERS: ClassVar[dict[EventType, Callable[[DocumentFormatter, Any], Chunks]]] = {
         EventType.START: _start,
         EventType.DONE: _done,
@@ -187,7 +182,6 @@ class DocumentFormatter:
         EventType.TOOL_USE_START: _start_tool,
         EventType.TOOL_USE_END: _end_tool,
         EventType.TOOL_RESULT: _result,
-        EventType.CUSTOM: _start_again,
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RAW: _start,

@@ -315,7 +315,6 @@ class AISDKFormatter(InStretches):
         return [data_parts.retract(self._retracted)]
 
     def _custom(self, event: Custom) -> Chunks:
-        self._usage.add(event)
         return [data_parts.custom(event.name, event.value, event.id)]
 
     def _nothing(self, _event: StreamEvent) -> Chunks:
