@@ -1,0 +1,1 @@
+export{V as Mermaid}from"./index-xYdA38q2.js";
