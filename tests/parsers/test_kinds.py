@@ -1,6 +1,7 @@
 """Tools that run Python are code, under all their usual names and in every framework."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -39,6 +40,12 @@ def test_usual_name_of_a_python_tool_is_code(name: str) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_name_is_a_function(name: str) -> None:
     assert kind_of(name) == "function"
+
+
+def test_long_number_in_a_name_takes_no_time() -> None:
+    started = time.monotonic()
+    assert not runs_python("run_code_" + 26 * "1" + "x")
+    assert time.monotonic() - started < 1
 
 
 def test_framework_knows_its_own_tools_better() -> None:

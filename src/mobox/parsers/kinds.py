@@ -18,7 +18,7 @@ __all__ = ["kind_of", "runs_python"]
 _NONE: Final[Mapping[str, ToolKind]] = MappingProxyType({})
 _PYTHON: Final = r"(?:i?python|jupyter|pyodide|py)"
 _RUNS: Final = r"(?:interpreter|execution|executor|execute|exec|runner|run|repl|eval)"
-_BESIDE: Final = r"(?:code|script|cell|notebook|kernel|shell|sandbox|tool|ast|in|the|lab|\d+)"
+_BESIDE: Final = r"(?:code|script|cell|notebook|kernel|shell|sandbox|tool|ast|in|the|lab|\d)"
 _PYTHON_TOOL: Final = re.compile(
     rf"(?:{_RUNS}|{_BESIDE})*{_PYTHON}(?:{_PYTHON}|{_RUNS}|{_BESIDE})*"
     rf"|{_BESIDE}*(?:{_RUNS}{_BESIDE}*code|code{_BESIDE}*{_RUNS})(?:{_RUNS}|{_BESIDE})*"
