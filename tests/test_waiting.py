@@ -167,6 +167,16 @@ def test_a_run_is_running_while_other_work_is_written(
     assert lifecycle.waiting
 
 
+@pytest.mark.parametrize("words", [TextDelta(delta="So"), ThinkingDelta(delta="Hm")], ids=repr)
+@pytest.mark.parametrize("event", [Status(message="Reading"), Custom(name="x")], ids=repr)
+def test_a_run_waits_again_when_something_else_ends_a_block_without_a_name(
+    words: StreamEvent, event: StreamEvent
+) -> None:
+    lifecycle = waiting()
+    assert read(lifecycle, words)[-1] != PAUSE
+    assert read(lifecycle, event)[1:] == [event, PAUSE]
+
+
 @pytest.mark.parametrize("event", GOES_ON.values(), ids=GOES_ON)
 def test_a_pause_that_is_over_stays_over(event: StreamEvent) -> None:
     lifecycle = waiting()

@@ -219,14 +219,17 @@ class Lifecycle:
         for event in events:
             closed = self._blocks.turn_to(event).closed
             if closed is not None and self._is_said_in(closed):
-                log.append(self._end_block(closed.id))
-            log.append(event)
+                self._enter(self._end_block(closed.id), log)
+            self._enter(event, log)
             if event.type in NOTES and (note := self._blocks.open) is not None:
                 self._thoughts.before(event, note.id)
             self._names.take(event.id)
-            if self._halts(event):
-                self._halt(event)
         return log
+
+    def _enter(self, event: StreamEvent, log: Events) -> None:
+        log.append(event)
+        if self._halts(event):
+            self._halt(event)
 
     def _halts(self, event: StreamEvent) -> bool:
         """Whether `event` may change it that the run waits, or has failed."""
