@@ -77,8 +77,8 @@ def resume(payload: Json = None, name: str = "run1:ask1", status: str = "resolve
     return {"interruptId": name, "status": status, "payload": payload}
 
 
-def decided(decision: Decision, value: Json = None) -> Answer:
-    return Answer(decision=decision, request_id="ask1", value=value)
+def decided(decision: Decision, value: Json = None, reason: str | None = None) -> Answer:
+    return Answer(decision=decision, request_id="ask1", value=value, reason=reason)
 
 
 TALK = [user("u1"), assistant("run1:t1", content="1"), user("u2", "two")]
@@ -190,6 +190,13 @@ MEANT: dict[str, tuple[Json, Said, tuple[Json, ...]]] = {
         body(*ASKED, resume=[resume({"approved": True, "editedArgs": {"path": "b"}})]),
         SAID,
         continued("run1", decided("edited", {"path": "b"})),
+    ),
+    "yes, with changes, and why": (
+        body(
+            *ASKED, resume=[resume({"approved": True, "editedArgs": {"a": 1}, "reason": "Safer."})]
+        ),
+        SAID,
+        continued("run1", decided("edited", {"a": 1}, "Safer.")),
     ),
     "yes, without changes": (
         body(*ASKED, resume=[resume({"approved": True, "editedArgs": None})]),

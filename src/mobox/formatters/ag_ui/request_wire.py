@@ -70,8 +70,18 @@ class Resume(Struct, rename="camel"):
         """What was said with it: of an edit that only the payload tells, the changed input."""
         if self.status == "cancelled":
             return None
-        edits = self.decision == "edited" and self.metadata.mobox.decision is None
-        return self.payload[_EDITED] if edits and isinstance(self.payload, dict) else self.payload
+        return self.payload if self._edit is None else self._edit[_EDITED]
+
+    @property
+    def reason(self) -> str | None:
+        """What stands beside a changed input; the reason of another decision is in its value."""
+        words = None if self._edit is None else self._edit.get("reason")
+        return words if isinstance(words, str) else None
+
+    @property
+    def _edit(self) -> dict[str, JSON] | None:
+        tells = self.decision == "edited" and self.metadata.mobox.decision is None
+        return self.payload if tells and isinstance(self.payload, dict) else None
 
 
 class RunInput(Struct, rename="camel"):

@@ -168,7 +168,9 @@ class _Reply(NamedTuple):
 def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
     for entry in entries:
         run_id, name = own_id(entry.interrupt_id)
-        answer = Answer(decision=entry.decision, request_id=name, value=entry.value)
+        answer = Answer(
+            decision=entry.decision, request_id=name, value=entry.value, reason=entry.reason
+        )
         yield _Reply(answer, run_id)
 
 
