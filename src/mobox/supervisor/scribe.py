@@ -97,8 +97,10 @@ class Scribe:
 
     @property
     def fails(self) -> bool:
-        """Whether the run ends with an error by what the agent said."""
-        return not self.waiting and self._lifecycle.own_end().reason == "error"
+        """Whether the run ends with an error by what the agent said, or nobody understood."""
+        if self.waiting:
+            return False
+        return self._lifecycle.own_end().reason == "error" or self._unread.error() is not None
 
     def listen(self) -> None:
         """A process begins to speak. Ids that its parser makes up must not be an earlier one's."""
