@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,17 @@ def until(client: httpx.Client, *statuses: str) -> Json:
 
 def until_the_message_ends(client: httpx.Client, run: str) -> None:
     """Which it does after the question."""
-    while all(each["event"]["type"] != "step_end" for each in events(client, run, "canonical")):
+
+    def has_ended() -> bool:
+        return any(each["event"]["type"] == "step_end" for each in events(client, run, "canonical"))
+
+    wait_until(has_ended)
+
+
+def wait_until(happens: Callable[[], object]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not happens():
+        assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
@@ -177,8 +187,7 @@ def test_a_call_that_follows_in_the_same_message_is_asked_about_next(
         until_the_message_ends(client, run)
         assert asked_about(client, server, run, node) == everywhere("toolu_a")
         answer(client, "toolu_a", decision="approved")
-        while not stage.deleted:
-            time.sleep(0.05)
+        wait_until(lambda: stage.deleted)
         assert asked_about(client, server, run, node) == everywhere("toolu_b")
         answer(client, "toolu_b", decision="denied", reason="Not that one.")
         until(client, "over")
@@ -190,8 +199,7 @@ def test_a_run_that_waits_when_the_server_is_killed_waits_on(stage: Stage, node:
         run, _ = ask(client, "delete")
         until_the_message_ends(client, run)
         server.kill()
-    while agent_processes(stage.data):
-        time.sleep(0.05)
+    wait_until(lambda: not agent_processes(stage.data))
     with stage.serving() as (server, client):
         time.sleep(2)  # twice the lease: what was lost would have ended by now
         assert asked_about(client, server, run, node) == everywhere("toolu_a")
