@@ -197,6 +197,11 @@ class Lifecycle:
             return None
         return replace(event, id=self._unnamed[2])
 
+    @property
+    def may_pause_again(self) -> bool:
+        """Whether a request is open while the run counts as running."""
+        return self._pause.is_due(at_end=True)
+
     def pause_again(self, *, at_end: bool = False) -> Events:
         """PAUSED, if the agent still waits after other work; for who writes, after each line."""
         if not self._pause.is_due(at_end):

@@ -34,7 +34,7 @@ class Recorder:
                 if self._lifecycle.lets_pass(event):
                     self._seq = seq = self._seq + 1
                     return [LogEntry(seq, seq, ts, event)]
-                return self._number(self._lifecycle.feed(event), ts)
+                return self._take([event], ts)
         return self._take(self._parser.feed_lines(self._lines.split(data)), ts)
 
     def feed(self, raws: Iterable[JSON], ts: int | None = None) -> list[LogEntry]:

@@ -400,6 +400,32 @@ def test_threads_that_ask_are_waited_for_together(tmp_path: Path, url: str) -> N
     run(scenario())
 
 
+def test_agent_with_open_request_waits_again_when_it_is_silent(tmp_path: Path, url: str) -> None:
+    """Text without an id has no end: only silence shows that the agent does nothing but wait."""
+    code = """
+        emit_tool_use("delete", id="c")
+        emit_input_request(id="r1", kind="approval", tool_call_id="c")
+        emit_paused("r1")
+        emit_text("Meanwhile")
+        emit_text(wait_for_answer("r1")["decision"])
+        emit_done()
+    """
+    agent = write_agent(tmp_path / "parallel", code)
+
+    async def scenario() -> None:
+        async with staged(tmp_path, agent, url=url) as stage:
+            begun = await stage.begin()
+            seq = len(await stage.until_it_waits(begun))
+            while len(pauses_in(await stage.events(begun))) < 2:
+                seq = (await stage.store.beyond(begun.id, seq)).tail
+            answer = Answer(decision="approved", request_id="r1")
+            await stage.supervisor.answer("ann", begun.id, (answer,))
+            events = await stage.until_it_ends(begun)
+            assert pauses_in(events) == [("r1",), ("r1",)]
+
+    run(scenario())
+
+
 def test_an_agent_is_told_the_answers_to_its_last_pause_and_apart_those_to_others(
     tmp_path: Path, url: str
 ) -> None:

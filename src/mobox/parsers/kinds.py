@@ -44,8 +44,12 @@ def _without_server(name: str) -> str:
     return name[server.end() :] if server is not None else name
 
 
-@lru_cache(maxsize=1024)
 def runs_python(name: str) -> bool:
     """Whether a tool of this name runs Python, however the name is written."""
+    return len(name) <= 2 * _LONGEST and _runs_python(name)
+
+
+@lru_cache(maxsize=1024)
+def _runs_python(name: str) -> bool:
     words = _SEPARATORS.sub("", _without_server(name)).lower()
     return len(words) <= _LONGEST and _PYTHON_TOOL.fullmatch(words) is not None

@@ -241,6 +241,7 @@ class Supervisor:
             launch=partial(self._launch, agent, state),
             stderr=self._stderr,
             hold=self._limits.hold,
+            quiet=self._limits.quiet,
             notice=self._limits.notice,
         )
         leg = Leg(self._storage, run, agent, means)

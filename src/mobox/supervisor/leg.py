@@ -55,6 +55,8 @@ class Means(NamedTuple):
     """For how many seconds an agent is kept that waits for an answer."""
     notice: float
     """After how many seconds people are told that an agent is still being started."""
+    quiet: float
+    """After how many seconds without output an agent with an open request counts as waiting."""
 
 
 class Leg:
@@ -245,7 +247,7 @@ class Leg:
 
     async def _listen(self, scribe: Scribe, execution: Execution, preparation: Preparation) -> None:
         limit = self.agent.limits.output
-        while data := await execution.read():
+        while data := await self._next_output(scribe, execution):
             preparation.over()
             if self._deaf:
                 continue
@@ -257,6 +259,23 @@ class Leg:
                 self._fail("output_limit", f"The agent wrote more than {limit:,} bytes.")
         if not self._deaf:
             await scribe.finish_reading()
+
+    async def _next_output(self, scribe: Scribe, execution: Execution) -> bytes:
+        """What the agent writes next; without output, one that has a request open waits again.
+
+        Text without an id has no end, so only silence shows that no more of it comes.
+        """
+        if not scribe.may_pause_again:
+            return await execution.read()
+        reading = asyncio.create_task(execution.read())
+        try:
+            done, _ = await asyncio.wait([reading], timeout=self._means.quiet)
+            if not done and not self._deaf:
+                await scribe.pause_again()
+                self._note(scribe.waiting)
+            return await reading
+        finally:
+            reading.cancel()
 
     @contextmanager
     def _limited(self) -> Iterator[None]:

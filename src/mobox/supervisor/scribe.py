@@ -102,6 +102,16 @@ class Scribe:
             return False
         return self._lifecycle.own_end().reason == "error" or self._unread.error() is not None
 
+    @property
+    def may_pause_again(self) -> bool:
+        """Whether the run counts as running, though a request of the agent is open."""
+        return self._lifecycle.may_pause_again
+
+    async def pause_again(self) -> None:
+        """Store that the run waits: a request is open, and the agent does nothing else."""
+        async with self._pen:
+            await self._store(self._lifecycle.pause_again(at_end=True))
+
     def listen(self) -> None:
         """A process begins to speak. Ids that its parser makes up must not be an earlier one's."""
         self._processes += 1

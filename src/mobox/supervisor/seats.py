@@ -27,6 +27,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How long a process is kept that waits for an answer."""
     notice: float = 1
     """How long an agent may take to start until people are told of it."""
+    quiet: float = 1
+    """After how long without output an agent with an open request counts as waiting."""
     sweep: float = 4
     """How often runs are looked for that nobody writes any more. Their end is promised within 5 s
     of the lease's: to write it takes some time too."""
