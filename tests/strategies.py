@@ -292,6 +292,22 @@ ONE_ID_FOR_TWO_BLOCKS = numbered(
 )
 """Where the third and fourth entry are unknown, the text seems to begin inside the thought."""
 
+THOUGHT_AFTER_NOTHING = numbered(
+    [
+        Start(framework="test"),
+        Text(id="b"),
+        TextDelta(id="b", delta=""),
+        TextEnd(id="b"),
+        Thinking(id="b"),
+        ThinkingDelta(id="b", delta=""),
+        ThinkingEnd(id="b"),
+        Thinking(id="b", content="hm"),
+        ThinkingEnd(id="b"),
+        Done(reason="stop"),
+    ]
+)
+"""Where the fourth and seventh entry are unknown, all of it seems to be one block."""
+
 
 def logs() -> SearchStrategy[list[LogEntry]]:
     """Logs of runs that have ended or wait."""

@@ -68,6 +68,14 @@ limits: {memory: 512M, open_files: 99, processes: 10, file_size: 2 GiB, output: 
     assert job.limits == {**limits, "output": 1000}
 
 
+def test_agent_may_work_without_a_variable(tmp_path: Path) -> None:
+    agent = load_agent(make(tmp_path, "env: [A, B?]"))
+    assert agent.env == {"A": None, "B": None}
+    problem = agent.lacks({})
+    assert problem is not None and "names A in env" in problem
+    assert agent.lacks({"A": "1"}) is None
+
+
 def test_env_may_be_a_list_of_names(tmp_path: Path) -> None:
     assert load_agent(make(tmp_path, "env: [A, B_2]")).env == {"A": None, "B_2": None}
 

@@ -71,12 +71,15 @@ class Agent(Struct, frozen=True, kw_only=True):
     framework: str = "emitted"
     env: Mapping[str, str | None] = field(default_factory=dict)
     """Names with their values; `None` stands for the server's own value."""
+    optional_env: frozenset[str] = frozenset()
+    """Those of `env` that the agent works without."""
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
 
     def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
         """Which variables it is to get from the server, and the server does not have; in words."""
-        names = [name for name, value in self.env.items() if value is None and name not in ours]
+        needed = {name for name, value in self.env.items() if value is None} - self.optional_env
+        names = [name for name in self.env if name in needed and name not in ours]
         if not names:
             return None
         return f"agent {self.id!r} names {', '.join(names)} in env, but the server has no value"
@@ -161,6 +164,7 @@ def load_agent(folder: Path) -> Agent:
         description=told.description.strip(),
         framework=told.framework,
         env=_env(page, told.env),
+        optional_env=frozenset(name[:-1] for name in told.env if name.endswith("?")),
         timeouts=told.timeouts,
         limits=told.limits,
     )
@@ -185,8 +189,12 @@ def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
 def _env(
     page: _Page, told: list[str] | dict[str, str | int | float | bool | None]
 ) -> dict[str, str | None]:
-    """A list names what is passed on from the server; an object may give values too."""
-    pairs = dict.fromkeys(told) if isinstance(told, list) else told
+    """A list names what is passed on from the server; an object may give values too.
+
+    A `?` after a name means that the agent works without it.
+    """
+    given = dict.fromkeys(told) if isinstance(told, list) else told
+    pairs = {name.removesuffix("?"): value for name, value in given.items()}
     for name in pairs:
         if not NAME.fullmatch(name):
             raise page.wrong("env", f"{name!r} is no name of a variable")

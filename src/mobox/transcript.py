@@ -237,7 +237,7 @@ class Transcript:
 
     def _thinking(self, event: Thinking) -> None:
         assert event.id is not None  # the lifecycle names every block
-        if event.id not in self._open:
+        if not isinstance(self._open.get(event.id), ThinkingPart):
             self._begin(
                 ThinkingPart(
                     id=event.id, scope=event.scope, source=event.source, redacted=event.redacted

@@ -175,7 +175,7 @@ def test_what_a_person_answers_reaches_the_agent_that_waits(job: Make) -> None:
 def test_an_answer_that_came_later_is_found_by_the_next_process(job: Make) -> None:
     agent = job("""
         from shared.emitter import *
-        emit_text(str(approve("call_1", id="request_1")))
+        emit_text(str(bool(approve("call_1", id="request_1"))))
     """)
     answer = Answer(decision="approved", request_id="request_1")
     log, _ = recorded(agent, Turn(answers=(answer,)))

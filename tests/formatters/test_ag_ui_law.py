@@ -20,7 +20,7 @@ from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter, snapshot
 from mobox.transcript import Transcript
 from recorded import RECORDINGS, each_recording, name_of, timed_log
-from strategies import ONE_ID_FOR_TWO_BLOCKS, logs, with_unknown
+from strategies import ONE_ID_FOR_TWO_BLOCKS, THOUGHT_AFTER_NOTHING, logs, with_unknown
 
 HISTORY = [
     {"id": "u1", "role": "user", "content": "What is the capital of France?"},
@@ -151,6 +151,7 @@ def test_anyone_may_join_any_log(
 @settings(max_examples=50)
 @given(log=logs(), lost=st.sets(st.integers(1, 20)))
 @example(log=ONE_ID_FOR_TWO_BLOCKS, lost={3, 4})
+@example(log=THOUGHT_AFTER_NOTHING, lost={4, 7})
 def test_the_law_holds_for_the_log_of_a_later_version(
     ag_ui: AGUIClients, profile: str, log: list[LogEntry], lost: set[int]
 ) -> None:

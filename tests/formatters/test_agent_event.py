@@ -284,7 +284,8 @@ def test_what_else_a_vendor_keeps_in_a_thought_is_not_told() -> None:
 
 
 def test_thoughts_that_follow_each_other_are_paragraphs() -> None:
-    (first, second, whole) = told(Thinking(content="One"), Thinking(content="Two"))
+    thoughts = [Thinking(content=content, source="think") for content in ("One", "Two")]
+    (first, second, whole) = told(*thoughts)
     assert [first["content"], second["content"]] == ["One", "\n\nTwo"]
     assert whole["content"] == "One\n\nTwo"
 

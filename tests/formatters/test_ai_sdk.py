@@ -487,8 +487,13 @@ TRANSITIONS: list[tuple[str, list[StreamEvent], str]] = [
         "<processing_1 status processing_1> <thinking_1 thought thinking_1>",
     ),
     (
-        "a second thought is a paragraph of it",
+        "more of a thought is joined to it",
         [T, T],
+        "<thinking_1 thought thought thinking_1>",
+    ),
+    (
+        "a second whole thought is a paragraph of it",
+        [T, Thinking(content="thought", source="think")],
         "<thinking_1 thought ¶¶thought thinking_1>",
     ),
     (

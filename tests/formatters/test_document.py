@@ -360,7 +360,9 @@ def deltas(*events: StreamEvent) -> list[str]:
 
 def test_lines_and_thoughts_are_set_apart() -> None:
     assert deltas(Status(message="a"), Status(message="b")) == ["a", "\nb"]
-    assert deltas(Thinking(content="a"), Thinking(content="b")) == ["a", "\n\nb"]
+    assert deltas(Thinking(content="a"), Thinking(content="b")) == ["a", "b"]
+    whole = Thinking(content="b", source="think")
+    assert deltas(Thinking(content="a"), whole) == ["a", "\n\nb"]
     note = SubagentStart(id="t", agent="scout")
     assert deltas(note, Thinking(content="b"))[:2] == ["scout started", "\n\nb"]
 

@@ -51,7 +51,14 @@ from mobox.formatters.ai_sdk.tools import INVALID_INPUT
 from mobox.message import Message
 from mobox.transcript import fold
 from mobox.usage import Totals
-from strategies import ONE_ID_FOR_TWO_BLOCKS, endings, log_of, logs, numbered
+from strategies import (
+    ONE_ID_FOR_TWO_BLOCKS,
+    THOUGHT_AFTER_NOTHING,
+    endings,
+    log_of,
+    logs,
+    numbered,
+)
 
 UIPart = dict[str, Any]
 
@@ -147,6 +154,7 @@ RAW = Raw(raw={"type": "telepathy"}, source="unknown event")
 @settings(max_examples=60)
 @given(log=logs(), unknown=st.lists(st.integers(min_value=1), min_size=1, max_size=4), cuts=cuts)
 @example(log=ONE_ID_FOR_TWO_BLOCKS, unknown=[2, 3], cuts=[4, 5])
+@example(log=THOUGHT_AFTER_NOTHING, unknown=[3, 6], cuts=[5, 8])
 def test_so_is_one_of_which_not_every_event_is_known(
     ai_sdk: AiSdkClients, profile: str, log: list[LogEntry], unknown: list[int], cuts: list[int]
 ) -> None:

@@ -256,7 +256,9 @@ class AGUIFormatter(InStretches):
         return self._open_block(told.id, told) + self._add(told.id, told.content)
 
     def _thinking(self, told: Thinking) -> Documents:
-        opening = [] if told.id in self._blocks else self._open_block(told.id, told)
+        block = self._blocks.find(told.id)
+        is_open = block is not None and block.told_by is ThinkingDelta
+        opening = [] if is_open else self._open_block(told.id, told)
         return opening + self._add(told.id, told.content)
 
     def _add(self, own: str | None, text: str) -> Documents:

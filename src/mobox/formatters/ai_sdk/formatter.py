@@ -104,7 +104,7 @@ class AISDKFormatter(InStretches):
     def _write(self, event: StreamEvent, ts: int | None) -> Chunks:
         part = self._parts.find(event.id)
         if part is not None and part.told_by is type(event):
-            part.empty = False
+            part.empty = part.empty and not event.delta  # type: ignore[attr-defined]
             return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
         self._ts = ts
         kind = event.type
@@ -116,15 +116,12 @@ class AISDKFormatter(InStretches):
     def _stretch_after(self, event: StreamEvent) -> Stretch:
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
-        part = self._parts.find(event.id)
-        is_told = part is not None and not part.empty  # one that is empty may need a first word
-        return self._stretch_into(type(event), event.id) if is_told else NO_STRETCH
+        return self._stretch_into(type(event), event.id)
 
     def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
         part = self._parts.find(block_id)
-        if part is None or part.told_by is not kind:
+        if part is None or part.told_by is not kind or part.empty:  # it may get a separator
             return NO_STRETCH
-        part.empty = False
         return block_id, kind, partial(tell_pieces, part.prefix)
 
     def pause(self) -> Chunks:
@@ -244,7 +241,9 @@ class AISDKFormatter(InStretches):
 
     def _thinking(self, event: Thinking) -> Chunks:
         assert event.id is not None  # the lifecycle names every block
-        chunks = [] if event.id in self._parts else self._reasoning(event.id, event)
+        part = self._parts.find(event.id)
+        is_open = part is not None and part.told_by is ThinkingDelta
+        chunks = [] if is_open else self._reasoning(event.id, event)
         return chunks + self._parts.write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _more(self, event: TextDelta | ThinkingDelta) -> Chunks:
