@@ -69,7 +69,7 @@ limits: {memory: 512M, open_files: 99, processes: 10, file_size: 2 GiB, output: 
 
 
 def test_agent_may_work_without_a_variable(tmp_path: Path) -> None:
-    agent = load_agent(make(tmp_path, "env: [A, B?]"))
+    agent = load_agent(make(tmp_path, "env: [A]\noptional_env: [B]"))
     assert agent.env == {"A": None, "B": None}
     problem = agent.lacks({})
     assert problem is not None and "names A in env" in problem
@@ -109,7 +109,8 @@ WRONG = {
         "name: x\n\ntimeout: 3\n",
         3,
         "timeout",
-        "unknown field; known: name, description, framework, entry, env, timeouts, limits",
+        "unknown field; known: name, description, framework, entry, env, optional_env, timeouts,"
+        " limits",
     ),
     "unknown inner field": (
         "timeouts:\n  idle: 3\n  toatl: 4\n",

@@ -93,6 +93,7 @@ class _File(Struct, kw_only=True, forbid_unknown_fields=True):
     framework: str = "emitted"
     entry: str | list[str] = "run_agent.py"
     env: list[str] | dict[str, str | int | float | bool | None] = field(default_factory=list)
+    optional_env: list[str] = field(default_factory=list)
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
 
@@ -163,8 +164,8 @@ def load_agent(folder: Path) -> Agent:
         argv=_argv(page, told.entry),
         description=told.description.strip(),
         framework=told.framework,
-        env=_env(page, told.env),
-        optional_env=frozenset(name[:-1] for name in told.env if name.endswith("?")),
+        env=_env(page, told.optional_env) | _env(page, told.env),
+        optional_env=frozenset(told.optional_env),
         timeouts=told.timeouts,
         limits=told.limits,
     )
@@ -189,12 +190,8 @@ def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
 def _env(
     page: _Page, told: list[str] | dict[str, str | int | float | bool | None]
 ) -> dict[str, str | None]:
-    """A list names what is passed on from the server; an object may give values too.
-
-    A `?` after a name means that the agent works without it.
-    """
-    given = dict.fromkeys(told) if isinstance(told, list) else told
-    pairs = {name.removesuffix("?"): value for name, value in given.items()}
+    """A list names what is passed on from the server; an object may give values too."""
+    pairs = dict.fromkeys(told) if isinstance(told, list) else told
     for name in pairs:
         if not NAME.fullmatch(name):
             raise page.wrong("env", f"{name!r} is no name of a variable")
