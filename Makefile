@@ -1,12 +1,12 @@
-# The first Python here that the locks have wheels for: 3.11 to 3.14.
+# The first installed Python that the lock files have wheels for: 3.11 to 3.14.
 IS_SUPPORTED := -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null
 PYTHON ?= $(or $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python $(IS_SUPPORTED) && echo $$python && break; done),python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# A lock is complete: nothing is resolved, so a new release of any package cannot break an install.
-# `pip check` then proves that it is complete. Wheels only: building one would fetch unpinned tools.
+# A lock file is complete: pip resolves nothing, so a new release of a package cannot break an install.
+# `pip check` verifies that. Wheels only: building from source would download unpinned build tools.
 WHEELS_ONLY ?= --only-binary=:all:
 INSTALL_LOCK = $(PIP) --no-deps $(WHEELS_ONLY) --require-hashes --requirement
 CHECK_LOCK = $(BIN)/python -m pip --disable-pip-version-check check
@@ -14,24 +14,24 @@ CLIENTS := tests/clients
 WEB := web
 BENCH_VENV := .venv-bench
 FRAMEWORKS_VENV := .venv-frameworks
-# How many tests run at a time: each brings servers and browsers of its own.
+# How many tests run in parallel: each starts its own servers and browsers.
 JOBS ?= 2
 PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 
-# Covered to the last branch. Prerequisites of `test`, so that moving one cannot lift its gate.
+# Modules with 100 % branch coverage. Prerequisites of `test`: if one is moved, `make test` fails.
 FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py ending.py held_errors.py lifecycle.py thoughts.py renamed_calls.py calls.py spans.py inputs.py names.py placeholders.py waiting.py json_text.py capture/jsonlines.py)
 
-# The machine's own Node is used; where it has none, or one too old for Vite (20.19), a wheel brings
-# it into .venv/node.
+# Uses the installed Node; if there is none, or it is older than 20.19 (for Vite), a wheel installs it
+# into .venv/node.
 IS_NEW_NODE := -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'
 ifneq ($(shell { node $(IS_NEW_NODE) && npm --version; } >/dev/null 2>&1 && echo yes),yes)
 NODE := $(VENV)/.node
 endif
 export PATH := $(CURDIR)/$(VENV)/node:$(PATH)
-# Some machines have it set, and then each of the hundreds of servers that tests start compiles itself.
+# If it is set, each of the hundreds of servers that the tests start compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What npm writes itself when an install is complete.
+# npm writes these files when an install is complete.
 CLIENTS_READY := $(CLIENTS)/node_modules/.package-lock.json
 WEB_READY := $(WEB)/node_modules/.package-lock.json
 
@@ -40,53 +40,53 @@ WEB_READY := $(WEB)/node_modules/.package-lock.json
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-# The drivers of PostgreSQL and Redis, where their addresses are set.
+# The drivers of PostgreSQL and Redis, if DATABASE_URL or REDIS_URL is set.
 DRIVERS := $(if $(filter postgres%,$(DATABASE_URL))$(REDIS_URL),$(VENV)/.drivers)
 
-run: $(VENV)/.mobox $(DRIVERS)  ## install Mobox and serve its demo; PORT=8000, MOBOX_DATA=.mobox
+run: $(VENV)/.mobox $(DRIVERS)  ## install Mobox and start the server with the demo agent; PORT=8000, MOBOX_DATA=.mobox
 	$(BIN)/mobox serve
 
-web: $(WEB_READY)  ## build the page into src/mobox/server/web; only for who changes it
+web: $(WEB_READY)  ## build the page into src/mobox/server/web; only needed after changes in web/
 	cd $(WEB) && npm run build
 
-# Each of these waits for a network most of the time: `make --jobs ready`.
+# Mostly downloads, so it is faster in parallel: `make --jobs ready`.
 ready: $(VENV)/.dev $(FRAMEWORKS_VENV)/.mobox $(CLIENTS_READY) $(WEB_READY) packages
 
-test: ready $(FULLY_COVERED)  ## run the tests, measure coverage
+test: ready $(FULLY_COVERED)  ## run all tests and measure coverage
 	cd $(WEB) && npm test
 	$(PYTEST) --junitxml=.reports/junit.xml --ignore=tests/web --cov --cov-report=
 	$(PYTEST) --junitxml=.reports/junit-web.xml tests/web
 	$(BIN)/coverage report
 	$(BIN)/coverage report --fail-under=100 --include=$$(echo $(FULLY_COVERED) | tr ' ' ,)
 
-check: $(VENV)/.dev $(WEB_READY)  ## lint, formatting, types, import rules
+check: $(VENV)/.dev $(WEB_READY)  ## check lint rules, formatting, types and import rules
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	cd $(WEB) && npm run check
 
-format: $(VENV)/.dev $(WEB_READY)  ## format the code, fix what can be fixed
+format: $(VENV)/.dev $(WEB_READY)  ## format the code and apply automatic lint fixes
 	$(BIN)/ruff check --fix-only && $(BIN)/ruff format
 	cd $(WEB) && npm run format
 
-golden: $(VENV)/.dev  ## rewrite the golden files: review the diff as code
+golden: $(VENV)/.dev  ## rewrite golden files and generated docs; review the diff as code
 	$(BIN)/pytest --quiet --regold tests/test_golden.py
 	$(BIN)/python scripts/event-mapping && $(BIN)/python scripts/import-map
 	PYTHONPATH=tests $(BIN)/python scripts/protocol-table
 
-bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## compare with the peers; ONLY=transform, BENCH=--write-docs
+bench: $(BENCH_VENV)/.mobox $(CLIENTS_READY)  ## run the benchmarks and compare with other packages; ONLY=transform, BENCH=--write-docs
 	PYTHONPATH=tests $(BENCH_VENV)/bin/python -m bench $(ONLY) $(BENCH)
 
-chaos: $(VENV)/.dev $(CLIENTS_READY)  ## break every process in turn, under 100 runs; SEED=1
+chaos: $(VENV)/.dev $(CLIENTS_READY)  ## kill, freeze and disconnect processes during 100 runs; SEED=1
 	CHAOS_RUNS=100 CHAOS_SEED=$(SEED) $(BIN)/pytest --capture=no tests/server/test_chaos.py
 
 fuzz: $(VENV)/.dev $(CLIENTS_READY)  ## run the property tests with new random examples; MINUTES=10 SEED=1
 	$(BIN)/python scripts/fuzz --minutes=$(or $(MINUTES),10) $(addprefix --seed=,$(SEED))
 
-screenshots: $(VENV)/.dev  ## take the pictures of README.md and docs; needs chromium
+screenshots: $(VENV)/.dev  ## take the screenshots in README.md and docs; needs chromium
 	PYTHONPATH=tests:. $(BIN)/python scripts/screenshots $(ONLY)
 
-# A machine of one's own is left as it is: there the tests say what they miss.
+# Installs system packages only in CI, as root; on other machines the tests report missing ones.
 packages:
 	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && \
 		! (command -v chromium && command -v nginx && command -v caddy) >/dev/null; then \
@@ -96,7 +96,7 @@ packages:
 				echo "not installed: $$package; the tests that need it are skipped" >&2; \
 		done; fi
 
-# A lock names versions and hashes, never a registry: any mirror may serve it.
+# Lock files contain versions and hashes, never a registry: any mirror can be used.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(LOCK)
 
@@ -111,12 +111,12 @@ lock: $(VENV)/.python $(NODE)  ## rebuild the lock files; LOCK=--upgrade takes n
 	cd $(CLIENTS) && npm install --package-lock-only
 	cd $(WEB) && npm install --package-lock-only
 
-clean:  ## remove all that the other targets made, but not what was said to the server (.mobox)
+clean:  ## remove everything that the other targets created, except the server's data (.mobox)
 	rm -rf $(VENV) $(BENCH_VENV) $(FRAMEWORKS_VENV) $(CLIENTS)/node_modules $(WEB)/node_modules .reports .*_cache .hypothesis build dist
 	find src tests bench -name __pycache__ -prune -exec rm -r {} +
 
-# Stamps: each step runs again only when what it reads has changed. What goes into one venv stands in
-# one row, because pip counts on being alone there; all else may be done at the same time.
+# Stamp files: a step runs again only when its inputs have changed. Installs into the same venv depend
+# on each other, because pip must not run twice in one venv; all others may run in parallel.
 
 $(VENV)/.python $(BENCH_VENV)/.python $(FRAMEWORKS_VENV)/.python:
 	@$(PYTHON) $(IS_SUPPORTED) || { echo "make needs Python 3.11, 3.12, 3.13 or 3.14," \
@@ -143,7 +143,7 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.mobox
 	$(CHECK_LOCK)
 	touch $@
 
-# The peers stay out of the venv that the tests run in.
+# The packages that the benchmarks compare with have their own venv, apart from that of the tests.
 $(BENCH_VENV)/.mobox: BIN = $(BENCH_VENV)/bin
 $(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.python
 	$(INSTALL_LOCK) $<
@@ -151,7 +151,7 @@ $(BENCH_VENV)/.mobox: requirements/bench.txt pyproject.toml $(BENCH_VENV)/.pytho
 	$(CHECK_LOCK)
 	touch $@
 
-# Those that the tests run stay out too, and Mobox must work beside whatever they need.
+# The frameworks that the tests run have their own venv too, with Mobox installed beside their dependencies.
 $(FRAMEWORKS_VENV)/.mobox: BIN = $(FRAMEWORKS_VENV)/bin
 $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWORKS_VENV)/.python
 	$(INSTALL_LOCK) $<
@@ -159,7 +159,7 @@ $(FRAMEWORKS_VENV)/.mobox: requirements/frameworks.txt pyproject.toml $(FRAMEWOR
 	$(CHECK_LOCK)
 	touch $@
 
-# The wheel's own bin/npm cannot find its library; npm-cli.js, reached through a link, can.
+# The wheel's bin/npm does not find its library; a link to npm-cli.js does.
 $(VENV)/.node: requirements/node.txt | $(VENV)/.dev
 	$(INSTALL_LOCK) $<
 	mkdir -p $(VENV)/node

@@ -241,7 +241,7 @@ WRONG: list[tuple[list[dict[str, Any]], str]] = [
             {"type": "result", "data": {"text": "Bye"}},
             {"type": "done", "data": {}},
         ],
-        "the result says 'Bye', the message 'Hi'",
+        "the result is 'Bye', the message 'Hi'",
     ),
 ]
 

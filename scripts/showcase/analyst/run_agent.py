@@ -1,4 +1,4 @@
-"""The agent of the pictures (scripts/screenshots): it knows some questions, and may wait."""
+"""The agent in the pictures (scripts/screenshots): answers three questions, and may pause."""
 
 import math
 import time
@@ -23,7 +23,7 @@ UNTIL_THE_PICTURE_IS_TAKEN = 120
 
 
 def think(text: str, seconds: float, *, ends: bool = True) -> None:
-    """A thought that takes its time."""
+    """Emit a thought over some seconds."""
     words = text.split(" ")
     for word in words:
         emit("thinking_delta", {"id": "thought", "delta": f"{word} "})
@@ -33,14 +33,14 @@ def think(text: str, seconds: float, *, ends: bool = True) -> None:
 
 
 def say(text: str, block: str = "answer") -> None:
-    """Words of the answer."""
+    """Emit a text block, word by word."""
     for word in text.split(" "):
         emit("text_delta", {"id": block, "delta": f"{word} "})
     emit("text_end", {"id": block})
 
 
 def checkout() -> None:
-    """A night in numbers: a thought, a call, a chart, an answer with its sources."""
+    """A finished answer: a thought, a call, a chart, text and sources."""
     emit_status("Connecting to the metrics")
     think("Latency first, then errors. If both rose at the same time, it is one cause.", 2.2)
     call = emit_tool_use("query_range", {"query": "p95(checkout_seconds)", "step": "15m"}, id="q1")
@@ -61,7 +61,7 @@ def checkout() -> None:
 
 
 def night() -> list[dict[str, object]]:
-    """Two services, one of which had a bad hour."""
+    """A time series for two services, one with a peak."""
 
     def at(minute: int, usual: float, bump: float) -> str:
         swing = 0.04 * math.sin(minute / 23 + usual * 9) + 0.02 * math.sin(minute / 7)
@@ -78,7 +78,7 @@ def night() -> list[dict[str, object]]:
 
 
 def slow_search() -> None:
-    """In the middle of a plan, with somebody else at work."""
+    """A plan in progress, with a running subagent."""
     emit_status("Reading the last 14 days")
     plan = ["Compare the releases", "Look at slow queries", "Find who calls them", "Write it up"]
     states = ["completed", "in_progress", "pending", "pending"]
@@ -105,7 +105,7 @@ def slow_search() -> None:
 
 
 def roll_back() -> None:
-    """Something that should not be done unasked."""
+    """A call that needs an approval."""
     emit_status("Reading the release")
     say("Version 4.2.1 is what made the search slow. I can put 4.2.0 back; it takes a minute.")
     call = emit_tool_use("roll_back", {"service": "search", "to": "4.2.0"}, id="rb1")
