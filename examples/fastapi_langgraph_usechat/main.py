@@ -1,4 +1,4 @@
-"""A LangGraph agent behind FastAPI, for `useChat`: stored, resumable, and each user's own."""
+"""A LangGraph agent in FastAPI, for `useChat`: stored, resumable, with chats per user."""
 
 import os
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ import mobox
 
 
 def get_weather(city: str) -> str:
-    """Say how warm it is in a city."""
+    """Return the temperature in a city."""
     return f"21 degrees in {city}"
 
 
@@ -25,29 +25,30 @@ graph = create_agent(model, tools=[get_weather])
 
 @mobox.agent("weather", framework="langchain")
 async def weather(turn: mobox.Turn) -> AsyncIterator[object]:
-    """Knows how warm it is."""
+    """Reports the temperature in a city."""
     async for event in graph.astream_events({"messages": turn.messages()}, version="v2"):
         yield event
 
 
-def who(request: HTTPConnection) -> str:
-    """Your own authentication: here everybody is who they say they are."""
+def authenticate(request: HTTPConnection) -> str:
+    """Replace this with your own authentication: it trusts the header `x-user`."""
     return request.headers.get("x-user", "guest")
 
 
 app = FastAPI()
-box = mobox.mount(app, principal=who, agents=[weather])  # elsewhere: allowed_hosts=("app.example",)
+# In production, add allowed_hosts=("app.example",).
+box = mobox.mount(app, principal=authenticate, agents=[weather])
 
 
 @app.post("/api/chat")
 async def chat(request: Request) -> Response:
-    """What `useChat` posts, answered."""
+    """Answer the request of `useChat`."""
     return await box.respond(request, agent="weather")
 
 
 @app.get("/api/chat/{chat_id}/stream")
 async def resume(request: Request, chat_id: str) -> Response:
-    """What `useChat({ resume: true })` asks for when the page is loaded again."""
+    """Resume the stream when `useChat({ resume: true })` is loaded again."""
     return box.resume(request, chat_id)
 
 

@@ -1,4 +1,4 @@
-"""A chat model that needs no key: it asks for the weather, and tells what it was told."""
+"""A chat model without an API key: calls the weather tool and answers with its result."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 
 class ScriptedModel(BaseChatModel):
-    """Says what the script says, in pieces."""
+    """Streams a scripted tool call, then a scripted answer."""
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def bind_tools(self, tools: Any, **_: Any) -> Any:
-        """It knows them by heart."""
+        """Ignore the tools: the script contains the call."""
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        first, *rest = _said(messages)
+        first, *rest = _chunks(messages)
         return ChatResult(generations=[ChatGeneration(message=sum(rest, start=first))])
 
     def _stream(
         self, messages: list[BaseMessage], *_: Any, **__: Any
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _said(messages):
+        for chunk in _chunks(messages):
             yield ChatGenerationChunk(message=chunk)
 
     async def _astream(
         self, messages: list[BaseMessage], *_: Any, **__: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _said(messages):
+        for chunk in _chunks(messages):
             yield ChatGenerationChunk(message=chunk)
 
 
-def _said(messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
+def _chunks(messages: list[BaseMessage]) -> Iterator[AIMessageChunk]:
     last = messages[-1]
     if isinstance(last, ToolMessage):
         for word in f"It is {last.content}.".split(" "):

@@ -1,4 +1,4 @@
-"""An agent of OpenAI's Agents SDK behind FastAPI, for clients of AG-UI."""
+"""An agent of OpenAI's Agents SDK in FastAPI, for AG-UI clients."""
 
 import os
 from collections.abc import AsyncIterator
@@ -14,30 +14,31 @@ from agents import Agent, Runner, function_tool, set_tracing_disabled
 
 @function_tool
 def get_weather(city: str) -> str:
-    """Say how warm it is in a city."""
+    """Return the temperature in a city."""
     return f"21 degrees in {city}"
 
 
-model = os.environ.get("MODEL") or ScriptedModel()  # a model of OpenAI needs OPENAI_API_KEY
+model = os.environ.get("MODEL") or ScriptedModel()  # OpenAI's models need OPENAI_API_KEY
 set_tracing_disabled(True)
 weatherman = Agent(name="weatherman", model=model, tools=[get_weather])
 
 
 @mobox.agent("weather", framework="openai-agents")
 async def weather(turn: mobox.Turn) -> AsyncIterator[object]:
-    """Knows how warm it is."""
+    """Reports the temperature in a city."""
     result = Runner.run_streamed(weatherman, turn.messages())
     async for event in result.stream_events():
         yield event
 
 
-def who(request: HTTPConnection) -> str:
-    """Your own authentication: here everybody is who they say they are."""
+def authenticate(request: HTTPConnection) -> str:
+    """Replace this with your own authentication: it trusts the header `x-user`."""
     return request.headers.get("x-user", "guest")
 
 
 app = FastAPI()
-mobox.mount(app, principal=who, agents=[weather])  # elsewhere: allowed_hosts=("app.example",)
+# In production, add allowed_hosts=("app.example",).
+mobox.mount(app, principal=authenticate, agents=[weather])
 
 if __name__ == "__main__":
     uvicorn.run(app, port=int(os.environ.get("PORT", "8000")))

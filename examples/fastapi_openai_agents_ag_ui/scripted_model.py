@@ -1,4 +1,4 @@
-"""A model that needs no key: it asks for the weather, and tells what it was told."""
+"""A model without an API key: calls the weather tool and answers with its result."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ RESPONSE = {
 
 
 class ScriptedModel(Model):
-    """Says what the script says, in pieces."""
+    """Streams a scripted tool call, then a scripted answer."""
 
     async def get_response(self, *_: Any, **__: Any) -> Any:
-        """Nobody asks for all of it at once."""
+        """Not used: the runner streams."""
         raise NotImplementedError
 
     async def stream_response(
         self, _system: Any, given: Any, *_: Any, **__: Any
     ) -> AsyncIterator[Any]:
-        """The events of one response."""
-        for number, event in enumerate(_said(given)):
+        """Yield the events of one response."""
+        for number, event in enumerate(_events(given)):
             yield EVENT.validate_python({**event, "sequence_number": number})
 
 
-def _said(given: Any) -> Iterator[dict[str, Any]]:
+def _events(given: Any) -> Iterator[dict[str, Any]]:
     last = given[-1] if isinstance(given, list) else {}
-    is_told = last.get("type") == "function_call_output"
-    item = _answer(last["output"]) if is_told else _call(f"call_{len(given)}")
-    begun = {**item, "content": []} if is_told else {**item, "arguments": ""}
-    yield {"type": "response.output_item.added", "output_index": 0, "item": begun}
-    yield from _words(item) if is_told else []
+    has_result = last.get("type") == "function_call_output"
+    item = _answer(last["output"]) if has_result else _call(f"call_{len(given)}")
+    empty = {**item, "content": []} if has_result else {**item, "arguments": ""}
+    yield {"type": "response.output_item.added", "output_index": 0, "item": empty}
+    yield from _words(item) if has_result else []
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
     yield {"type": "response.completed", "response": {**RESPONSE, "output": [item]}}
 
@@ -54,8 +54,8 @@ def _call(name: str) -> dict[str, Any]:
     return {"type": "function_call", "status": "completed", **about}
 
 
-def _answer(told: str) -> dict[str, Any]:
-    part = {"type": "output_text", "text": f"It is {told}.", "annotations": []}
+def _answer(result: str) -> dict[str, Any]:
+    part = {"type": "output_text", "text": f"It is {result}.", "annotations": []}
     about = {"id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
     return {"type": "message", **about}
 

@@ -1,8 +1,8 @@
-"""A generator as an agent, and what it says as Server-Sent Events: no server, no framework.
+"""A generator agent with its output as Server-Sent Events: no server, no framework.
 
     python main.py "How long?" > answer.sse
 
-The events are the AI SDK's; name another protocol to have them in its words: `… ag-ui`.
+The default protocol is the AI SDK's; add another as the second argument: `… ag-ui`.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import mobox
 
 @mobox.agent("counter")
 def counter(turn: mobox.Turn) -> Iterator[object]:
-    """Counts the letters of what it is asked."""
+    """Counts the letters of the prompt."""
     yield mobox.emit.status("Counting")
     call = mobox.emit.tool_use("count", {"text": turn.prompt})
     yield call
@@ -24,13 +24,13 @@ def counter(turn: mobox.Turn) -> Iterator[object]:
 
 
 async def main(prompt: str, protocol: str = "ai-sdk") -> None:
-    """Ask, and write what is answered as it comes; it is stored before it is written."""
+    """Start a run and print its frames as they arrive; each is stored before it is printed."""
     async with mobox.Mobox(agents=[counter], data=".mobox") as box:
         run = await box.begin("me", prompt)
         async for frames in box.frames("me", run.id, protocol):
             sys.stdout.buffer.write(frames)
             sys.stdout.flush()
-        print(f"kept in .mobox as {run.id}", file=sys.stderr)
+        print(f"stored in .mobox as {run.id}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def test_a_plain_script(
         done = subprocess.run(
             command, cwd=tmp_path, env=clean_environment(), capture_output=True, check=True
         )
-        assert done.stderr.startswith(b"kept in .mobox as run_")
+        assert done.stderr.startswith(b"stored in .mobox as run_")
         return done.stdout
 
     reading = ai_sdk.read("ai", said("How long is this?"))
