@@ -55,7 +55,7 @@ def prepare(
 ) -> Append:
     """Encode and check here, so that what cannot be stored fails its caller and nobody else."""
     if ts is not None and not -(2**63) <= ts < 2**63:
-        raise OverflowError(f"{ts} is no time that can be stored")
+        raise OverflowError(f"timestamp {ts} is out of range")
     return Append(
         run_id=run_id,
         epoch=epoch,

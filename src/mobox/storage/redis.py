@@ -72,8 +72,8 @@ class RedisWakeUps:
 
     def listen(self, on_news: Callable[[News], None]) -> None:
         self._on_news = on_news
-        self._ears = asyncio.create_task(self._keep_doing("hear", self._hear))
-        self._mouth = asyncio.create_task(self._keep_doing("tell", self._tell))
+        self._ears = asyncio.create_task(self._keep_doing("receive", self._receive))
+        self._mouth = asyncio.create_task(self._keep_doing("send", self._send))
 
     def tell(self, news: News) -> None:
         self._outbox.add(news)
@@ -113,7 +113,7 @@ class RedisWakeUps:
 
     # Hearing
 
-    async def _hear(self, connection: Connection) -> None:
+    async def _receive(self, connection: Connection) -> None:
         unanswered = 0
         await connection.send_command("SUBSCRIBE", self._channel)
         try:
@@ -127,7 +127,7 @@ class RedisWakeUps:
                     await connection.send_command("PING")
         finally:
             self._is_subscribed = False
-        raise TimeoutError("no answer")
+        raise TimeoutError("no reply to PING")
 
     def _take(self, said: list[Any]) -> None:
         match said:
@@ -137,14 +137,14 @@ class RedisWakeUps:
                     self._on_news(letter.news)
             case [b"subscribe", *_]:
                 self._is_subscribed = True
-                self._note_success("hear")
+                self._note_success("receive")
                 self._on_news(News(everything=True, work=True))  # who knows what was said before
             case _:
                 pass  # the answer to a ping
 
     # Telling
 
-    async def _tell(self, connection: Connection) -> None:
+    async def _send(self, connection: Connection) -> None:
         await self._publish(connection, self._outbox.take())  # be it nothing: to know that we can
         while self._outbox or not self._is_closing:
             await self._there_is_news.wait()
@@ -160,19 +160,19 @@ class RedisWakeUps:
         except BaseException:
             self.tell(news)  # maybe for the second time, which does no harm
             raise
-        self._note_success("tell")
+        self._note_success("send")
 
     # What those learn who run the server
 
     def _note_trouble(self, what: str, error: Exception) -> None:
         if what not in self._troubles:
             self._troubles.add(what)
-            log.warning("cannot %s news by Redis, readers look for it: %s", what, error)
+            log.warning("cannot %s notifications over Redis, polling the database: %s", what, error)
 
     def _note_success(self, what: str) -> None:
         if what in self._troubles:
             self._troubles.remove(what)
-            log.info("can %s news by Redis again", what)
+            log.info("can %s notifications over Redis again", what)
 
 
 def _connections(url: str) -> ConnectionPool:
@@ -180,6 +180,6 @@ def _connections(url: str) -> ConnectionPool:
     try:
         pool = ConnectionPool.from_url(url, socket_timeout=_ANSWER_SECONDS, **_OURS)
     except ValueError:  # which may quote a part of the password
-        raise InvalidSetting("redis_url", "***", "no address of a Redis") from None
+        raise InvalidSetting("redis_url", "***", "not a Redis URL") from None
     pool.connection_kwargs.update(_OURS)
     return pool

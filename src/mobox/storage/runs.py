@@ -70,7 +70,7 @@ def in_next_leg(run: Run, epoch: int, events: Sequence[StreamEvent], lease: Leas
     if run.epoch != epoch or run.status != "waiting":
         raise Fenced(run.id, epoch)
     if not events:
-        raise ProtocolError("a leg begins with the answers it was waiting for")
+        raise ProtocolError("a new attempt starts with the answers to its input requests")
     started = replace(_owned(run, lease), status="running", leg=run.leg + 1)
     return after_events(started, started.epoch, events, lease, now)
 

@@ -28,15 +28,15 @@ class TurnPlan(Struct, frozen=True):
 def plan_turn(live: Sequence[HistoryMessage], request: Request) -> TurnPlan:
     """The plan for a chat of which `live` is what is not superseded."""
     if request.action is Action.CONTINUE:
-        raise InvalidRequest("action", "a run that goes on is not a new turn")
+        raise InvalidRequest("action", "resuming a run is not a new turn")
     kept = _kept(live, request)
     stored = {message.id for message in live[:kept]}
     if request.action is Action.REGENERATE:
         return _regeneration(live[:kept], request, stored)
     if request.message is None:
-        raise InvalidRequest("message", "expected the message to answer")
+        raise InvalidRequest("message", "expected a message")
     if request.message.id in stored:
-        raise InvalidRequest("message.id", f"the chat has a message {request.message.id!r} already")
+        raise InvalidRequest("message.id", f"the chat already has a message {request.message.id!r}")
     return TurnPlan(kept, request.message)
 
 
@@ -44,7 +44,7 @@ def _kept(live: Sequence[HistoryMessage], request: Request) -> int:
     """A cut at a message that is not stored cuts after the question, if that one is."""
     kept = request.cut.kept(live) if request.cut is not None else len(live)
     if request.action is Action.EDIT and kept is not None and live[kept].role != "user":
-        raise InvalidRequest("messageId", "only a user's message can be edited")
+        raise InvalidRequest("messageId", "only user messages can be edited")
     if kept is None and request.action is Action.REGENERATE and request.message is not None:
         kept = Cut(Place.AFTER, request.message.id).kept(live)
     return len(live) if kept is None else kept
@@ -55,7 +55,7 @@ def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[
     if kept and kept[-1].role == "user":
         return TurnPlan(len(kept), None)
     if request.message is None or request.message.id in stored:
-        raise InvalidRequest("messages", "there is no message to answer anew")
+        raise InvalidRequest("messages", "there is no message to regenerate an answer for")
     return TurnPlan(len(kept), request.message)
 
 

@@ -230,7 +230,7 @@ class Supervisor:
         try:
             await patiently(self._storage.queue, run.id, run.epoch)
         except Fenced:
-            log.info("run %s was deleted before anybody could execute it", run.id)
+            log.info("run %s was deleted before it was executed", run.id)
         except StorageError:  # or it would be ours for ever
             await self._reaper.end(run, Verdict("error", BROKEN))
             raise

@@ -141,7 +141,7 @@ class Asked:
             if not self._allows(reply):
                 raise DecisionNotAllowed(name, decision, allowed_decisions(self._open[name]))
             if decision == "edited" and reply.answer.value is None:
-                raise InvalidRequest("value", "expected the changed input, got none")
+                raise InvalidRequest("value", "expected the edited input, got none")
 
     def _allows(self, reply: Reply) -> bool:
         return reply.answer.decision in allowed_decisions(self._open[reply.event.id or ""])

@@ -47,7 +47,7 @@ class Deadlines:
         if self.next == self._ends_at:
             message = f"The agent took longer than {total:g} seconds."
             return Error(message=message, code="timeout")
-        message = f"The agent said nothing for {idle:g} seconds."
+        message = f"The agent produced no output for {idle:g} seconds."
         return Error(message=message, code="idle_timeout")
 
 

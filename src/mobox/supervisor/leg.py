@@ -43,7 +43,7 @@ PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of the last line on stderr that the server's own log shows."""
-BROKEN: Final = Error(message="The server could not go on with this run.", code="internal")
+BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
 class Means(NamedTuple):
@@ -169,12 +169,14 @@ class Leg:
         try:
             await self._work()
         except (Fenced, NotFound):
-            log.info("run %s goes on elsewhere, or was deleted", self.run.id)
+            log.info(
+                "run %s: lost its lease (taken over or deleted); stopping this attempt", self.run.id
+            )
             await self._forget()
         except RunActive:  # it went on by itself, but its chat had gone on already
             return Verdict("cancelled")
         except Exception:  # whatever it was, the run must not hang
-            log.exception("run %s broke", self.run.id)
+            log.exception("run %s: internal error; ending the run", self.run.id)
             return Verdict("error", BROKEN)
         finally:
             self.over = True
@@ -295,7 +297,7 @@ class Leg:
         except NotFound:
             await asyncio.to_thread(self._means.stderr.delete, [self.run.id])
         except MoboxError as error:
-            log.warning("run %s cannot be read: %s", self.run.id, error)
+            log.warning("run %s: cannot read its log: %s", self.run.id, error)
 
     async def _conclude(self, scribe: Scribe, outcome: Outcome) -> None:
         is_willing = self._verdict is None and (outcome.exit_code == 0 or self._ending is not None)
@@ -339,7 +341,7 @@ class Leg:
             try:
                 await asyncio.to_thread(self._means.stderr.keep, self.run, self._stderr)
             except OSError as error:
-                log.warning("stderr of run %s cannot be kept: %s", self.run.id, error)
+                log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
 
 
 def _launch_error(error: OSError) -> Error:

@@ -57,6 +57,6 @@ class Lookout:
         try:
             await look()
         except StorageError as error:  # it may be back next time
-            log.warning("cannot look after runs: %s", error)
+            log.warning("polling for runs failed, retrying: %s", error)
         except Exception:
-            log.exception("looking after runs broke")
+            log.exception("polling for runs failed, retrying")

@@ -78,7 +78,7 @@ class Preparation:
         try:
             await self._tell(_status(self._doing))
         except MoboxError as error:  # whoever reads the agent meets the same, and acts on it
-            log.debug("a preparation could not be stored: %s", error)
+            log.debug("cannot store a preparation status: %s", error)
 
 
 def _status(message: str) -> Status:

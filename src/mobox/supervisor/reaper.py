@@ -20,10 +20,10 @@ log = logging.getLogger("mobox.supervisor")
 
 AT_ONCE: Final = 4
 """How many runs are ended at a time: each is read, and others want to read meanwhile."""
-UNCLAIMED: Final = Error(message="Nobody was there to execute this run.", code="not_executed")
-NO_ROOM: Final = Error(
-    message="Those who execute runs had no room for this one in time.", code="no_room"
+UNCLAIMED: Final = Error(
+    message="No worker was available to execute this run.", code="not_executed"
 )
+NO_ROOM: Final = Error(message="No worker had capacity for this run in time.", code="no_room")
 
 
 class Verdict(NamedTuple):
@@ -61,12 +61,12 @@ class Reaper:
         try:
             await self._end(run, verdict)
         except (Fenced, NotFound):
-            log.info("run %s is not ours to end", run.id)
+            log.info("run %s: not ended here, its lease was lost (taken over or deleted)", run.id)
         except MoboxError as error:
-            log.warning("run %s cannot be ended yet: %s", run.id, error)
+            log.warning("run %s: cannot end it yet, retrying: %s", run.id, error)
             self._left[run.id] = (run, verdict)
         except Exception:
-            log.exception("run %s cannot be ended", run.id)
+            log.exception("run %s: internal error while ending it, retrying", run.id)
             self._left[run.id] = (run, verdict)
 
     async def sweep(self, executed: Container[RunId]) -> None:

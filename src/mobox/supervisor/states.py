@@ -33,7 +33,7 @@ class StateFolders:
             _make_writable(folder)
             _remove(folder)
         if os.path.lexists(folder):
-            log.warning("%s cannot be deleted, but its chat was", folder)
+            log.warning("cannot delete the state folder of a deleted chat: %s", folder)
 
 
 def _remove(folder: Path) -> None:

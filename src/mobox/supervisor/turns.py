@@ -30,7 +30,7 @@ async def turn_for(storage: Storage, run: Run, asked: Asked) -> Turn:
         )
     *before, last = before
     if not isinstance(last.body, UserMessage):
-        raise ProtocolError(f"run {run.id} answers no message")
+        raise ProtocolError(f"run {run.id} has no user message to answer")
     return Turn(prompt=last.body.parts, history=_told(before), frontend=frontend)
 
 

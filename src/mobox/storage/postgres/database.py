@@ -132,16 +132,16 @@ async def open_database(connect: Connect, patience: float = 0) -> str:
         connection = await _first_connection(connect, patience)
     except ValueError:  # which may tell a part of the password
         raise StorageError(
-            "this is no address of a PostgreSQL: in a password / # ? @ are written %2F %23 %3F %40"
+            "not a PostgreSQL URL; escape / # ? @ in the password as %2F %23 %3F %40"
         ) from None
     except TROUBLE as why:
-        raise StorageError(f"the database cannot be reached: {_told(why)}") from why
+        raise StorageError(f"cannot connect to the database: {_message(why)}") from why
     try:
         await _check_server(connection)
         await migrate(connection, migrations())
         return await _identity(connection)
     except TROUBLE as why:
-        raise StorageError(f"the database cannot be opened: {_told(why)}") from why
+        raise StorageError(f"cannot open the database: {_message(why)}") from why
     finally:
         connection.terminate()
 
@@ -156,7 +156,7 @@ async def _first_connection(connect: Connect, patience: float) -> Connection:
             if isinstance(why, _WRONG) or not is_away(why) or time.monotonic() >= deadline:
                 raise
             if not is_told:
-                log.warning("the database cannot be reached yet: %s", _told(why))
+                log.warning("cannot connect to the database yet, retrying: %s", _message(why))
                 is_told = True
         await waits.next()
 
@@ -171,7 +171,7 @@ async def _identity(connection: Connection) -> str:
     return f"{drawn:016x}"
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
@@ -179,7 +179,7 @@ async def _check_server(connection: Connection) -> None:
     found = int(await connection.fetchval("SHOW server_version_num"))
     if found < _OLDEST:
         oldest, here = _OLDEST // 10_000, found // 10_000
-        raise StorageError(f"PostgreSQL {oldest} or newer is needed, this is {here}")
+        raise StorageError(f"PostgreSQL {oldest} or newer is required, found {here}")
 
 
 # Migrating

@@ -110,7 +110,7 @@ class Leftovers:
             try:
                 await self.settle()
             except MoboxError as error:
-                log.warning("what is left of deleted chats stays for now: %s", error)
+                log.warning("cannot delete the logs of deleted chats yet, retrying: %s", error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(AGAIN):
                     await self._there_is_more.wait()

@@ -134,7 +134,7 @@ class NotifyWakeUps:
         if not self._is_troubled:
             self._is_troubled = True
             why = str(error) or type(error).__name__
-            log.warning("news does not come by NOTIFY, readers look for it: %s", why)
+            log.warning("LISTEN/NOTIFY connection lost, polling the database: %s", why)
 
     def _note_end(self, connection: Any) -> None:
         self._is_healthy = False

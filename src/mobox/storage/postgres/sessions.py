@@ -127,7 +127,7 @@ class Sessions:
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
                 elif not is_again(error) or not waits.bear(is_away=False):
-                    raise StorageError(f"the database refuses: {error}") from error
+                    raise StorageError(f"the database returned an error: {error}") from error
             await waits.next()
 
     async def _try(self, work: Work[T], effort: Effort) -> T:

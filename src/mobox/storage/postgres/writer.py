@@ -120,7 +120,7 @@ class Writer:
             self._is_open = False
             self._drop_connection()
             left = [*taken, *self._jobs]
-            self._tell(left, [StorageError("the writer has stopped")] * len(left))
+            self._tell(left, [StorageError("the database writer has stopped")] * len(left))
 
     async def _wait_for_more(self) -> None:
         """Until there is something to append, or the leases are to be renewed."""
@@ -182,7 +182,7 @@ class Writer:
         if self.is_away:
             self.is_away = False
             self._sessions.steadiness.note_trouble()  # until now, not until it was last noticed
-            log.info("the database is back")
+            log.info("database connection restored")
         return outcomes
 
     async def _renew_leases(self, connection: Connection) -> None:
@@ -197,7 +197,7 @@ class Writer:
             self._renew_at = self._next_renewal()
 
     def _put_off_renewal(self, error: Exception) -> None:
-        log.error("the database refuses to renew leases: %s", error)
+        log.error("cannot renew leases, the database returned an error: %s", error)
         self._renew_at = time.monotonic() + _RENEW_AGAIN
 
     def _is_renewal_due(self) -> bool:
@@ -213,13 +213,14 @@ class Writer:
             return []
         if len(group.jobs) > 1:
             return [outcome for part in group.parts() for outcome in await self._insist(part)]
-        log.error("the database refuses to append: %s", error)
-        return [StorageError(f"the database cannot be written: {error}")]
+        log.error("cannot append, the database returned an error: %s", error)
+        return [StorageError(f"cannot write to the database: {error}")]
 
     def _lose(self, error: Exception) -> None:
         if not self.is_away:
             self.is_away = True
-            log.warning("the database is away, agents wait: %s", str(error) or type(error).__name__)
+            why = str(error) or type(error).__name__
+            log.warning("database connection lost, pausing agents until it is back: %s", why)
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
 

@@ -36,7 +36,7 @@ def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
     """The writer's connection to a database that is up to date."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
-        raise StorageError(f"SQLite {oldest} or newer is needed, this is {sqlite3.sqlite_version}")
+        raise StorageError(f"SQLite {oldest} or newer is required, found {sqlite3.sqlite_version}")
     _make_private(path)
     try:
         connection = connect(path, settings)
@@ -46,7 +46,7 @@ def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
             migrate(connection, migrations())
             on_failure.pop_all()
     except sqlite3.Error as error:
-        raise StorageError(f"{path} cannot be opened: {error}") from error
+        raise StorageError(f"cannot open {path}: {error}") from error
     return connection
 
 

@@ -59,7 +59,7 @@ class Readers:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         except sqlite3.Error as error:
-            raise StorageError(f"the database cannot be read: {error}") from error
+            raise StorageError(f"cannot read the database: {error}") from error
 
     def _snapshot(self, function: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection()

@@ -95,7 +95,7 @@ class Writer:
         finally:
             self._is_open = False
             self._connection.close()
-            self._deliver(_all_fail(self._drain(), "the writer has stopped"))
+            self._deliver(_all_fail(self._drain(), "the database writer has stopped"))
 
     def _next_jobs(self) -> list[_Job] | None:
         """What there is to do; nothing, if it is only time to renew the leases."""
@@ -137,7 +137,9 @@ class Writer:
     def _commit(self, jobs: Sequence[_Job]) -> list[_Job]:
         """Do them in one transaction; return what is to be tried again."""
         transaction = Transaction(self._connection, self._settings, self._holder)
-        outcomes = _all_fail(jobs, "the writer has stopped")  # should a fault of ours end it here
+        outcomes = _all_fail(
+            jobs, "the database writer has stopped"
+        )  # should a fault of ours end it here
         again: list[_Job] = []
         try:
             transaction.begin()
@@ -158,7 +160,7 @@ class Writer:
 
     def _warn_of_lock(self) -> None:
         if not self._is_locked:
-            log.warning("another process keeps the database locked, agents wait")
+            log.warning("database is locked by another process; pausing agents until it is free")
         self._is_locked = True
 
     def _renew_leases(self, transaction: Transaction) -> None:
@@ -190,7 +192,7 @@ def _all_fail(jobs: Iterable[_Job], problem: str) -> list[tuple[_Job, Any]]:
 
 
 def _problem(error: sqlite3.Error) -> str:
-    return f"the database cannot be written: {error}"
+    return f"cannot write to the database: {error}"
 
 
 def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
