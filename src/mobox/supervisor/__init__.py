@@ -137,10 +137,10 @@ class Supervisor:
         owner: str,
         run_id: str,
         answers: tuple[Answer, ...],
-        asking: Asking = _NOTHING_MORE,
+        client_request: Asking = _NOTHING_MORE,
     ) -> Continued:
-        """Resume a run with a person's answers; `asking` is the rest of the client's request."""
-        return await self._complete(self._answer(owner, run_id, answers, asking))
+        """Resume a run with a person's answers; `client_request` describes the request."""
+        return await self._complete(self._answer(owner, run_id, answers, client_request))
 
     async def stop(self, owner: str, run_id: str) -> Run:
         """Stop a run: at once if it is executed here, else when its process polls."""
@@ -252,23 +252,27 @@ class Supervisor:
     # Resuming, stopping, deleting
 
     async def _answer(
-        self, owner: str, run_id: str, answers: tuple[Answer, ...], asking: Asking
+        self, owner: str, run_id: str, answers: tuple[Answer, ...], client_request: Asking
     ) -> Continued:
         run = await self._storage.run(owner, run_id)
         attempt = self._attempts.of(run)
-        stored = await attempt.answer(answers, asking.frontend) if attempt is not None else []
+        stored = (
+            await attempt.answer(answers, client_request.frontend) if attempt is not None else []
+        )
         if not stored:
             run = await self._storage.run(owner, run_id)
-            return await self._resume(run, answers, asking)
+            return await self._resume(run, answers, client_request)
         after = stored[0].seq - 1
-        await self._note(run, asking, after)
+        await self._note(run, client_request, after)
         return Continued(await self._storage.run(owner, run_id), after)
 
-    async def _note(self, run: Run, asking: Asking, after: int) -> None:
-        if asking != _NOTHING_MORE:
-            await self._storage.note(run.id, replace(asking, after=after))
+    async def _note(self, run: Run, client_request: Asking, after: int) -> None:
+        if client_request != _NOTHING_MORE:
+            await self._storage.note(run.id, replace(client_request, after=after))
 
-    async def _resume(self, run: Run, answers: tuple[Answer, ...], asking: Asking) -> Continued:
+    async def _resume(
+        self, run: Run, answers: tuple[Answer, ...], client_request: Asking
+    ) -> Continued:
         """Answer a waiting run that has no process."""
         requests = await asked_by(self._storage, run.id)
         replies = requests.match(answers)
@@ -286,7 +290,7 @@ class Supervisor:
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)
             try:
-                await self._note(resumed, asking, after)
+                await self._note(resumed, client_request, after)
             finally:  # we own the run: no other process would start it
                 if resumed.status == "running":
                     await self._start_or_queue(resumed, agent, slot)

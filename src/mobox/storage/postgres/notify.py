@@ -30,7 +30,7 @@ _NAMES: Final = 80
 """How many runs and chats fit into that, as a rule."""
 _ANSWER_SECONDS: Final = 5.0
 _PING_SECONDS: Final = 5.0
-_TELL: Final = "SELECT pg_notify($1, letter) FROM unnest($2::text[]) AS letter"
+_TELL: Final = "SELECT pg_notify($1, envelope) FROM unnest($2::text[]) AS envelope"
 
 
 class NotifyWakeUps:
@@ -40,29 +40,29 @@ class NotifyWakeUps:
         self._connect = connect
         self._name = secrets.token_hex(8)
         self._outbox = Outbox()
-        self._there_is_news = asyncio.Event()
+        self._has_pending = asyncio.Event()
         self._is_closing = False
         self._is_healthy = False
         self._is_troubled = False
-        self._on_news: Callable[[News], None] = lambda news: None
+        self._on_notification: Callable[[News], None] = lambda notification: None
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_healthy(self) -> bool:
         return self._is_healthy
 
-    def listen(self, on_news: Callable[[News], None]) -> None:
-        self._on_news = on_news
+    def listen(self, on_notification: Callable[[News], None]) -> None:
+        self._on_notification = on_notification
         self._task = asyncio.create_task(self._keep_talking())
 
-    def tell(self, news: News) -> None:
-        self._outbox.add(news)
-        self._there_is_news.set()
+    def tell(self, notification: News) -> None:
+        self._outbox.add(notification)
+        self._has_pending.set()
 
     async def close(self) -> None:
         """Say what is left to say, if anybody listens."""
         self._is_closing = True
-        self._there_is_news.set()
+        self._has_pending.set()
         if self._task is not None:
             timeout = _ANSWER_SECONDS if self._is_healthy else 0
             await asyncio.wait([self._task], timeout=timeout)
@@ -92,7 +92,9 @@ class NotifyWakeUps:
                 connection.add_termination_listener(self._note_end)
             self._is_healthy = True
             self._is_troubled = False
-            self._on_news(News(everything=True, work=True))  # who knows what was said before
+            self._on_notification(
+                News(everything=True, work=True)
+            )  # who knows what was said before
             await self._tell_all(connection)
         except TROUBLE as error:
             self._note_trouble(error)
@@ -105,30 +107,30 @@ class NotifyWakeUps:
         """Tell what there is, and now and then nothing, to know whether anybody is there."""
         while self._outbox or not self._is_closing:
             if not self._outbox and not connection.is_closed():
-                await self._wait_for_news()
-            news = self._outbox.take()
-            sent = [letter.decode() for letter in letters(self._name, news)]
+                await self._wait_for_pending()
+            notification = self._outbox.take()
+            sent = [envelope.decode() for envelope in letters(self._name, notification)]
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     await connection.execute(_TELL, _CHANNEL, sent)
             except BaseException:
-                self._outbox.add(news)  # maybe for the second time, which does no harm
+                self._outbox.add(notification)  # maybe for the second time, which does no harm
                 raise
 
-    async def _wait_for_news(self) -> None:
-        self._there_is_news.clear()
+    async def _wait_for_pending(self) -> None:
+        self._has_pending.clear()
         if self._is_closing:
             return
         try:
             async with asyncio.timeout(_PING_SECONDS):
-                await self._there_is_news.wait()
+                await self._has_pending.wait()
         except TimeoutError:
             return
 
     def _hear(self, connection: Connection, pid: int, channel: str, payload: str) -> None:
-        letter = read_letter(payload.encode())
-        if letter is not None and letter.sender != self._name:
-            self._on_news(letter.news)
+        envelope = read_letter(payload.encode())
+        if envelope is not None and envelope.sender != self._name:
+            self._on_notification(envelope.news)
 
     def _note_trouble(self, error: BaseException) -> None:
         if not self._is_troubled:
@@ -138,13 +140,13 @@ class NotifyWakeUps:
 
     def _note_end(self, connection: Any) -> None:
         self._is_healthy = False
-        self._there_is_news.set()
+        self._has_pending.set()
 
 
-def letters(sender: str, news: News) -> Iterator[bytes]:
+def letters(sender: str, notification: News) -> Iterator[bytes]:
     """The news in letters that NOTIFY takes; one that is still too long says to look everywhere."""
-    positions, chats = iter(news.positions.items()), iter(news.chats)
-    work, everything = news.work, news.everything
+    positions, chats = iter(notification.positions.items()), iter(notification.chats)
+    work, everything = notification.work, notification.everything
     while True:
         some = dict(islice(positions, _NAMES))
         names = tuple(islice(chats, _NAMES - len(some)))

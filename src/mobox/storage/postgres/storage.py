@@ -78,7 +78,7 @@ class PostgresStorage(Publishing):
         await self._leftovers.close()
         await self._histories.close()
         await self._writer.close()
-        await self._stop_telling()
+        await self._stop_notifying()
         await self._sessions.close()
 
     async def _ask(
@@ -130,7 +130,7 @@ class PostgresStorage(Publishing):
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._change(turns.queue, run_id, epoch)
-        self._tell(News(work=True))
+        self._notify(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -205,7 +205,7 @@ class PostgresStorage(Publishing):
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._change(turns.request_stop, owner, run_id)
-        self._tell(News(work=True))
+        self._notify(News(work=True))
         return run
 
     # Chats and messages

@@ -81,7 +81,7 @@ class SqliteStorage(Publishing):
     async def close(self) -> None:
         await self._stop_polling()
         await self._writer.close()
-        await self._stop_telling()
+        await self._stop_notifying()
         await self._readers.close()
         await asyncio.to_thread(self._checkpoints.close)
 
@@ -111,7 +111,7 @@ class SqliteStorage(Publishing):
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._write(lambda t: turns.queue(t, run_id, epoch))
-        self._tell(News(work=True))
+        self._notify(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -201,7 +201,7 @@ class SqliteStorage(Publishing):
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._write(lambda t: turns.request_stop(t, owner, run_id))
-        self._tell(News(work=True))
+        self._notify(News(work=True))
         return run
 
     # Chats and messages
