@@ -234,7 +234,7 @@ class Leg:
             try:
                 with self._limited():
                     async with preparation:
-                        await self._read_output(writer, execution, preparation)
+                        await self._listen(writer, execution, preparation)
                 outcome = await execution.outcome()
             except BaseException:  # the lease was lost, or of an internal error
                 execution.kill()
@@ -245,9 +245,7 @@ class Leg:
         if self._writer is not None and not self.leaving:
             await self._writer.write(preparation)
 
-    async def _read_output(
-        self, writer: Scribe, execution: Execution, preparation: Preparation
-    ) -> None:
+    async def _listen(self, writer: Scribe, execution: Execution, preparation: Preparation) -> None:
         limit = self.agent.limits.output
         while data := await execution.read():
             preparation.over()
