@@ -236,7 +236,7 @@ class Leg:
                     async with preparation:
                         await self._listen(writer, execution, preparation)
                 outcome = await execution.outcome()
-            except BaseException:  # the lease was lost, or of an internal error
+            except BaseException:  # a lost lease, or an internal error
                 execution.kill()
                 raise
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
@@ -300,10 +300,10 @@ class Leg:
             log.warning("run %s: cannot read its log: %s", self.run.id, error)
 
     async def _conclude(self, writer: Scribe, outcome: Outcome) -> None:
-        has_failed = self._verdict is not None or (outcome.exit_code != 0 and self._ending is None)
-        if not has_failed and writer.waiting:
+        must_end = self._verdict is not None or (outcome.exit_code != 0 and self._ending is None)
+        if not must_end and writer.waiting:
             self.over = True  # the answer starts the next attempt
-        elif not has_failed and writer.unheard and not self._has_read_answer():
+        elif not must_end and writer.unheard and not self._has_read_answer():
             writer.unheard = False
             self._execution = None
         else:
