@@ -57,7 +57,7 @@ async def freeze_worker(scene: Scene) -> None:
 
 async def _has_noticed(worker: Member, lost: set[str]) -> bool:
     """Whether it has tried to go on with its runs, and was told that it cannot."""
-    return all(f"run {run_id} goes on elsewhere" in worker.log for run_id in lost)
+    return all(f"run {run_id}: lost its lease" in worker.log for run_id in lost)
 
 
 async def _are_ended(cluster: Cluster, process: str) -> None:

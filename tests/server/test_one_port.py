@@ -172,7 +172,7 @@ def test_what_keeps_all_of_them_from_serving_is_said_once(tmp_path: Path) -> Non
     flags = ["--port", "0", "--data", str(tmp_path), "--database-url", f"sqlite:///{nowhere}"]
     code, out, err = mobox("serve", "--workers", "3", *flags)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"mobox: {nowhere} cannot be opened: ")
+    assert err.startswith(f"mobox: cannot open {nowhere}: ")
 
 
 # Sockets at such a port

@@ -115,7 +115,7 @@ def test_who_cannot_write_does_not_know_who_else_could_until_it_has_for_as_long_
         clock.now += 3_600_000
         assert await is_given_up()
         pending = asyncio.create_task(say(far, mine, *words("a")))
-        while "the database is away" not in caplog.text:
+        while "database connection lost" not in caplog.text:
             await connection.execute("SELECT pg_sleep(0.02)")
         await connection.execute("UPDATE public.disk SET is_full = FALSE")
         while not await connection.fetchval(WAITING):  # this try fails no more, and takes long

@@ -275,7 +275,7 @@ def test_what_is_left_of_a_chat_is_deleted_though_the_database_did_not_take_that
         async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
             await connection.execute("UPDATE public.pace SET seconds = 3600")
             await patiently(store.delete, "ann", "chat")
-            while "what is left of deleted chats stays for now" not in caplog.text:
+            while "cannot delete the logs of deleted chats yet" not in caplog.text:
                 await connection.execute("SELECT pg_sleep(0.02)")
             await connection.execute("UPDATE public.pace SET seconds = 0")
             while await left(connection) != [0, 0, 0]:

@@ -44,8 +44,8 @@ async def begun(store: PostgresStorage) -> None:
     assert same(found, run)
 
 
-AWAY = "the database is away, agents wait: full"
-BACK = "the database is back"
+AWAY = "database connection lost, pausing agents until it is back: full"
+BACK = "database connection restored"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,9 @@ def test_who_has_waited_for_the_database_waits_for_others_too(
         await store.close()
 
     asyncio.run(scenario())
-    told = [record.getMessage() for record in caplog.records if "database is" in record.message]
+    told = [
+        record.getMessage() for record in caplog.records if "database connection" in record.message
+    ]
     assert told == log, "once"
 
 
@@ -97,7 +99,9 @@ def test_who_may_not_renew_its_leases_appends_all_the_same_and_tries_again(
         connection = await asyncpg.connect(url)
         await connection.execute(NO_LEASE)
         async with asyncio.timeout(SECONDS):
-            while "refuses to renew leases: no lease" not in caplog.text:
+            while (
+                "cannot renew leases, the database returned an error: no lease" not in caplog.text
+            ):
                 await connection.execute("SELECT pg_sleep(0.02)")
             assert await say(store, run, *words("a")) == await store.read(run.id)
             await connection.execute("DROP FUNCTION public.refuse CASCADE")

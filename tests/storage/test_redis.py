@@ -263,8 +263,8 @@ def test_a_store_opens_where_valkey_is_not_and_hears_as_soon_as_it_is(
 
     with caplog.at_level(logging.INFO, "mobox.storage"):
         run(tmp_path, scenario)
-    said = Counter(record.message.partition(" news")[0] for record in caplog.records)
-    assert said == {"cannot hear": 2, "cannot tell": 2, "can hear": 2, "can tell": 2}
+    said = Counter(record.message.partition(" notifications")[0] for record in caplog.records)
+    assert said == {"cannot receive": 2, "cannot send": 2, "can receive": 2, "can send": 2}
 
 
 def test_what_was_said_while_valkey_was_gone_is_found_when_it_is_back(
@@ -378,7 +378,7 @@ def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
         await until(lambda: one.wake_ups == "up")
 
     run(tmp_path, scenario)
-    assert len(caplog.records) == 2, "once for hearing, once for telling"
+    assert len(caplog.records) == 2, "once for receiving, once for sending"
     assert "invalid username-password pair" in caplog.text
     assert "hunter2" not in caplog.text
 
@@ -390,7 +390,7 @@ def test_a_wrong_password_is_told_to_nobody_and_may_become_right(
 def test_what_is_no_address_is_refused_without_its_password(tmp_path: Path, url: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
         asyncio.run(open_storage(f"sqlite:///{tmp_path}/mobox.db", None, url))
-    assert str(refused.value) == "redis_url=***: no address of a Redis"
+    assert str(refused.value) == "redis_url=***: not a Redis URL"
 
 
 def test_without_the_client_the_message_says_what_to_install(

@@ -170,12 +170,12 @@ def test_a_database_of_a_later_version_is_refused_and_not_touched(tmp_path: Path
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mobox.db"
     path.write_text("this is not a database, whatever its name says" * 10)
-    with pytest.raises(StorageError, match="cannot be opened"):
+    with pytest.raises(StorageError, match="cannot open"):
         open_database(path, Settings())
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="cannot be opened"):
+    with pytest.raises(StorageError, match="cannot open"):
         open_database(tmp_path / "nowhere" / "mobox.db", Settings())
 
 

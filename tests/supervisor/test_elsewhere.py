@@ -507,7 +507,7 @@ def test_who_looks_around_goes_on_when_the_store_is_back(
             with Lock(tmp_path) as lock:
                 lock.close()
                 clock.now += 3_600_000
-                await until(lambda: "cannot look after runs" in caplog.text)
+                await until(lambda: "polling for runs failed" in caplog.text)
                 lock.open()
             assert reason_of(await stage.until_it_ends(lost)) == "lost"
 

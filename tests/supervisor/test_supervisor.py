@@ -341,7 +341,7 @@ def test_who_has_enough_runs_may_not_begin_another(
 
 
 LATE = {
-    "timeouts: {idle: 0.2}": ("idle_timeout", "The agent said nothing for 0.2 seconds."),
+    "timeouts: {idle: 0.2}": ("idle_timeout", "The agent produced no output for 0.2 seconds."),
     "timeouts: {total: 0.3, idle: 5}": ("timeout", "The agent took longer than 0.3 seconds."),
 }
 

@@ -1,4 +1,4 @@
-"""The log: where runs, chats and messages are kept. docs/storage.md tells what it promises."""
+"""Stores runs, chats and messages. docs/storage.md describes its guarantees."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _POSTGRES = ("postgresql://", "postgres://")
 async def open_storage(url: str, settings: Settings | None = None, redis_url: str = "") -> Storage:
     """The store that a URL names: `memory:`, `sqlite:///` and a file's path, or `postgresql://…`.
 
-    Processes that share it tell each other what is new by the Redis or Valkey at `redis_url`;
-    without that PostgreSQL tells them, and those who share a file look for it.
+    Processes that share it notify each other over the Redis or Valkey at `redis_url`; without it,
+    PostgreSQL notifies them, and processes that share a file poll it.
     """
     settings = settings or Settings()
     if url == "memory:":
-        return MemoryStorage(settings)  # which nobody shares
+        return MemoryStorage(settings)  # which no other process shares
     way = _by_redis(redis_url, settings.channel_prefix) if redis_url else None
     if url.startswith(_POSTGRES):
         return await _postgres().open(url, settings, way)
@@ -56,7 +56,7 @@ def _by_redis(url: str, prefix: str) -> WayToOthers:
 
 @contextmanager
 def _extra(wanted: str, extra: str) -> Iterator[None]:
-    """Say what to install, where it is not."""
+    """Raise `NotInstalled` with the extra to install, where a package is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

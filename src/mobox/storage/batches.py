@@ -1,4 +1,4 @@
-"""Batches on their way into a log: what a database's writer is given, and what it makes of it."""
+"""Batches of events for a database's writer, and the results of appending them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Append", "Appended", "NextLeg", "prepare"]
 
 
 class Append(Struct, frozen=True, kw_only=True):
-    """A batch as the writer gets it."""
+    """A batch to append."""
 
     run_id: RunId
     epoch: int
@@ -23,7 +23,7 @@ class Append(Struct, frozen=True, kw_only=True):
     raw: Sequence[RawLine] = ()
     rows: list[tuple[int, bytes]]
     is_plain: bool
-    """A running run runs on: nothing but its log changes."""
+    """The run stays `running`: nothing but its log changes."""
 
     @property
     def size(self) -> int:
@@ -31,7 +31,7 @@ class Append(Struct, frozen=True, kw_only=True):
 
 
 class Appended(Struct, frozen=True):
-    """A batch in its log."""
+    """An appended batch."""
 
     run_id: RunId
     position: Position
@@ -40,7 +40,7 @@ class Appended(Struct, frozen=True):
 
 
 class NextLeg(Struct, frozen=True):
-    """A run that goes on, and what it goes on with."""
+    """A resumed run, and the answers it resumes with."""
 
     run: Run
     answers: Appended
@@ -53,9 +53,9 @@ def prepare(
     ts: int | None,
     raw: Sequence[RawLine] = (),
 ) -> Append:
-    """Encode and check here, so that what cannot be stored fails its caller and nobody else."""
+    """Encode and check a batch here, so that an invalid one fails only its caller."""
     if ts is not None and not -(2**63) <= ts < 2**63:
-        raise OverflowError(f"{ts} is no time that can be stored")
+        raise OverflowError(f"timestamp {ts} is out of range")
     return Append(
         run_id=run_id,
         epoch=epoch,

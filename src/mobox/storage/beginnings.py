@@ -1,7 +1,7 @@
-"""Who waits for runs to begin, chat by chat.
+"""Waits for new runs, chat by chat.
 
-Rule 1: whoever waits has seen a number and waits for it to change, so no wake-up can be lost.
-Rule 2: a wake-up is a hint: which runs there are, the store says.
+Rule 1: a waiter has seen a number and waits for it to change, so no wake-up can be lost.
+Rule 2: a wake-up is a hint: the runs are read from the store.
 Rule 3: all of it belongs to the event loop's thread.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Beginnings", "ChatWatch"]
 
 
 class ChatWatch(Waiters):
-    """How often something changed in one chat, and who waits for more."""
+    """Counts the changes of one chat, and wakes those who wait for the next."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,12 +27,12 @@ class ChatWatch(Waiters):
         self._was_looked_at = False
 
     def ring(self) -> None:
-        """A run was begun, or the chat is gone."""
+        """A run was started, or the chat was deleted."""
         self.changes += 1
         self._wake()
 
     def look(self, latest: RunId | None) -> None:
-        """Take the store's word for which run is the chat's last."""
+        """The chat's last run, as read from the store: wake if it is another."""
         if not self._was_looked_at or latest != self._latest:
             self._was_looked_at, self._latest = True, latest
             self.ring()
@@ -44,7 +44,7 @@ class ChatWatch(Waiters):
 
 
 class Beginnings:
-    """The chats that somebody watches."""
+    """The chats that have waiters."""
 
     def __init__(self) -> None:
         self._watches: dict[str, ChatWatch] = {}
@@ -56,7 +56,7 @@ class Beginnings:
 
     @contextmanager
     def watching(self, chat_id: str) -> Iterator[ChatWatch]:
-        """Watch a chat, whether it is there or not."""
+        """Watch a chat, whether it exists or not."""
         watch = self._watches.setdefault(chat_id, ChatWatch())
         watch.readers += 1
         try:
@@ -67,12 +67,12 @@ class Beginnings:
                 del self._watches[chat_id]
 
     def ring(self, chat_id: str) -> None:
-        """Something was begun there, or deleted, in this process."""
+        """A run was started there, or the chat deleted, in this process."""
         if watch := self._watches.get(chat_id):
             watch.ring()
 
     def look(self, chat_ids: Iterable[str], latest: Mapping[str, RunId]) -> None:
-        """Take the store's word for the last runs of these chats, whoever began them."""
+        """The last runs of these chats, as read from the store."""
         for chat_id in chat_ids:
             if watch := self._watches.get(chat_id):
                 watch.look(latest.get(chat_id))

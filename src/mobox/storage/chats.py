@@ -1,9 +1,9 @@
 """The chats of every owner: the interface that stores implement, and its values.
 
-Rule 1: the owner comes first and has no default, so to forget it is a type error.
-Rule 2: what belongs to others is not found, in the same words as what is not there.
-Rule 3: a stored message is a cache of the fold of its run's log, and says how far it has folded.
-Rule 4: what a cut leaves behind is superseded: kept, and left out of every list.
+Rule 1: the owner is the first parameter and has no default, so omitting it is a type error.
+Rule 2: another owner's data is reported as not found, with the same error as a missing id.
+Rule 3: a stored message is a cache of the fold of its run's log, up to the entry it records.
+Rule 4: messages after a cut are superseded: stored, and left out of every list.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = [
 
 
 class Chat(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One conversation; its id is the client's, and no two in a store have the same."""
+    """One conversation; its id is chosen by the client, and unique in the store."""
 
     id: str
     owner: str
     title: str
     created_at: int
     updated_at: int
-    """When a turn began, waited or ended: what the list of chats is sorted by."""
+    """When a turn last started, paused or ended: the list of chats is sorted by it."""
 
 
 class StoredMessage(Struct, frozen=True, kw_only=True):
-    """One message of a chat: a user's as it came, an assistant's as its run's log tells it."""
+    """One message of a chat: a user's as received, an assistant's as folded from its log."""
 
     id: str
     role: Literal["user", "assistant"]
@@ -54,26 +54,25 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     run_id: RunId | None = None
 
     def as_history(self) -> HistoryMessage:
-        """The message as agents get it."""
-        said = told_again(self.body) if isinstance(self.body, Message) else self.body.parts
-        parts = msgspec.to_builtins(said)
-        return HistoryMessage(id=self.id, role=self.role, parts=tuple(parts))
+        """The message as an agent receives it."""
+        parts = told_again(self.body) if isinstance(self.body, Message) else self.body.parts
+        return HistoryMessage(id=self.id, role=self.role, parts=tuple(msgspec.to_builtins(parts)))
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """A chat at one moment."""
+    """A snapshot of a chat."""
 
     chat: Chat
     messages: tuple[StoredMessage, ...]
     """Oldest first, without the message of the active run."""
     active: Run | None = None
-    """The run that is running or waiting: its message is to be read from its log."""
+    """The run that is running or waiting: its message is read from its log."""
     before: str | None = None
     """The cursor of the messages before these; `None` if there are none."""
 
 
 class MessagePage(Struct, frozen=True, kw_only=True):
-    """A stretch of a chat, oldest first, without the message of the active run."""
+    """A page of a chat's messages, oldest first, without the message of the active run."""
 
     messages: tuple[StoredMessage, ...]
     active: Run | None = None
@@ -86,7 +85,7 @@ class ChatPage(Struct, frozen=True, kw_only=True):
 
     chats: tuple[Chat, ...]
     active: tuple[Run, ...] = ()
-    """The active runs of these chats: of each at most one, as `History.active` tells it."""
+    """The active runs of these chats: at most one of each, as in `History.active`."""
     before: str | None = None
     """The cursor of the chats before these; `None` if there are none."""
 
@@ -96,25 +95,25 @@ class BegunTurn(Struct, frozen=True, kw_only=True):
 
     run: Run
     created: bool
-    """False where the request had come before: its run is somebody's already."""
+    """False for a repeated request: its run was started before."""
 
 
 class NamedRequest(Struct, frozen=True):
-    """A request that a client gave a name, and the run that answers it."""
+    """A request with a client's name, and the run that answers it."""
 
     run: Run
     asking: Asking
 
 
 class Chats(Protocol):
-    """What owners have."""
+    """The chats of owners."""
 
     async def begin_turn(
         self, owner: str, request: Request, agent: str, framework: str
     ) -> BegunTurn:
-        """Cut the chat where asked, add the message, and begin the run that answers it.
+        """Cut the chat where requested, add the message, and start the run that answers it.
 
-        All or nothing. `RunActive` if the chat has a running one; a waiting one is left waiting.
+        All or nothing. `RunActive` if the chat has a running run; a waiting one stays `waiting`.
         """
 
     async def chat(self, owner: str, chat_id: str) -> Chat:
@@ -123,7 +122,7 @@ class Chats(Protocol):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        """The owner's chats; with a query those whose title or words contain it."""
+        """The owner's chats; with a query, those whose title or text contains it."""
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         """The chat, whole or its last messages, and its active run, in one snapshot."""
@@ -137,22 +136,22 @@ class Chats(Protocol):
         """One run; `LogDeleted` if this owner deleted it."""
 
     async def runs(self, owner: str, chat_id: str) -> list[Run]:
-        """All runs of a chat, oldest first, also the superseded ones."""
+        """All runs of a chat, oldest first, including superseded ones."""
 
     async def busy_chats(self, owner: str) -> set[str]:
-        """The owner's chats of which a run is executed, or waits for somebody to execute it."""
+        """The owner's chats that have a run that is executed or queued."""
 
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
-        """The run that was begun after that one, or the first, once there is one.
+        """Wait for the run after `run_id`, or for the first run, and return it.
 
-        A chat may be waited for that is not there yet. `LogDeleted` if `run_id` is gone.
+        The chat need not exist yet. `LogDeleted` if `run_id` was deleted.
         """
 
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
-        """The last request of a chat that its client called so; `RunNotFound` if there is none."""
+        """The last request of a chat with this client's name; `RunNotFound` if there is none."""
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
-        """Note when a run was first asked to stop; whoever has its lease will see."""
+        """Store when a stop was first requested; the owner of the lease polls for it."""
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
         """Give a chat another title."""
@@ -166,10 +165,10 @@ class Storage(Log, Chats, Keys, Retention, Protocol):
 
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:
-        """Whether other processes' news comes by itself. While it does not, it is looked for."""
+        """Whether notifications from other processes arrive. While they do not, readers poll."""
 
     def when_work(self, callback: Callable[[], None]) -> None:
-        """Call this whenever somebody is to look around: because of this process or another."""
+        """Call this when there may be a run to claim or to stop, from any process."""
 
     async def close(self) -> None:
-        """Commit what is pending and let go of everything."""
+        """Commit what is pending and release all resources."""

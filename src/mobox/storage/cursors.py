@@ -1,4 +1,4 @@
-"""Cursors of lists: numbers that clients hand back as they got them."""
+"""Cursors of lists: numbers that clients return unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CURSOR = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")  # no more than a databas
 
 
 def write_cursor(*numbers: int) -> str:
-    """The cursor of a place that `numbers` tell."""
+    """The cursor with these numbers."""
     return ".".join(map(str, numbers))
 
 

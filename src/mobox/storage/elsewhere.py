@@ -1,7 +1,7 @@
-"""When to look into the store for what other processes wrote: when they tell, and now and then.
+"""Polls the store for what other processes wrote: when they notify, and at intervals.
 
-Rule 1: one question at a time, for all who wait: a thousand idle readers cost as much as one.
-Rule 2: news may be late, doubled or lost: that changes when something is found, and nothing else.
+Rule 1: one query at a time for all waiters: a thousand idle readers cost as much as one.
+Rule 2: notifications may be late, duplicated or lost: that only delays when a change is seen.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from mobox.storage.wake_ups import News, WakeUps
 
 __all__ = ["Elsewhere", "Places"]
 
-_NET: Final = 5
-"""Which of the looks is taken even if news gets through."""
+_SAFETY_NET: Final = 5
+"""Every fifth poll is made even while notifications arrive."""
 
 _NOTHING: Final = News()
 
 
 class Places(NamedTuple):
-    """Where to look."""
+    """The runs and chats to query."""
 
     run_ids: list[RunId]
     chat_ids: list[str]
 
 
 class Elsewhere:
-    """The other processes, as far as one store is concerned."""
+    """Exchanges notifications with the other processes of one store, and polls it."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Elsewhere:
         self._waited_for = waited_for
         self._run_ids: set[RunId] = set()
         self._chat_ids: set[str] = set()
-        self._asker: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._poller: asyncio.Task[None] | None = None
 
     @property
@@ -54,29 +54,29 @@ class Elsewhere:
             return "none"
         return "up" if self._wake_ups.is_healthy else "down"
 
-    def tell(self, news: News) -> None:
-        """Tell the others, if there is a way to."""
-        if self._wake_ups is not None and news != _NOTHING:
-            self._wake_ups.tell(news)
+    def tell(self, notification: News) -> None:
+        """Notify other processes, if there is a channel."""
+        if self._wake_ups is not None and notification != _NOTHING:
+            self._wake_ups.tell(notification)
 
     def look_soon(self, run_ids: Iterable[RunId], chat_ids: Iterable[str] = ()) -> None:
-        """Something is said to have happened there."""
+        """Query these soon: a notification named them."""
         self._run_ids.update(run_ids)
         self._chat_ids.update(chat_ids)
-        if (self._run_ids or self._chat_ids) and self._asker is None:
-            self._asker = asyncio.create_task(self._ask())
+        if (self._run_ids or self._chat_ids) and self._looking is None:
+            self._looking = asyncio.create_task(self._query())
 
-    async def _ask(self) -> None:
+    async def _query(self) -> None:
         try:
             while self._run_ids or self._chat_ids:
                 places = Places(list(self._run_ids), list(self._chat_ids))
-                self._run_ids, self._chat_ids = set(), set()  # what is told meanwhile comes next
+                self._run_ids, self._chat_ids = set(), set()  # refilled by later notifications
                 await self._look(places)
         finally:
-            self._asker = None
+            self._looking = None
 
     def start_polling(self) -> None:
-        """Somebody waits: look now and then until nobody does."""
+        """Poll at intervals while there are waiters."""
         if self._poll_seconds is not None and self._poller is None:
             self._poller = asyncio.create_task(self._poll(self._poll_seconds))
 
@@ -86,14 +86,14 @@ class Elsewhere:
             while any(self._waited_for()):
                 await asyncio.sleep(seconds)
                 looks += 1
-                if self.state != "up" or looks % _NET == 0:
+                if self.state != "up" or looks % _SAFETY_NET == 0:
                     await self._look(self._waited_for())
         finally:
             self._poller = None
 
     async def stop_looking(self) -> None:
         """The store is about to close."""
-        tasks = [task for task in (self._poller, self._asker) if task is not None]
+        tasks = [task for task in (self._poller, self._looking) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,6 +1,6 @@
-"""Events as databases keep them: lists as JSON, a list being what one append brought.
+"""Encodes events for databases: as JSON lists, one for each append.
 
-Deltas of a block that follow each other are one in there, with a list of what they say.
+Consecutive deltas of a block become one item, with a list of their texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mobox.events import AnyEvent, StreamEvent, decode
 __all__ = ["EVENTS_PER_ROW", "decode_pieces", "encode_events", "regathered"]
 
 EVENTS_PER_ROW = 256
-"""A longer append becomes several rows, so that a page of it needs no more than a page."""
+"""A longer append becomes several rows, so that reading a page decodes little more than it."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[AnyEvent | AnyDeltas]]).decode
@@ -26,20 +26,20 @@ _decode_deltas: Callable[[msgspec.Raw], Deltas] = msgspec.json.Decoder(AnyDeltas
 
 
 def encode_events(events: Sequence[StreamEvent]) -> list[tuple[int, bytes]]:
-    """The events as JSON, a row each: how many, and what."""
-    if len(events) == 1:  # as of an agent that thinks
+    """The events as rows: how many, and their JSON."""
+    if len(events) == 1:  # a streamed delta
         return [(1, _encode(events))]
     rows = (events[i : i + EVENTS_PER_ROW] for i in range(0, len(events), EVENTS_PER_ROW))
     return [(len(row), _encode(gathered(row))) for row in rows]
 
 
 def regathered(rows: bytes) -> bytes:
-    """The events of rows that follow each other, with commas between them, as those of one row."""
+    """The events of consecutive rows, joined with commas, encoded as one row."""
     return _encode(gathered(spread(decode_pieces(rows))))
 
 
 def decode_pieces(rows: bytes) -> list[Piece]:
-    """The events of rows that follow each other, with commas between them: one decoding for all."""
+    """The events of consecutive rows, joined with commas: decoded at once."""
     lists = b"[%b]" % rows
     try:
         return list(chain.from_iterable(_decode(lists)))
@@ -48,10 +48,10 @@ def decode_pieces(rows: bytes) -> list[Piece]:
 
 
 def _foreign_pieces(lists: bytes) -> list[Piece]:
-    """Another version's events: what is unknown here becomes RAW, as everywhere.
+    """The events of another version: unknown ones become RAW, as everywhere.
 
-    What gathered deltas say is not looked at here: a version that keeps it in another form has
-    another name for it.
+    The contents of gathered deltas are not checked: a version that stores them in another form has
+    another name for them.
     """
     try:
         pieces = list(chain.from_iterable(_decode_raw(lists)))

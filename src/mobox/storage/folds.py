@@ -1,4 +1,4 @@
-"""Messages that databases keep although they are folds of logs: made anew where they are behind."""
+"""Messages cached in databases: folds of logs, made again where the log has grown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fold(Struct, frozen=True):
 
 
 class Told(Struct, Generic[T], frozen=True):
-    """What was read, and the folds that had to be made for it."""
+    """A read result, and the folds that were made for it."""
 
     value: T
     folds: list[Fold]
@@ -33,7 +33,7 @@ _decode = msgspec.json.Decoder(Message).decode
 
 
 def kept_fold(body: bytes | str | None) -> Message | None:
-    """The kept fold, unless another version made it in another shape."""
+    """The stored fold, unless another version stored it in another shape."""
     try:
         return _decode(body) if body is not None else None
     except msgspec.ValidationError:

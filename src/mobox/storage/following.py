@@ -1,4 +1,4 @@
-"""How a log is read while it is written: the same for every store."""
+"""Reads a log while it is written: the same for every store."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ from mobox.storage.wake_ups import News, WakeUps
 __all__ = ["Following", "Page"]
 
 Page = Callable[[], Sequence[LogEntry]]
-"""Makes entries, at least one, when they are wanted: as the store keeps them they are smaller."""
+"""Decodes entries, at least one, on demand: undecoded they take less memory."""
 
 
 class Following(ABC):
-    """Reads from memory what has just been written, and the rest from the store below it."""
+    """Reads recent entries from memory, and the rest from the store below it."""
 
     def __init__(self, poll_seconds: float | None, wake_ups: WakeUps | None = None) -> None:
-        """Look every so often for what other processes wrote: `None` where there are none."""
+        """Poll this often for other processes' writes: `None` where there are none."""
         self._watches: dict[RunId, Watch] = {}
-        self._beginnings = Beginnings()
+        self._chat_watches = Beginnings()
         self._on_work: list[Callable[[], None]] = []
-        self._elsewhere = Elsewhere(poll_seconds, wake_ups, self._look_at, self._waited_for)
+        self._poller = Elsewhere(poll_seconds, wake_ups, self._look_at, self._waited_for)
         if wake_ups is not None:
-            wake_ups.listen(self._on_news)
+            wake_ups.listen(self._on_notification)
 
     @abstractmethod
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
-        """How far these logs have come; those that are not there are left out."""
+        """The positions of these logs, without those that do not exist."""
 
     @abstractmethod
     async def _latest_runs(self, chat_ids: Sequence[str]) -> Mapping[str, RunId]:
-        """The last run of each of these chats; those that have none are left out."""
+        """The last run of each of these chats, without those that have none."""
 
     @abstractmethod
     async def _run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
-        """See `Chats.run_after`; nothing where that is yet to begin."""
+        """See `Chats.run_after`; nothing if it has not started yet."""
 
     @abstractmethod
     async def _read(self, run_id: RunId, after: int, limit: int) -> Sequence[LogEntry]:
-        """The next entries out of the store; `RunNotFound` or `BadCursor` if there is no place."""
+        """The next entries in the store; `RunNotFound` or `BadCursor` if there is no such place."""
 
     async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
-        """The next pages; that they are several is the store's choice."""
+        """The next pages, as many as the store chooses."""
         entries = await self._read(run_id, after, PAGE)
         return [lambda: entries] if entries else []
 
@@ -85,11 +85,11 @@ class Following(ABC):
                     yield entries
 
     async def run_after(self, owner: str, chat_id: str, run_id: RunId | None) -> Run:
-        with self._beginnings.watching(chat_id) as watch:
+        with self._chat_watches.watching(chat_id) as watch:
             changes = watch.changes
             run = await self._run_after(owner, chat_id, run_id)
             while run is None:
-                self._elsewhere.start_polling()
+                self._poller.start_polling()
                 await watch.beyond(changes)
                 changes = watch.changes
                 run = await patiently(self._run_after, owner, chat_id, run_id)
@@ -100,12 +100,12 @@ class Following(ABC):
 
     @property
     def wake_ups(self) -> Literal["none", "up", "down"]:
-        return self._elsewhere.state
+        return self._poller.state
 
     async def _next(
         self, run_id: RunId, watch: Watch, after: int, through_pauses: bool
     ) -> list[Page]:
-        """What follows, as soon as it does; nothing where a reader need not wait for more."""
+        """Wait for the next pages; nothing if the run has ended, or paused where that counts."""
         position = await self._wait_beyond(run_id, watch, after, through_pauses)
         if entries := watch.tail.after(after, PAGE):
             return [lambda: entries]
@@ -116,10 +116,10 @@ class Following(ABC):
     ) -> Position:
         position = watch.position or await self._look(run_id, watch)
         while position.tail <= seq and position.status != "done":
-            # What another process wrote may be read before its position is known: so at any time.
+            # Another process's entries may be read before its position is known: check each time.
             if position == Position(seq, "waiting") and not through_pauses:
                 break
-            self._elsewhere.start_polling()
+            self._poller.start_polling()
             await watch.change()
             if watch.gone:
                 raise LogDeleted(run_id)
@@ -128,20 +128,20 @@ class Following(ABC):
 
     async def _check_cursor(self, run_id: RunId, watch: Watch, after: int) -> None:
         position = watch.position or await self._look(run_id, watch)
-        if after > position.tail:  # or another process wrote, and nobody has told us yet
+        if after > position.tail:  # unless another process wrote, and we were not notified yet
             position = await self._look(run_id, watch)
         if not 0 <= after <= position.tail:
             raise BadCursor(after, position.tail)
 
     async def _look(self, run_id: RunId, watch: Watch) -> Position:
-        """Ask the store. The watch is there already, so what is written meanwhile is not missed."""
+        """Query the store. The watch exists already, so no write is missed meanwhile."""
         found = await self._positions([run_id])
         if run_id not in found or watch.gone:
             raise RunNotFound(run_id)
         watch.advance(found[run_id])
         return watch.position or found[run_id]
 
-    # What is watched
+    # Watches
 
     @contextmanager
     def _reading(self, run_id: RunId) -> Iterator[Watch]:
@@ -156,7 +156,7 @@ class Following(ABC):
     def _publish(
         self, run_id: RunId, position: Position, entries: Sequence[LogEntry], size: int
     ) -> None:
-        """Tell the readers what was committed."""
+        """Pass committed entries to the readers."""
         watch = self._watch(run_id)
         if entries:
             watch.tail.add(entries, size)
@@ -170,69 +170,69 @@ class Following(ABC):
         return watch
 
     def _unpublish(self, run_id: RunId) -> None:
-        """The log was deleted, or is no longer written here."""
+        """The log was deleted."""
         if watch := self._watches.pop(run_id, None):
             watch.vanish()
 
     def _hand_over(self, run_id: RunId) -> None:
-        """Somebody else writes this log now: those who read it here look there."""
+        """Another process writes this log now: readers here read from the store."""
         if watch := self._watches.get(run_id):
             watch.tail.clear()
             if not watch.readers:
                 del self._watches[run_id]
 
     def _tidy(self, run_id: RunId, watch: Watch) -> None:
-        """Only what is being written or read is kept."""
+        """Drop the watch unless its log is being written or read."""
         is_running = watch.position is not None and watch.position.status == "running"
         is_written = is_running and not watch.tail.is_empty
         if not watch.readers and not is_written and self._watches.get(run_id) is watch:
             del self._watches[run_id]
 
     def _forget(self, run_ids: Iterable[RunId], chat_id: str) -> None:
-        """A chat was deleted with its runs, whose readers elsewhere know of no chat."""
+        """A chat was deleted. Readers of its runs in other processes do not know its id."""
         for run_id in run_ids:
             self._unpublish(run_id)
-        self._beginnings.ring(chat_id)
-        self._tell(News(chats=(chat_id,), everything=True))
+        self._chat_watches.ring(chat_id)
+        self._notify(News(chats=(chat_id,), everything=True))
 
     # Other processes
 
-    def _tell(self, news: News) -> None:
-        """Pass on what a commit has changed; to be called once for each."""
-        self._elsewhere.tell(news)
-        self._announce(news)
+    def _notify(self, notification: News) -> None:
+        """Notify other processes of a commit; to be called once for each."""
+        self._poller.tell(notification)
+        self._announce(notification)
 
-    def _announce(self, news: News) -> None:
-        if news.work:
+    def _announce(self, notification: News) -> None:
+        if notification.work:
             for callback in self._on_work:
                 callback()
 
-    def _on_news(self, news: News) -> None:
-        """Others say so. How far a log has really come, the store says."""
-        for chat_id in news.chats:
-            self._beginnings.ring(chat_id)
-        told = (run_id for run_id, place in news.positions.items() if self._lacks(run_id, place))
-        self._elsewhere.look_soon(told)
-        if news.everything:
-            self._elsewhere.look_soon(self._watches, self._beginnings.watched)
-        self._announce(news)
+    def _on_notification(self, notification: News) -> None:
+        """Other processes' notification: a hint, the positions are read from the store."""
+        for chat_id in notification.chats:
+            self._chat_watches.ring(chat_id)
+        positions = notification.positions.items()
+        self._poller.look_soon(run_id for run_id, place in positions if self._lacks(run_id, place))
+        if notification.everything:
+            self._poller.look_soon(self._watches, self._chat_watches.watched)
+        self._announce(notification)
 
-    def _lacks(self, run_id: RunId, told: Position) -> bool:
-        """Whether somebody here reads this log, and does not know that it is so long."""
+    def _lacks(self, run_id: RunId, position: Position) -> bool:
+        """Whether this log has readers here that do not know it is so long."""
         watch = self._watches.get(run_id)
-        return watch is not None and (watch.position is None or watch.position.tail < told.tail)
+        return watch is not None and (watch.position is None or watch.position.tail < position.tail)
 
     def _waited_for(self) -> Places:
         run_ids = [run_id for run_id, watch in self._watches.items() if watch.is_waited_for]
-        return Places(run_ids, self._beginnings.watched)
+        return Places(run_ids, self._chat_watches.watched)
 
     async def _look_at(self, places: Places) -> None:
         run_ids, chat_ids = places
         try:
             found = await self._positions(run_ids) if run_ids else {}
-            self._beginnings.look(chat_ids, await self._latest_runs(chat_ids) if chat_ids else {})
+            self._chat_watches.look(chat_ids, await self._latest_runs(chat_ids) if chat_ids else {})
         except StorageError:
-            return  # it may be back next time
+            return  # it may be reachable next time
         for run_id in run_ids:
             watch = self._watches.get(run_id)
             if watch is not None and run_id in found:
@@ -242,8 +242,8 @@ class Following(ABC):
 
     async def _stop_polling(self) -> None:
         """Before the store closes."""
-        await self._elsewhere.stop_looking()
+        await self._poller.stop_looking()
 
-    async def _stop_telling(self) -> None:
+    async def _stop_notifying(self) -> None:
         """After the last commit."""
-        await self._elsewhere.stop_telling()
+        await self._poller.stop_telling()

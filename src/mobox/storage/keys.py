@@ -1,9 +1,9 @@
-"""The keys by which owners are known: the interface that stores implement, and its values.
+"""API keys and tickets: the interface that stores implement, and its values.
 
-Rule 1: a secret is never stored, only its digest: who reads the database can use none of them.
-Rule 2: what is revoked or expired is still found, until somebody has it forgotten: whether it opens
-        a door, others decide.
-Rule 3: a ticket is taken once, however many processes ask for it at the same moment.
+Rule 1: a secret is never stored, only its digest: reading the database gives access to nothing.
+Rule 2: a revoked or expired key is still found until it is pruned: authentication decides whether
+        it is valid.
+Rule 3: a ticket is taken once, even if several processes request it at the same moment.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["ApiKey", "Keys", "Ticket"]
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """What is known of a key."""
+    """An API key, without its secret."""
 
     id: str
-    """How it is listed and revoked."""
+    """Its name in lists, and for revoking it."""
     owner: str
     name: str
-    """What it is for, in a person's words."""
+    """What it is for, as its creator described it."""
     digest: str
     """SHA-256 of the secret, in hex."""
     scopes: tuple[str, ...]
@@ -33,48 +33,48 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     used_at: int | None = None
 
     def ended(self, before: int) -> bool:
-        """Whether it opened nothing any more before then."""
+        """Whether it was revoked or had expired before then."""
         ends = (self.revoked_at, self.expires_at)
         return any(end is not None and end < before for end in ends)
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
-    """A permission to open one stream, once, for those who cannot send a header."""
+    """A permission to open one stream, once, for clients that cannot send a header."""
 
     digest: str
     key_id: str | None
-    """The key that bought it, whose end is also the stream's."""
+    """The key that created it: when the key ends, so does the stream."""
     owner: str
     run_id: str
     expires_at: int
 
 
 class Keys(Protocol):
-    """What opens doors."""
+    """API keys and tickets."""
 
     async def add_key(self, key: ApiKey) -> None:
-        """Keep a key."""
+        """Store a key."""
 
     async def find_key(self, digest: str) -> ApiKey | None:
         """The key whose secret has this digest."""
 
     async def keys(self) -> list[ApiKey]:
-        """All of them, oldest first."""
+        """All keys, oldest first."""
 
     async def keys_of(self, key_ids: Collection[str]) -> list[ApiKey]:
-        """Those of them that there are, in any order."""
+        """The keys with these ids that exist, in any order."""
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        """Make it useless, for good; `KeyNotFound` if there is none."""
+        """Revoke a key for good; `KeyNotFound` if there is none."""
 
     async def note_use(self, key_id: str, at: int) -> None:
-        """Remember when it was used last."""
+        """Store when a key was last used."""
 
     async def forget_keys(self, ended_before: int) -> int:
         """Delete the keys that were revoked or had expired before then; return how many."""
 
     async def add_ticket(self, ticket: Ticket) -> None:
-        """Keep a ticket, and forget those that have expired."""
+        """Store a ticket, and delete expired ones."""
 
     async def take_ticket(self, digest: str) -> Ticket | None:
-        """The ticket, which is gone then; nothing if it has expired, or was taken."""
+        """Delete and return the ticket; nothing if it has expired or was taken."""

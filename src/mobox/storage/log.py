@@ -1,11 +1,11 @@
 """The log of every run: the interface that stores implement, and its values.
 
-Rule 1: a run is found by its owner (`Chats.run`). What takes a `RunId` instead of an owner takes a
-        run that was found already: a `str` out of a URL is a type error there.
-Rule 2: `seq` is dense per run and `id` increases over the whole store; both are given in the
+Rule 1: a run is looked up by its owner (`Chats.run`). A method with a `RunId` and no owner takes a
+        run that was looked up before: a `str` from a URL is a type error there.
+Rule 2: `seq` is dense per run and `id` increases over the whole store; both are assigned in the
         transaction that checks the writer's epoch.
 Rule 3: the status of a run changes in the transaction of the events that change it.
-Rule 4: nothing is returned, or shown to a reader, before it is committed.
+Rule 4: nothing is returned, or visible to a reader, before it is committed.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 RunId = NewType("RunId", str)
-"""The id of a run that its owner was asked for."""
+"""The id of a run whose owner was checked."""
 
 Status = Literal["running", "waiting", "done"]
 
 PAGE = 512
-"""How many entries a reader takes at once: a slow one holds no more than this."""
+"""How many entries a reader gets at once: a slow one holds no more than this in memory."""
 
 
 class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One execution of an agent, in one or more legs; also one assistant message."""
+    """One answer of an agent, in one or more attempts; also one assistant message."""
 
     id: RunId
     chat_id: str
@@ -54,10 +54,10 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     framework: str
     status: Status = "running"
     epoch: int = 1
-    """Which writer may append: it grows with every leg and every takeover."""
+    """Which writer may append: it grows with every attempt and every takeover."""
     leg: int = 1
     lease_owner: str | None = None
-    """The store, opened in some process, whose writer renews the lease."""
+    """The opened store, in some process, whose writer renews the lease."""
     lease_until: int | None = None
     tail_seq: int = 0
     started_at: int
@@ -66,30 +66,30 @@ class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop_requested_at: int | None = None
     superseded: bool = False
     raw_lines: int = 0
-    """How many raw lines came, kept or not."""
+    """How many raw lines were received, stored or not."""
     raw_bytes: int = 0
 
 
 class Position(Struct, frozen=True):
-    """How far a log has come. The tail only grows, and the status changes only with it."""
+    """The length and status of a log. The tail only grows; the status changes only with it."""
 
     tail: int
     status: Status
 
 
 class Asking(Struct, frozen=True, kw_only=True):
-    """A request that a run answers."""
+    """A client's request that a run answers."""
 
     name: str | None = None
-    """What the client calls it."""
+    """The client's name for it."""
     after: int = 0
-    """The entry after which its answer begins."""
+    """The entry after which its answer starts."""
     frontend: Frontend | None = None
-    """What the page brought along."""
+    """The data that the page sent with it."""
 
 
 class RawLine(Struct, frozen=True):
-    """A vendor's line, and which events of its batch it made: `events[first:last]`."""
+    """A vendor's line, and the events of its batch parsed from it: `events[first:last]`."""
 
     line: bytes
     first: int = 0
@@ -97,7 +97,7 @@ class RawLine(Struct, frozen=True):
 
 
 class RawEntry(Struct, frozen=True, kw_only=True):
-    """A vendor's line as it is kept; one that made no event has `last_seq` before `first_seq`."""
+    """A vendor's line as stored; one that gave no event has `last_seq` before `first_seq`."""
 
     n: int
     line: bytes
@@ -106,7 +106,7 @@ class RawEntry(Struct, frozen=True, kw_only=True):
 
 
 class Log(Protocol):
-    """What writes runs and what reads them."""
+    """Writes and reads the logs of runs."""
 
     async def append(
         self,
@@ -116,50 +116,50 @@ class Log(Protocol):
         ts: int | None,
         raw: Sequence[RawLine] = (),
     ) -> list[LogEntry]:
-        """Commit events, and the lines they were parsed from; `Fenced` if the epoch is over.
+        """Commit events, and the lines they were parsed from; `Fenced` if the epoch is outdated.
 
-        PAUSED lets the run wait and gives up its lease, DONE ends it.
+        PAUSED makes the run wait and releases its lease, DONE ends it.
         """
 
     async def next_leg(
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
-        """Let a waiting run go on under a new epoch, with the answers that `events` tell.
+        """Resume a waiting run under a new epoch, with the answers in `events`.
 
-        `Fenced` if somebody else did, `RunActive` if its chat has a running one.
+        `Fenced` if another process did, `RunActive` if its chat has a running run.
         """
 
-    async def note(self, run_id: RunId, asking: Asking) -> None:
-        """Keep what a client asked of a run that goes on; `begin_turn` does so by itself."""
+    async def note(self, run_id: RunId, request: Asking) -> None:
+        """Store a client's request to a resumed run; `begin_turn` does so by itself."""
 
     async def asked(self, run_id: RunId) -> list[Asking]:
-        """What clients asked of a run, oldest first, as far as they gave it a name or a page."""
+        """The clients' requests to a run that have a name or frontend data, oldest first."""
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
-        """Leave a run of ours to whoever claims it first, for `Settings.queue_seconds`."""
+        """Queue a run of ours for any process to claim, for `Settings.queue_seconds`."""
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
     ) -> list[Run]:
-        """Own queued runs of these agents, each under a new epoch, those that wait longest first.
+        """Claim queued runs of these agents, each under a new epoch, longest queued first.
 
-        No two who claim get the same one. Runs of the owners `sparing` are left where they are.
+        No two processes claim the same run. Runs of the owners `sparing` stay queued.
         """
 
     async def is_anybody_at_work(self) -> bool:
-        """Whether a run is being executed that has said something."""
+        """Whether a run with at least one event is being executed by any process."""
 
     async def expired(self) -> list[Run]:
-        """Running runs whose writers let their leases go, or that nobody claimed in time."""
+        """Running runs whose leases expired, and queued ones that were not claimed in time."""
 
     async def take_over(self, run_id: RunId, epoch: int) -> Run:
-        """Own an expired or queued run under a new epoch; `Fenced` if it is somebody's."""
+        """Take over an expired or queued run under a new epoch; `Fenced` if its lease is valid."""
 
     async def stopping(self) -> list[Run]:
-        """Running runs whose lease is ours and that somebody asked to stop."""
+        """Running runs whose lease is ours and that have a stop request."""
 
     async def still_there(self, run_ids: Collection[RunId]) -> dict[RunId, Run]:
-        """These runs as they are now; those that were deleted are left out."""
+        """These runs as they are now, without deleted ones."""
 
     async def read(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[LogEntry]:
         """The next entries, at least one and at most `limit`; none at the tail."""
@@ -170,16 +170,16 @@ class Log(Protocol):
     def follow(
         self, run_id: RunId, after: int = 0, *, through_pauses: bool = True
     ) -> AsyncIterator[Sequence[LogEntry]]:
-        """All entries after `after`, as they come, until the run ends, or waits if asked so."""
+        """All entries after `after`, live, until the run ends, or pauses if so requested."""
 
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
-        """The vendor's lines after number `after`, as far as they were kept."""
+        """The stored vendor's lines after number `after`."""
 
 
 async def pages(
     log: Log, run_id: RunId, after: int = 0, through: int | None = None
 ) -> AsyncIterator[list[LogEntry]]:
-    """A log, from its first entry or after another, to `through` or where it ends now."""
+    """The pages of a log after entry `after`, to `through` or to its present end."""
     limit = PAGE
     while through is None or (limit := min(PAGE, through - after)) > 0:
         page = await log.read(run_id, after, limit)
@@ -190,7 +190,7 @@ async def pages(
 
 
 def status_after(status: Status, events: Sequence[StreamEvent]) -> Status:
-    """The status of a run that had `status`, once it has said `events`."""
+    """The status of a run with `status` after `events` were appended."""
     if Done in map(type, events[:-1]):
         raise ProtocolError(f"{events[-1].type} after DONE")
     if events and isinstance(events[-1], Done):
@@ -201,9 +201,9 @@ def status_after(status: Status, events: Sequence[StreamEvent]) -> Status:
 def keep_raw(
     raw: Sequence[RawLine], seqs: range, tally: tuple[int, int], cap: int
 ) -> tuple[list[RawEntry], tuple[int, int]]:
-    """The lines to keep of those that made the events `seqs`, and the run's new tally.
+    """The lines to store of those that gave the events `seqs`, and the run's new tally.
 
-    A tally is how many lines came and how many bytes; from `cap` bytes on nothing is kept.
+    A tally counts received lines and bytes; beyond `cap` bytes no line is stored.
     """
     lines, size = tally
     kept = []

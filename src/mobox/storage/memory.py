@@ -1,4 +1,4 @@
-"""A store in this process's memory: for trying things out, and the interface at its plainest."""
+"""A store in this process's memory: for tests and trials, and the simplest implementation."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ __all__ = ["MemoryStorage"]
 
 
 class MemoryStorage(MemoryLog, MemoryKeys):
-    """Everything in dictionaries."""
+    """Stores everything in dictionaries."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         MemoryLog.__init__(self, settings or Settings())
         MemoryKeys.__init__(self)
         self._keys: dict[tuple[str, str], tuple[bytes, RunId]] = {}
-        self._deleted: dict[str, tuple[str, int]] = {}  # run id -> owner, and when
+        self._deleted: dict[str, tuple[str, int]] = {}  # run id -> owner, and time
 
     async def close(self) -> None:
         await self._stop_polling()
-        await self._stop_telling()
+        await self._stop_notifying()
 
     # Turns
 
     async def begin_turn(
         self, owner: str, request: Request, agent: str, framework: str
     ) -> BegunTurn:
-        if (begun := self._begun(owner, request)) is not None:
-            return BegunTurn(run=begun, created=False)
+        if (known := self._known_run(owner, request)) is not None:
+            return BegunTurn(run=known, created=False)
         thread = self._threads.get(request.chat_id)
         if thread is not None and thread.chat.owner != owner:
             raise ChatNotFound(request.chat_id)
@@ -62,14 +62,14 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         thread = thread or self._new_thread(owner, request)
         self._supersede(live[plan.kept :])
         run = self._new_run(thread, plan, agent, framework)
-        if (asking := asking_of(request)) is not None:
-            self._recordings[run.id].asked.append(asking)
+        if (client_request := asking_of(request)) is not None:
+            self._recordings[run.id].asked.append(client_request)
         if request.idempotency_key is not None:
             self._keys[owner, request.idempotency_key] = (fingerprint(request), run.id)
-        self._beginnings.ring(request.chat_id)
+        self._chat_watches.ring(request.chat_id)
         return BegunTurn(run=run, created=True)
 
-    def _begun(self, owner: str, request: Request) -> Run | None:
+    def _known_run(self, owner: str, request: Request) -> Run | None:
         key = request.idempotency_key
         if key is None or (owner, key) not in self._keys:
             return None
@@ -89,8 +89,8 @@ class MemoryStorage(MemoryLog, MemoryKeys):
     def _supersede(self, rows: Iterable[Row]) -> None:
         for row in rows:
             row.superseded = True
-            if not isinstance(row.said, UserMessage):
-                recording = self._recordings[row.said]
+            if not isinstance(row.content, UserMessage):
+                recording = self._recordings[row.content]
                 recording.run = replace(recording.run, superseded=True)
 
     def _new_run(self, thread: Thread, plan: TurnPlan, agent: str, framework: str) -> Run:
@@ -132,9 +132,9 @@ class MemoryStorage(MemoryLog, MemoryKeys):
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
         for run_id in reversed(self._thread(owner, chat_id).runs):
             recording = self._recordings[run_id]
-            for asking in reversed(recording.asked):
-                if asking.name == name:
-                    return NamedRequest(recording.run, asking)
+            for client_request in reversed(recording.asked):
+                if client_request.name == name:
+                    return NamedRequest(recording.run, client_request)
         raise RunNotFound(name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
@@ -142,15 +142,15 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         if recording.run.status != "done" and recording.run.stop_requested_at is None:
             now = self._settings.clock()
             recording.run = replace(recording.run, stop_requested_at=now)
-            self._tell(News(work=True))
+            self._notify(News(work=True))
         return recording.run
 
     def _owned(self, owner: str, run_id: str) -> Recording:
         recording = self._recordings.get(RunId(run_id))
         if recording is not None and recording.run.owner == owner:
             return recording
-        whose, _ = self._deleted.get(run_id, (None, 0))
-        raise LogDeleted(run_id) if whose == owner else RunNotFound(run_id)
+        deleted_from, _ = self._deleted.get(run_id, (None, 0))
+        raise LogDeleted(run_id) if deleted_from == owner else RunNotFound(run_id)
 
     # Chats
 
@@ -169,7 +169,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         found = [
             (place, thread)
             for place, thread in reversed(placed)
-            if (end is None or place < end) and self._says(thread, query.casefold())
+            if (end is None or place < end) and self._contains(thread, query.casefold())
         ]
         more = write_cursor(*found[limit - 1][0]) if len(found) > limit else None
         page = [thread for _, thread in found[:limit]]
@@ -205,7 +205,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         thread = self._thread(owner, chat_id)
         del self._threads[chat_id]
         gone = set(thread.runs)
-        self._keys = {key: begun for key, begun in self._keys.items() if begun[1] not in gone}
+        self._keys = {key: run for key, run in self._keys.items() if run[1] not in gone}
         for run_id in thread.runs:
             del self._recordings[run_id]
             self._deleted[run_id] = (owner, self._settings.clock())
@@ -248,26 +248,26 @@ class MemoryStorage(MemoryLog, MemoryKeys):
     # Messages
 
     def _active(self, thread: Thread) -> Run | None:
-        """The running one; else the last that waits."""
+        """The running run; else the last waiting one."""
         runs = [self._recordings[run_id].run for run_id in thread.runs]
         active = [run for run in runs if run.status != "done" and not run.superseded]
         running = [run for run in active if run.status == "running"]
         return (running or active)[-1] if active else None
 
     def _at_rest(self, thread: Thread, active: Run | None) -> list[Row]:
-        return [row for row in thread.live() if active is None or row.said != active.id]
+        return [row for row in thread.live() if active is None or row.content != active.id]
 
     def _stored(self, row: Row) -> StoredMessage:
-        if isinstance(row.said, UserMessage):
+        if isinstance(row.content, UserMessage):
             return StoredMessage(
-                id=row.said.id, role="user", created_at=row.created_at, body=row.said
+                id=row.content.id, role="user", created_at=row.created_at, body=row.content
             )
         return StoredMessage(
-            id=row.said,
+            id=row.content,
             role="assistant",
             created_at=row.created_at,
-            body=self._fold(row.said),
-            run_id=row.said,
+            body=self._fold(row.content),
+            run_id=row.content,
         )
 
     def _fold(self, run_id: RunId) -> Message:
@@ -277,14 +277,14 @@ class MemoryStorage(MemoryLog, MemoryKeys):
             recording.folded_seq = recording.run.tail_seq
         return recording.folded
 
-    def _says(self, thread: Thread, query: str) -> bool:
+    def _contains(self, thread: Thread, query: str) -> bool:
         return query in thread.chat.title.casefold() or any(
             query in self._words(row).casefold() for row in thread.live()
         )
 
     def _words(self, row: Row) -> str:
-        """What is searched: an answer only when it is whole."""
-        if isinstance(row.said, UserMessage):
-            return row.said.text
-        ended = self._recordings[row.said].run.status == "done"
-        return self._fold(row.said).content if ended else ""
+        """The text that is searched: an answer only when it is complete."""
+        if isinstance(row.content, UserMessage):
+            return row.content.text
+        ended = self._recordings[row.content].run.status == "done"
+        return self._fold(row.content).content if ended else ""

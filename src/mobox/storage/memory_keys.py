@@ -1,4 +1,4 @@
-"""The keys and tickets of a store that keeps everything in memory."""
+"""The keys and tickets of the store in memory."""
 
 from __future__ import annotations
 

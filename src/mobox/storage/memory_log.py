@@ -1,6 +1,6 @@
-"""The log of a store that keeps everything in memory.
+"""The log of the store in memory.
 
-Nothing here awaits between looking and writing, so every method is atomic.
+Nothing here awaits between reading and writing, so every method is atomic.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ __all__ = ["MemoryLog", "Recording", "Row", "Thread"]
 
 
 class Row:
-    """A message: a user's, or the place of an assistant's."""
+    """A message: a user's, or the run of an assistant's."""
 
-    def __init__(self, n: int, created_at: int, said: UserMessage | RunId) -> None:
+    def __init__(self, n: int, created_at: int, content: UserMessage | RunId) -> None:
         self.n = n
         self.created_at = created_at
-        self.said = said
+        self.content = content
         self.superseded = False
 
     def outline(self) -> HistoryMessage:
-        if isinstance(self.said, UserMessage):
-            return HistoryMessage(id=self.said.id, role="user")
-        return HistoryMessage(id=self.said, role="assistant")
+        if isinstance(self.content, UserMessage):
+            return HistoryMessage(id=self.content.id, role="user")
+        return HistoryMessage(id=self.content, role="assistant")
 
 
 class Thread:
-    """A chat and what is in it."""
+    """A chat with its messages and runs."""
 
     def __init__(self, chat: Chat, n: int) -> None:
         self.chat = chat
@@ -60,8 +60,8 @@ class Thread:
     def live(self) -> list[Row]:
         return [row for row in self.rows if not row.superseded]
 
-    def add(self, now: int, said: UserMessage | RunId) -> None:
-        self.rows.append(Row(len(self.rows) + 1, now, said))
+    def add(self, now: int, content: UserMessage | RunId) -> None:
+        self.rows.append(Row(len(self.rows) + 1, now, content))
 
 
 class Recording:
@@ -77,7 +77,7 @@ class Recording:
 
 
 class MemoryLog(Following):
-    """Runs and their logs, in dictionaries."""
+    """Stores runs and their logs in dictionaries."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(poll_seconds=None)
@@ -117,10 +117,10 @@ class MemoryLog(Following):
         self._commit(recording, run, events, ts)
         return recording.run
 
-    async def note(self, run_id: RunId, asking: Asking) -> None:
+    async def note(self, run_id: RunId, request: Asking) -> None:
         if run_id not in self._recordings:
             raise RunNotFound(run_id)
-        self._recordings[run_id].asked.append(asking)
+        self._recordings[run_id].asked.append(request)
 
     async def asked(self, run_id: RunId) -> list[Asking]:
         recording = self._recordings.get(run_id)
@@ -129,7 +129,7 @@ class MemoryLog(Following):
     async def queue(self, run_id: RunId, epoch: int) -> None:
         recording = self._recording(run_id, epoch)
         recording.run = queued(recording.run, epoch, self._settings.queued_until())
-        self._tell(News(work=True))
+        self._notify(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -179,11 +179,11 @@ class MemoryLog(Following):
         return self._recordings[run_id]
 
     def _lease(self) -> Lease:
-        """A lease that never runs out: the store and its writers live and die together."""
+        """A lease that never expires: the store and its writers are in one process."""
         return Lease(self._holder, sys.maxsize)
 
     def _check_alone(self, before: Run, after: Run) -> None:
-        """One running run per chat, also when one goes on that was waiting."""
+        """One running run per chat, also when a waiting one resumes."""
         if after.status == "running" and before.status != "running":
             self._check_none_runs(self._threads[after.chat_id])
 

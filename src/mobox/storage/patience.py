@@ -1,4 +1,4 @@
-"""Bearing with a database that is away: what goes on already does not end because of it."""
+"""Retries operations while the database is unreachable, so that running work survives an outage."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 _SECONDS: Final = 0.1
 
 
-async def patiently(ask: Callable[P, Awaitable[T]], *asked: P.args, **more: P.kwargs) -> T:
-    """The answer, once the database is there to give one."""
+async def patiently(operation: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The operation's result; retries while it raises `DatabaseAway`."""
     while True:
         try:
-            return await ask(*asked, **more)
+            return await operation(*args, **kwargs)
         except DatabaseAway:
             await asyncio.sleep(_SECONDS)

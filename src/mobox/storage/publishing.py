@@ -1,4 +1,4 @@
-"""What stores in databases tell of a commit: to those who read here, and to other processes."""
+"""Publishes commits of stores in databases: to readers here, and to other processes."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ __all__ = ["Publishing"]
 
 
 class Publishing(Following):
-    """Tells readers, before writers, what was committed."""
+    """Passes committed entries to readers, before the writers' calls return."""
 
     def _publish_all(self, outcomes: Iterable[object]) -> None:
         committed = list(outcomes)
         for outcome in committed:
             match outcome:
-                case Appended() as told:
-                    self._publish(told.run_id, told.position, told.entries, told.size)
-                case NextLeg(answers=told):
-                    self._publish(told.run_id, told.position, told.entries, told.size)
+                case Appended() as batch:
+                    self._publish(batch.run_id, batch.position, batch.entries, batch.size)
+                case NextLeg(answers=batch):
+                    self._publish(batch.run_id, batch.position, batch.entries, batch.size)
                 case BegunTurn(run=run):
-                    self._beginnings.ring(run.chat_id)
+                    self._chat_watches.ring(run.chat_id)
                 case Fenced():
                     self._hand_over(RunId(outcome.run_id))
                 case _:
                     pass
-        self._tell(_news_of(committed))
+        self._notify(_notification_of(committed))
 
 
-def _news_of(outcomes: Sequence[object]) -> News:
-    """What others are to know of a commit."""
-    legs = [outcome for outcome in outcomes if isinstance(outcome, NextLeg)]
-    begun = [outcome.run for outcome in outcomes if isinstance(outcome, BegunTurn)]
+def _notification_of(outcomes: Sequence[object]) -> News:
+    """The notification of a commit for other processes."""
+    resumed = [outcome for outcome in outcomes if isinstance(outcome, NextLeg)]
+    started = [outcome.run for outcome in outcomes if isinstance(outcome, BegunTurn)]
     appended = [outcome for outcome in outcomes if isinstance(outcome, Appended)]
-    appended += [leg.answers for leg in legs]
+    appended += [outcome.answers for outcome in resumed]
     return News(
-        positions={told.run_id: told.position for told in appended},
-        chats=tuple(run.chat_id for run in begun),
+        positions={batch.run_id: batch.position for batch in appended},
+        chats=tuple(run.chat_id for run in started),
     )

@@ -1,8 +1,8 @@
-"""News between processes by Valkey or Redis: one channel, and two connections of each process.
+"""Notifications between processes over Valkey or Redis: one channel, two connections per process.
 
-Rule 1: nothing waits for it. What cannot be told is kept until it can, merged, and in bounded room.
-Rule 2: whoever has not heard for a while has missed something, and looks at everything.
-Rule 3: a server that does not answer is one that is not there: a ping tells, not the next news.
+Rule 1: nothing waits for it. Unsent notifications are merged and kept in bounded memory.
+Rule 2: after a lost connection, notifications may be missing: the process polls everything.
+Rule 3: a server that does not reply is treated as unreachable: a PING detects it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ log = logging.getLogger("mobox.storage")
 _ANSWER_SECONDS: Final = 1.0
 _PING_SECONDS: Final = 0.25
 _PINGS: Final = 2
-"""How many may go unanswered."""
+"""How many may stay without a reply."""
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 2.0
 _TROUBLE: Final = (RedisError, OSError, TimeoutError)
 
 _OURS: Final[dict[str, Any]] = {"protocol": 2, "decode_responses": False}
-"""How we speak, whatever the address says."""
+"""Our options, which override those of the URL."""
 
 
 class Connection(Protocol):
-    """What we use of the client's connections, which it gives no types."""
+    """The part of the client's connections that is used here: the client has no types."""
 
     async def connect(self) -> None: ...
 
@@ -51,42 +51,42 @@ class Connection(Protocol):
 
 
 class RedisWakeUps:
-    """`WakeUps` on the channel of one database; to be made where an event loop runs."""
+    """`WakeUps` on the channel of one database; must be created in a running event loop."""
 
     def __init__(self, url: str, channel: str) -> None:
         self._pool = _connections(url)
         self._channel = channel
         self._name = secrets.token_hex(8)
         self._outbox = Outbox()
-        self._there_is_news = asyncio.Event()
+        self._has_pending = asyncio.Event()
         self._is_subscribed = False
         self._is_closing = False
         self._troubles: set[str] = set()
-        self._on_news: Callable[[News], None] = lambda news: None
-        self._ears: asyncio.Task[None] | None = None
-        self._mouth: asyncio.Task[None] | None = None
+        self._on_notification: Callable[[News], None] = lambda notification: None
+        self._receiver: asyncio.Task[None] | None = None
+        self._sender: asyncio.Task[None] | None = None
 
     @property
     def is_healthy(self) -> bool:
         return self._is_subscribed and not self._troubles
 
-    def listen(self, on_news: Callable[[News], None]) -> None:
-        self._on_news = on_news
-        self._ears = asyncio.create_task(self._keep_doing("hear", self._hear))
-        self._mouth = asyncio.create_task(self._keep_doing("tell", self._tell))
+    def listen(self, on_notification: Callable[[News], None]) -> None:
+        self._on_notification = on_notification
+        self._receiver = asyncio.create_task(self._keep_doing("receive", self._receive))
+        self._sender = asyncio.create_task(self._keep_doing("send", self._send))
 
-    def tell(self, news: News) -> None:
-        self._outbox.add(news)
-        self._there_is_news.set()
+    def tell(self, notification: News) -> None:
+        self._outbox.add(notification)
+        self._has_pending.set()
 
     async def close(self) -> None:
-        """Say what is left to say, if anybody listens."""
+        """Send pending notifications, if the server is reachable, and disconnect."""
         self._is_closing = True
-        self._there_is_news.set()
-        if self._mouth is not None and self.is_healthy:
-            await asyncio.wait([self._mouth], timeout=_ANSWER_SECONDS)
-        tasks = {task for task in (self._ears, self._mouth) if task is not None}
-        while tasks:  # the client swallows a cancellation that comes while it connects
+        self._has_pending.set()
+        if self._sender is not None and self.is_healthy:
+            await asyncio.wait([self._sender], timeout=_ANSWER_SECONDS)
+        tasks = {task for task in (self._receiver, self._sender) if task is not None}
+        while tasks:  # the client swallows a cancellation while it connects
             for task in tasks:
                 task.cancel()
             _, tasks = await asyncio.wait(tasks, timeout=_FIRST_WAIT)
@@ -94,7 +94,7 @@ class RedisWakeUps:
     async def _keep_doing(
         self, what: str, work: Callable[[Connection], Coroutine[Any, Any, None]]
     ) -> None:
-        """Work on a connection until the work is done: on another one when that is lost."""
+        """Work on a connection until the work is done; reconnect when it is lost."""
         loop = asyncio.get_running_loop()
         wait = _FIRST_WAIT
         while not self._is_closing:
@@ -111,75 +111,75 @@ class RedisWakeUps:
             finally:
                 await connection.disconnect(nowait=True)
 
-    # Hearing
+    # Receiving
 
-    async def _hear(self, connection: Connection) -> None:
+    async def _receive(self, connection: Connection) -> None:
         unanswered = 0
         await connection.send_command("SUBSCRIBE", self._channel)
         try:
             while unanswered < _PINGS:
-                said = await connection.read_response(timeout=_PING_SECONDS)
-                if said is not None:
+                response = await connection.read_response(timeout=_PING_SECONDS)
+                if response is not None:
                     unanswered = 0
-                    self._take(said)
+                    self._take(response)
                 else:
                     unanswered += 1
                     await connection.send_command("PING")
         finally:
             self._is_subscribed = False
-        raise TimeoutError("no answer")
+        raise TimeoutError("no reply to PING")
 
-    def _take(self, said: list[Any]) -> None:
-        match said:
+    def _take(self, response: list[Any]) -> None:
+        match response:
             case [b"message", _, bytes(data)]:
-                letter = read_letter(data)
-                if letter is not None and letter.sender != self._name:
-                    self._on_news(letter.news)
+                envelope = read_letter(data)
+                if envelope is not None and envelope.sender != self._name:
+                    self._on_notification(envelope.news)
             case [b"subscribe", *_]:
                 self._is_subscribed = True
-                self._note_success("hear")
-                self._on_news(News(everything=True, work=True))  # who knows what was said before
+                self._note_success("receive")
+                self._on_notification(News(everything=True, work=True))  # some may be missing
             case _:
-                pass  # the answer to a ping
+                pass  # the reply to a PING
 
-    # Telling
+    # Sending
 
-    async def _tell(self, connection: Connection) -> None:
-        await self._publish(connection, self._outbox.take())  # be it nothing: to know that we can
+    async def _send(self, connection: Connection) -> None:
+        await self._publish(connection, self._outbox.take())  # even if empty: a check
         while self._outbox or not self._is_closing:
-            await self._there_is_news.wait()
-            self._there_is_news.clear()
+            await self._has_pending.wait()
+            self._has_pending.clear()
             if self._outbox:
                 await self._publish(connection, self._outbox.take())
 
-    async def _publish(self, connection: Connection, news: News) -> None:
-        letter = write_letter(Letter(self._name, news))
+    async def _publish(self, connection: Connection, notification: News) -> None:
+        envelope = write_letter(Letter(self._name, notification))
         try:
-            await connection.send_command("PUBLISH", self._channel, letter)
+            await connection.send_command("PUBLISH", self._channel, envelope)
             await connection.read_response()
         except BaseException:
-            self.tell(news)  # maybe for the second time, which does no harm
+            self.tell(notification)  # may be sent twice, which does no harm
             raise
-        self._note_success("tell")
+        self._note_success("send")
 
-    # What those learn who run the server
+    # Logging
 
     def _note_trouble(self, what: str, error: Exception) -> None:
         if what not in self._troubles:
             self._troubles.add(what)
-            log.warning("cannot %s news by Redis, readers look for it: %s", what, error)
+            log.warning("cannot %s notifications over Redis, polling the database: %s", what, error)
 
     def _note_success(self, what: str) -> None:
         if what in self._troubles:
             self._troubles.remove(what)
-            log.info("can %s news by Redis again", what)
+            log.info("can %s notifications over Redis again", what)
 
 
 def _connections(url: str) -> ConnectionPool:
-    """What makes connections: ours do not try again by themselves, which would take time."""
+    """A pool whose connections do not retry by themselves, which would take time."""
     try:
         pool = ConnectionPool.from_url(url, socket_timeout=_ANSWER_SECONDS, **_OURS)
-    except ValueError:  # which may quote a part of the password
-        raise InvalidSetting("redis_url", "***", "no address of a Redis") from None
+    except ValueError:  # whose message may contain a part of the password
+        raise InvalidSetting("redis_url", "***", "not a Redis URL") from None
     pool.connection_kwargs.update(_OURS)
     return pool

@@ -1,9 +1,9 @@
-"""What is kept for how long: the interface that stores implement, and its values.
+"""Deletion of old data: the interface that stores implement, and its values.
 
-Rule 1: a chat goes as a whole, with its runs and their logs; of one that lives on nothing goes but
-        raw lines.
-Rule 2: a run that is running or waiting keeps its chat, however old that is.
-Rule 3: whether a chat is idle is asked once more in the transaction that deletes it.
+Rule 1: a chat is deleted as a whole, with its runs and their logs; of other chats, only raw lines
+        are deleted.
+Rule 2: a chat with a running or waiting run is never deleted, however old it is.
+Rule 3: whether a chat is idle is checked again in the transaction that deletes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mobox.storage.log import RunId
 __all__ = ["FORGOTTEN_AT_ONCE", "IdleChat", "Retention"]
 
 FORGOTTEN_AT_ONCE: Final = 5000
-"""So that nobody waits for long who wants to write meanwhile."""
+"""Rows per transaction, so that other writers do not wait for long."""
 
 
 class IdleChat(Struct, frozen=True, kw_only=True):
@@ -26,20 +26,20 @@ class IdleChat(Struct, frozen=True, kw_only=True):
     id: str
     owner: str
     runs: tuple[RunId, ...]
-    """All of them, oldest first, also the superseded ones."""
+    """All runs, oldest first, including superseded ones."""
 
 
 class Retention(Protocol):
-    """What is deleted because it is old, whoever's it is."""
+    """Deletes old data of all owners."""
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
-        """The chats last updated before then of which no run goes on or waits, oldest first."""
+        """The chats last updated before then that have no running or waiting run, oldest first."""
 
     async def delete_idle(self, chat: IdleChat, since: int) -> bool:
-        """Delete a chat as its owner would; False if it is not there or not idle any more."""
+        """Delete a chat as its owner would; False if it is deleted or not idle any more."""
 
     async def settle(self) -> None:
-        """Return once the rows of deleted logs are gone: a store may take its time for that."""
+        """Wait until the rows of deleted logs are deleted: a store may do that later."""
 
     async def drop_raw(self, ended_before: int) -> int:
         """Delete the raw lines of all runs that ended before then; return how many."""
@@ -48,7 +48,7 @@ class Retention(Protocol):
         """How many raw lines `drop_raw` would delete."""
 
     async def forget_deleted(self, deleted_before: int) -> int:
-        """Forget runs that were deleted before then, `FORGOTTEN_AT_ONCE` at most; how many.
+        """Forget runs deleted before then, at most `FORGOTTEN_AT_ONCE`; return how many.
 
-        Who asks for one is told from then on that there is none.
+        A forgotten run is reported as not found instead of as deleted.
         """

@@ -1,20 +1,20 @@
-"""What may happen to a run, as functions from one `Run` to the next: every store's grammar.
+"""The state transitions of a run, as functions from one `Run` to the next, for every store.
 
 ======== =========================== ============================================
-status   goes on to                  by
+status   next                        by
 ======== =========================== ============================================
-running  waiting                     PAUSED, which gives up the lease
+running  waiting                     PAUSED, which releases the lease
 running  done                        DONE
-running  running, and nobody's       `queued`, by who had the lease
+running  running, without a lease    `queued`, by the owner of the lease
 running  running, in a new epoch     `claimed`, while it is queued
-running  running, in a new epoch     `taken_over`, once nobody has it any more
-waiting  running, in a new leg       `in_next_leg`, with the answers
-waiting  running, in the same leg    whatever the process that waits still says
-waiting  done                        DONE, when somebody cancels it
+running  running, in a new epoch     `taken_over`, once the lease has expired
+waiting  running, in a new attempt   `in_next_leg`, with the answers
+waiting  running, in the same one    any output of the waiting process
+waiting  done                        DONE, when it is cancelled
 ======== =========================== ============================================
 
-A run is queued while it is running, nobody has it, and somebody may still claim it. That is no
-status of its own: its readers need not know who executes it, or whether somebody does already.
+A run is queued while it is running, has no lease owner, and can still be claimed. That is no status
+of its own: readers need not know which process executes it, or whether one does already.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Lease(Struct, frozen=True):
-    """Who has a run, and until when."""
+    """The owner of a run, and until when."""
 
     owner: str
     until: int
@@ -49,7 +49,7 @@ class Lease(Struct, frozen=True):
 def after_events(
     run: Run, epoch: int, events: Sequence[StreamEvent], lease: Lease, now: int
 ) -> Run:
-    """The run when its writer has said `events`."""
+    """The run after its writer appended `events`."""
     if run.epoch != epoch or run.status == "done":
         raise Fenced(run.id, epoch)
     longer = replace(run, tail_seq=run.tail_seq + len(events))
@@ -66,38 +66,38 @@ def _become(run: Run, status: Status, events: Sequence[StreamEvent], lease: Leas
 
 
 def in_next_leg(run: Run, epoch: int, events: Sequence[StreamEvent], lease: Lease, now: int) -> Run:
-    """The run when it has got its answers."""
+    """The run resumed with its answers."""
     if run.epoch != epoch or run.status != "waiting":
         raise Fenced(run.id, epoch)
     if not events:
-        raise ProtocolError("a leg begins with the answers it was waiting for")
+        raise ProtocolError("a new attempt starts with the answers to its input requests")
     started = replace(_owned(run, lease), status="running", leg=run.leg + 1)
     return after_events(started, started.epoch, events, lease, now)
 
 
 def taken_over(run: Run, epoch: int, lease: Lease, now: int) -> Run:
-    """The run when somebody else has it."""
-    is_nobodys = run.lease_owner is None or (run.lease_until or 0) <= now
-    if run.epoch != epoch or run.status != "running" or not is_nobodys:
+    """The run taken over by another process."""
+    is_free = run.lease_owner is None or (run.lease_until or 0) <= now
+    if run.epoch != epoch or run.status != "running" or not is_free:
         raise Fenced(run.id, epoch)
     return _owned(run, lease)
 
 
 def is_queued(run: Run, now: int) -> bool:
-    """Whether somebody is to claim it."""
-    is_nobodys = run.status == "running" and run.lease_owner is None
-    return is_nobodys and (run.lease_until or 0) > now
+    """Whether it can be claimed."""
+    is_free = run.status == "running" and run.lease_owner is None
+    return is_free and (run.lease_until or 0) > now
 
 
 def queued(run: Run, epoch: int, until: int) -> Run:
-    """The run when whoever claims it first may have it."""
+    """The run queued for any process to claim."""
     if run.epoch != epoch or run.status != "running":
         raise Fenced(run.id, epoch)
     return replace(run, lease_owner=None, lease_until=until)
 
 
 def claimed(run: Run, lease: Lease, now: int) -> Run:
-    """The run when somebody has claimed it."""
+    """The run claimed by the owner of `lease`."""
     if not is_queued(run, now):
         raise Fenced(run.id, run.epoch)
     return _owned(run, lease)

@@ -1,7 +1,7 @@
-"""The steps by which a database's schema is brought up to date.
+"""Migrations of a database's schema.
 
 Rule 1: a migration is a numbered file that never changes once released; each is one transaction.
-Rule 2: a database that a later version has written is not touched.
+Rule 2: a database written by a later version is not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Migration(Struct, frozen=True):
 
 
 def read_migrations(folder: Traversable) -> list[Migration]:
-    """All that this version knows, in order."""
+    """All migrations of this version, in order."""
     found = []
     for file in folder.iterdir():
         if match := _FILE.fullmatch(file.name):
@@ -37,7 +37,7 @@ def read_migrations(folder: Traversable) -> list[Migration]:
 
 
 def check_version(found: int, newest: int) -> int:
-    """The version that was found in a database, if it is none of a later mobox."""
+    """The version found in a database; `DatabaseTooNew` if a later mobox wrote it."""
     if found > newest:
         raise DatabaseTooNew(found, newest)
     return found

@@ -1,4 +1,4 @@
-"""Whose turn it is to read: who asks little does not wait for those who ask much."""
+"""Read slots by cost: cheap queries do not wait for expensive ones."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ __all__ = ["Effort", "Searches", "Seats"]
 
 T = TypeVar("T")
 Effort = Literal["little", "much", "search"]
-"""What is a few rows; what is as much as somebody has said; what is looked for in all of it."""
+"""Query cost: point read, full history, full-text search."""
 
 
 class Seats:
-    """One for each connection: at most half of them for who asks much, and one for searches.
+    """One slot for each connection: at most half of them for `much`, and one for searches.
 
-    Of three, two are for who asks much: a search must not keep all histories out.
+    Of three, two are for `much`: a search must not block all histories.
     """
 
     def __init__(self, most: int) -> None:
         every = asyncio.Semaphore(most)
         half = asyncio.Semaphore(max(1, most // 2, min(2, most - 1)))
         one = asyncio.Semaphore(1)
-        self._ways: dict[Effort, tuple[asyncio.Semaphore, ...]] = {
+        self._slots: dict[Effort, tuple[asyncio.Semaphore, ...]] = {
             "little": (every,),
             "much": (half, every),
             "search": (one, half, every),
         }
 
     async def take(self, effort: Effort) -> ExitStack:
-        """One of them, once it is one's turn, until that is closed."""
-        with ExitStack() as way:
-            for seats in self._ways[effort]:
-                await seats.acquire()
-                way.callback(seats.release)
-            return way.pop_all()
+        """Wait for a slot; closing the result releases it."""
+        with ExitStack() as slot:
+            for slots in self._slots[effort]:
+                await slots.acquire()
+                slot.callback(slots.release)
+            return slot.pop_all()
 
     async def seated(self, effort: Effort, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What work brings that goes on also where nobody waits for it: threads cannot be stopped.
+        """The result of work that continues if the caller is cancelled: threads cannot be stopped.
 
-        Its seat is taken until it is over.
+        It holds its slot until it has finished.
         """
-        seat = await self.take(effort)
+        slot = await self.take(effort)
         working = asyncio.create_task(work())
 
-        def leave(_over: asyncio.Task[T]) -> None:
-            seat.close()
-            _ = working.cancelled() or working.exception()  # which nobody may have waited for
+        def release(_done: asyncio.Task[T]) -> None:
+            slot.close()
+            _ = working.cancelled() or working.exception()  # retrieved, if no caller waits
 
-        working.add_done_callback(leave)
+        working.add_done_callback(release)
         return await asyncio.shield(working)
 
 
 class Searches:
-    """Those of one owner come one after the other: who searches a lot keeps nobody else from it."""
+    """One search at a time for each owner: frequent searches do not block other owners."""
 
     def __init__(self) -> None:
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, owner: str) -> asyncio.Lock:
-        """To be held meanwhile."""
-        return self._turns.setdefault(owner, asyncio.Lock())
+        """The lock to hold during a search."""
+        return self._locks.setdefault(owner, asyncio.Lock())

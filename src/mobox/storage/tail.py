@@ -1,9 +1,9 @@
-"""The end of a log that is still written, kept in memory, and those who wait for more of it.
+"""The last entries of a log that is being written, in memory, and the readers waiting for more.
 
-Rule 1: only what is committed gets here.
-Rule 2: a reader waits for a number to be passed, never for an event to happen: one that comes late
-        sees the number and does not wait, so no wake-up can be lost.
-Rule 3: a wake-up is a hint; what there is to read, the tail or the database says.
+Rule 1: only committed entries get here.
+Rule 2: a reader waits for a number to be passed, never for an event to happen: a late one sees the
+        number and does not wait, so no wake-up can be lost.
+Rule 3: a wake-up is a hint; the entries are read from the tail or the database.
 Rule 4: all of it belongs to the event loop's thread.
 """
 
@@ -31,10 +31,10 @@ class Tail:
         self._bytes = 0
 
     def add(self, entries: Sequence[LogEntry], size: int) -> None:
-        """Take what was appended, `size` bytes of JSON, and let the oldest go."""
+        """Add appended entries, `size` bytes of JSON, and drop the oldest."""
         if self._batches and self._batches[-1][0][-1].seq + 1 != entries[0].seq:
             self.clear()  # another process wrote in between
-        self._batches.append((tuple(entries), size))  # the writer may go on with its list
+        self._batches.append((tuple(entries), size))  # the writer may reuse its list
         self._entries += len(entries)
         self._bytes += size
         while self._batches and (self._entries > _ENTRIES or self._bytes > _BYTES):
@@ -51,7 +51,7 @@ class Tail:
         self._entries = self._bytes = 0
 
     def after(self, seq: int, limit: int) -> list[LogEntry]:
-        """What follows `seq`; nothing if that is not here."""
+        """The entries after `seq`; nothing if they are not in memory."""
         if not self._batches or seq + 1 < self._batches[0][0][0].seq:
             return []
         newest = self._batches[-1][0]
@@ -68,7 +68,7 @@ class Tail:
 
 
 class Watch(Waiters):
-    """How far one log is known to have come, and who waits for more."""
+    """The known position of one log, and the readers waiting for more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Watch(Waiters):
         self.tail = Tail()
 
     def advance(self, position: Position) -> None:
-        """The log is at least this long. News that come late change nothing."""
+        """The log is at least this long. Late notifications change nothing."""
         if self.position is None or position.tail > self.position.tail:
             self.position = position
             self._wake()

@@ -1,8 +1,8 @@
-"""News on its way: gathered while it cannot go out, written as JSON, and read with suspicion.
+"""Notifications in transit: merged while they cannot be sent, encoded as JSON, and validated.
 
-Rule 1: of each log only the farthest place is told, of each chat that something changed there.
-Rule 2: what would be too much is told as one word: look at everything.
-Rule 3: a channel is open to others. What cannot be read is nothing; what can is still only a hint.
+Rule 1: of each log only the latest position is sent, of each chat only that it changed.
+Rule 2: if that is too much, one flag is sent instead: poll everything.
+Rule 3: others can publish on a channel. Invalid messages are ignored; valid ones are only hints.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from mobox.storage.wake_ups import News
 __all__ = ["MOST_BYTES", "Letter", "Outbox", "read_letter", "write_letter"]
 
 MOST_BYTES: Final = 256 * 1024
-"""How long a letter may be; a longer one is none of ours."""
+"""The maximum size of a message; a longer one is not ours."""
 
 _MOST_NAMES: Final = 2000
 
 
 class Letter(Struct, frozen=True):
-    """News, and who tells it: whoever hears their own need not look."""
+    """A notification with its sender: a process ignores its own."""
 
     sender: str
     news: News
@@ -34,16 +34,16 @@ _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(Letter)
 
 
-def write_letter(letter: Letter, most_bytes: int = MOST_BYTES) -> bytes:
-    """The letter as it is sent."""
-    data = _encode(letter)
-    if len(data) > most_bytes:  # a chat's name is its client's, and may be of any length
-        data = _encode(Letter(letter.sender, News(everything=True, work=letter.news.work)))
+def write_letter(envelope: Letter, most_bytes: int = MOST_BYTES) -> bytes:
+    """The encoded notification."""
+    data = _encode(envelope)
+    if len(data) > most_bytes:  # a chat's id is chosen by its client, and may have any length
+        data = _encode(Letter(envelope.sender, News(everything=True, work=envelope.news.work)))
     return data
 
 
 def read_letter(data: bytes) -> Letter | None:
-    """The letter that was sent; nothing, if that is not what came."""
+    """The decoded notification; nothing if it is invalid."""
     if len(data) > MOST_BYTES:
         return None
     try:
@@ -53,7 +53,7 @@ def read_letter(data: bytes) -> Letter | None:
 
 
 class Outbox:
-    """What is still to be told, in no more room than one letter has."""
+    """Pending notifications, merged into one of bounded size."""
 
     def __init__(self, most_names: int = _MOST_NAMES) -> None:
         self._most_names = most_names
@@ -65,22 +65,22 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self._positions or self._chats or self._work or self._everything)
 
-    def add(self, news: News) -> None:
-        """Tell that too; what comes late, or twice, changes nothing."""
-        self._work |= news.work
-        self._everything |= news.everything
-        for run_id, position in news.positions.items():
+    def add(self, notification: News) -> None:
+        """Merge a notification; a late or repeated one changes nothing."""
+        self._work |= notification.work
+        self._everything |= notification.everything
+        for run_id, position in notification.positions.items():
             known = self._positions.get(run_id)
             if known is None or known.tail < position.tail:
                 self._positions[run_id] = position
-        self._chats |= dict.fromkeys(news.chats)
+        self._chats |= dict.fromkeys(notification.chats)
         if self._everything or len(self._positions) + len(self._chats) > self._most_names:
             self._everything = True
             self._positions, self._chats = {}, {}
 
     def take(self) -> News:
-        """All of it, which is told by whoever has it now."""
-        news = News(
+        """Remove and return the merged notification; the caller has to send it."""
+        notification = News(
             positions=self._positions,
             chats=tuple(self._chats),
             work=self._work,
@@ -88,4 +88,4 @@ class Outbox:
         )
         self._positions, self._chats = {}, {}
         self._work = self._everything = False
-        return news
+        return notification

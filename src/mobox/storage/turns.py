@@ -1,4 +1,4 @@
-"""What a request does to a stored chat, as a plan that every store carries out."""
+"""Plans what a request changes in a stored chat; every store executes the plan."""
 
 from __future__ import annotations
 
@@ -19,71 +19,71 @@ _TITLE_LENGTH = 80
 
 
 class TurnPlan(Struct, frozen=True):
-    """How many messages stay, and the one that is added."""
+    """How many messages are kept, and the one that is added."""
 
     kept: int
     added: UserMessage | None
 
 
 def plan_turn(live: Sequence[HistoryMessage], request: Request) -> TurnPlan:
-    """The plan for a chat of which `live` is what is not superseded."""
+    """The plan for a chat whose messages, without superseded ones, are `live`."""
     if request.action is Action.CONTINUE:
-        raise InvalidRequest("action", "a run that goes on is not a new turn")
+        raise InvalidRequest("action", "resuming a run is not a new turn")
     kept = _kept(live, request)
     stored = {message.id for message in live[:kept]}
     if request.action is Action.REGENERATE:
         return _regeneration(live[:kept], request, stored)
     if request.message is None:
-        raise InvalidRequest("message", "expected the message to answer")
+        raise InvalidRequest("message", "expected a message")
     if request.message.id in stored:
-        raise InvalidRequest("message.id", f"the chat has a message {request.message.id!r} already")
+        raise InvalidRequest("message.id", f"the chat already has a message {request.message.id!r}")
     return TurnPlan(kept, request.message)
 
 
 def _kept(live: Sequence[HistoryMessage], request: Request) -> int:
-    """A cut at a message that is not stored cuts after the question, if that one is."""
+    """A cut at an unknown message cuts after the request's user message, if that is stored."""
     kept = request.cut.kept(live) if request.cut is not None else len(live)
     if request.action is Action.EDIT and kept is not None and live[kept].role != "user":
-        raise InvalidRequest("messageId", "only a user's message can be edited")
+        raise InvalidRequest("messageId", "only user messages can be edited")
     if kept is None and request.action is Action.REGENERATE and request.message is not None:
         kept = Cut(Place.AFTER, request.message.id).kept(live)
     return len(live) if kept is None else kept
 
 
 def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[str]) -> TurnPlan:
-    """What is stored wins; only after a failed POST the store does not know the question."""
+    """The stored user message wins; the request's is used if a failed POST did not store it."""
     if kept and kept[-1].role == "user":
         return TurnPlan(len(kept), None)
     if request.message is None or request.message.id in stored:
-        raise InvalidRequest("messages", "there is no message to answer anew")
+        raise InvalidRequest("messages", "there is no message to regenerate an answer for")
     return TurnPlan(len(kept), request.message)
 
 
 def asking_of(request: Request) -> Asking | None:
-    """What is kept of the request itself; `None` where its client tells nothing of the kind."""
+    """The request's name and frontend data; `None` if it has neither."""
     if request.name is None and request.frontend is None:
         return None
     return Asking(name=request.name, frontend=request.frontend)
 
 
 def fingerprint(request: Request) -> bytes:
-    """What must be the same when an idempotency key comes again."""
+    """A digest that must be equal when an idempotency key is repeated."""
     message = request.message
-    said = [message.id, message.parts] if message is not None else None
-    asked = [request.chat_id, request.action, said, request.cut]
-    return hashlib.sha256(_canonical(asked)).digest()
+    content = [message.id, message.parts] if message is not None else None
+    fields = [request.chat_id, request.action, content, request.cut]
+    return hashlib.sha256(_canonical(fields)).digest()
 
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 def new_run_id(now: int) -> RunId:
-    """An id that nobody can guess, and that sorts by the time in milliseconds it was made at."""
+    """An unguessable id that sorts by its creation time in milliseconds."""
     return RunId(f"run_{now:012x}{secrets.token_hex(10)}")
 
 
 def title_of(message: UserMessage | None) -> str:
-    """The first line of what a chat began with."""
+    """The first line of a chat's first message."""
     words = message.text.strip() if message is not None else ""
     line = words.splitlines()[0].strip() if words else "New chat"
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""Those who wait until something has changed; they look for themselves whether that was it."""
+"""Waiters for a change; each checks by itself whether it was the awaited one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Waiters"]
 
 
 class Waiters:
-    """To be inherited by what changes. All of it belongs to the event loop's thread."""
+    """A base class for what changes. All of it belongs to the event loop's thread."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()

@@ -1,7 +1,7 @@
-"""How processes that share a store tell each other that something was committed.
+"""Notifications of commits between processes that share a store: the interface and its values.
 
-Rule 1: news is a hint. All of it is in the store, so what gets lost is found by looking there.
-Rule 2: telling never waits and never fails: it comes after the commit, and a writer has no time.
+Rule 1: a notification is a hint. The data is in the store, so a lost one is made up for by polling.
+Rule 2: sending never blocks and never fails: it follows the commit, and must not delay a writer.
 Rule 3: once per commit, not once per event.
 """
 
@@ -18,34 +18,34 @@ __all__ = ["News", "WakeUps", "WayToOthers"]
 
 
 class News(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a commit has changed."""
+    """What a commit changed."""
 
     positions: Mapping[RunId, Position] = {}
-    """How far these logs have come."""
+    """The new positions of these logs."""
     chats: tuple[str, ...] = ()
-    """Chats where a run was begun, or that were deleted."""
+    """Chats in which a run was started, or that were deleted."""
     work: bool = False
-    """Somebody is to look around: a run is there to be claimed, or is asked to stop."""
+    """There is a run to claim, or one with a stop request."""
     everything: bool = False
-    """More than can be told, or was heard: whatever is waited for is to be looked at."""
+    """Too many changes to name, or some were missed: poll everything that has waiters."""
 
 
 class WakeUps(Protocol):
-    """A way to other processes."""
+    """A notification channel to other processes."""
 
     @property
     def is_healthy(self) -> bool:
-        """Whether news gets through; where it does not, readers look for themselves."""
+        """Whether notifications arrive; while they do not, readers poll."""
 
-    def listen(self, on_news: Callable[[News], None]) -> None:
-        """Call this in the event loop for whatever others tell, and maybe for what we do."""
+    def listen(self, on_notification: Callable[[News], None]) -> None:
+        """Call this in the event loop for other processes' notifications, perhaps also our own."""
 
-    def tell(self, news: News) -> None:
-        """Tell the others."""
+    def tell(self, notification: News) -> None:
+        """Notify the other processes."""
 
     async def close(self) -> None:
-        """Say no more, and listen no more."""
+        """Stop sending and receiving."""
 
 
 WayToOthers = Callable[[str], WakeUps]
-"""Makes the way to all who have opened the database with this identity."""
+"""Creates the channel to all processes that opened the database with this identity."""

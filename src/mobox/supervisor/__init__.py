@@ -1,10 +1,10 @@
-"""Runs in the world: begun, answered, stopped, and ended whatever dies.
+"""Starts, answers, stops and ends runs, whatever process fails.
 
-Rule 1: a run is not a connection: only a request to stop stops it.
-Rule 2: what is asked is stored before it is done: a server that dies here is found out by another.
-Rule 3: nobody but a leg and the reaper writes to the log of a run.
-Rule 4: a run is executed here, or left in the store for who claims it. What is asked of a run that
-        somebody else has is stored for him, and he looks.
+Rule 1: a run outlives its connections: only a stop request stops it.
+Rule 2: a request is stored before it is executed: if this server dies, another one finds it.
+Rule 3: only an attempt and the reaper write to a run's log.
+Rule 4: a run is executed here, or queued in the store until a process claims it. Requests for a run
+        owned by another process are stored; the owner polls for them.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ T = TypeVar("T")
 
 
 class Continued(NamedTuple):
-    """A run that goes on, and after which entry it does."""
+    """A resumed run, and the entry after which it continues."""
 
     run: Run
     after: int
     created: bool = False
-    """Whether it was only begun now."""
+    """Whether this request started it."""
 
 
 class Supervisor:
-    """The runs of one store, as far as this process has to do with them.
+    """Manages the runs of one store in this process.
 
-    An async context manager. With `Limits(runs=0)` it executes none, and leaves them to others.
+    An async context manager. With `Limits(runs=0)` it executes none: other processes do.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class Supervisor:
         self._choice = Choice(storage, catalog, default_agent)
         self._launch = launch or launched_in(get_sandbox("process"))
         self._reaper = Reaper(storage)
-        self._seats = Seats(self._limits, storage)
-        self._legs = Legs(self._seats, self._reaper)
+        self._slots = Seats(self._limits, storage)
+        self._attempts = Legs(self._slots, self._reaper)
         self._requests: set[asyncio.Task[Any]] = set()
-        self._lookout = Lookout((self._look, self._limits.look), (self.reap, self._limits.sweep))
+        self._polling = Lookout((self._poll, self._limits.look), (self.reap, self._limits.sweep))
         storage.when_work(self.look_soon)
         self._closing = False
 
     async def __aenter__(self) -> Self:
-        self._lookout.start()
+        self._polling.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -104,58 +104,58 @@ class Supervisor:
 
     @property
     def closing(self) -> bool:
-        """Whether nothing new is begun."""
+        """Whether it is shutting down and starts nothing more."""
         return self._closing
 
     @property
     def running(self) -> int:
-        """How many legs are at work here."""
-        return len(self._legs)
+        """How many attempts are executed here."""
+        return len(self._attempts)
 
     @property
     def executes(self) -> bool:
-        """Whether agents work here at all."""
+        """Whether this process executes agents at all."""
         return self._limits.runs > 0
 
     def look_soon(self) -> None:
-        """Somebody else has left work here, or wants a run to stop: look for it now."""
-        self._lookout.soon()
+        """Poll now: another process queued a run or requested a stop."""
+        self._polling.soon()
 
-    # What people ask for
+    # Requests
 
     async def stderr_of(self, owner: str, run_id: RunId) -> dict[int, str]:
-        """What the legs of a run wrote to stderr, by their numbers, as far as they have ended."""
+        """The stderr of a run's ended attempts, by attempt number."""
         run = await self._storage.run(owner, run_id)
         return await asyncio.to_thread(self._stderr.read, run)
 
     async def begin(self, owner: str, request: Request) -> BegunTurn:
-        """Begin the run that answers a request; the same request again gives the same run."""
-        return await self._see_through(self._begin(owner, request))
+        """Start the run that answers a request; a repeated request returns the same run."""
+        return await self._complete(self._begin(owner, request))
 
     async def answer(
         self,
         owner: str,
         run_id: str,
         answers: tuple[Answer, ...],
-        asking: Asking = _NOTHING_MORE,
+        client_request: Asking = _NOTHING_MORE,
     ) -> Continued:
-        """Let a run go on with what a person said; `asking` is what their client told besides."""
-        return await self._see_through(self._answer(owner, run_id, answers, asking))
+        """Resume a run with a person's answers; `client_request` describes the request."""
+        return await self._complete(self._answer(owner, run_id, answers, client_request))
 
     async def stop(self, owner: str, run_id: str) -> Run:
-        """Stop a run: at once if it is executed here, soon if it is elsewhere."""
-        return await self._see_through(self._stop(owner, run_id))
+        """Stop a run: at once if it is executed here, else when its process polls."""
+        return await self._complete(self._stop(owner, run_id))
 
     async def delete(self, owner: str, chat_id: str) -> None:
-        """Delete a chat with its runs, and what its agents kept."""
-        await self._see_through(self._delete(owner, chat_id))
+        """Delete a chat with its runs and its agents' state."""
+        await self._complete(self._delete(owner, chat_id))
 
     async def close(self) -> None:
-        """Begin nothing more, end what runs; what waits goes on waiting, without a process."""
+        """Start nothing more and end running attempts; waiting runs stay `waiting`."""
         self._closing = True
-        await self._lookout.stop()
-        for leg in self._legs:
-            leg.interrupt()
+        await self._polling.stop()
+        for attempt in self._attempts:
+            attempt.interrupt()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.drain):
                 await self._ended()
@@ -163,35 +163,35 @@ class Supervisor:
         await self._ended()
 
     def hurry(self) -> None:
-        """Give agents that are being ended no more time."""
-        for leg in self._legs:
-            leg.kill()
+        """Kill the agents that are still shutting down."""
+        for attempt in self._attempts:
+            attempt.kill()
 
     async def _ended(self) -> None:
-        while tasks := {*self._legs.tasks, *self._requests}:
+        while tasks := {*self._attempts.tasks, *self._requests}:
             await asyncio.wait(tasks)
 
-    async def _see_through(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do all of it, whoever asked may go away: half of it is a run that nobody has."""
+    async def _complete(self, work: Coroutine[Any, Any, T]) -> T:
+        """Finish the work even if the client disconnects: a run must not be left half started."""
         task = asyncio.create_task(work)
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
         return await asyncio.shield(task)
 
-    # Beginning
+    # Starting
 
     async def _begin(self, owner: str, request: Request) -> BegunTurn:
         self._check_open()
         agent = await self._choice.agent_for(owner, request)
         key = request.idempotency_key or object()
-        async with self._seats.offer(owner, request.chat_id, key) as seat:
-            begun = await self._begin_turn(owner, request, agent)
-            if begun.created:
+        async with self._slots.offer(owner, request.chat_id, key) as slot:
+            turn = await self._begin_turn(owner, request, agent)
+            if turn.created:
                 try:
-                    await self._cancel_others(begun.run, request.answers)
-                finally:  # it is ours, and nobody else will
-                    await self._start_or_queue(begun.run, agent, seat)
-        return begun
+                    await self._cancel_others(turn.run, request.answers)
+                finally:  # we own the run: no other process would start it
+                    await self._start_or_queue(turn.run, agent, slot)
+        return turn
 
     async def _begin_turn(self, owner: str, request: Request, agent: Agent) -> BegunTurn:
         try:
@@ -202,40 +202,40 @@ class Supervisor:
         return await self._storage.begin_turn(owner, request, agent.id, agent.framework)
 
     async def _ends(self, owner: str, run_id: RunId) -> bool:
-        """Wait for the end of a run that is being ended; false if it is not."""
-        leg = self._legs.last(run_id)
-        if leg is None:
+        """Wait until a run that is being ended has ended; false if it is not being ended."""
+        attempt = self._attempts.last(run_id)
+        if attempt is None:
             return await ends_elsewhere(self._storage, owner, run_id, self._limits.drain)
-        is_leaving = leg.leaving
+        is_leaving = attempt.leaving
         if is_leaving:
-            await self._legs.wait_for([leg])
+            await self._attempts.wait_for([attempt])
         return is_leaving
 
-    async def _cancel_others(self, begun: Run, answers: tuple[Answer, ...]) -> None:
-        """A new turn answers what an earlier one still asks: as told with it, else by nobody."""
-        for run in await self._storage.runs(begun.owner, begun.chat_id):
-            if run.status == "waiting" and run.id != begun.id:
+    async def _cancel_others(self, started: Run, answers: tuple[Answer, ...]) -> None:
+        """End earlier waiting runs of the chat, with the answers that came with the new turn."""
+        for run in await self._storage.runs(started.owner, started.chat_id):
+            if run.status == "waiting" and run.id != started.id:
                 await self._cancel(run, answers)
 
     def _check_open(self) -> None:
         if self._closing:
             raise ShuttingDown
 
-    # Legs
+    # Attempts
 
-    async def _start_or_queue(self, run: Run, agent: Agent, seat: Seat | None) -> None:
-        if seat is not None:
-            self._start(run, agent, seat)
+    async def _start_or_queue(self, run: Run, agent: Agent, slot: Seat | None) -> None:
+        if slot is not None:
+            self._start(run, agent, slot)
             return
         try:
             await patiently(self._storage.queue, run.id, run.epoch)
         except Fenced:
-            log.info("run %s was deleted before anybody could execute it", run.id)
-        except StorageError:  # or it would be ours for ever
+            log.info("run %s was deleted before it was executed", run.id)
+        except StorageError:  # else its lease would be renewed here for ever
             await self._reaper.end(run, Verdict("error", BROKEN))
             raise
 
-    def _start(self, run: Run, agent: Agent, seat: Seat) -> Leg:
+    def _start(self, run: Run, agent: Agent, slot: Seat) -> Leg:
         state = self._states.of(run.owner, run.chat_id)
         means = Means(
             launch=partial(self._launch, agent, state),
@@ -244,60 +244,64 @@ class Supervisor:
             quiet=self._limits.quiet,
             notice=self._limits.notice,
         )
-        leg = Leg(self._storage, run, agent, means)
+        attempt = Leg(self._storage, run, agent, means)
         if self._closing:
-            leg.interrupt()
-        self._legs.begin(leg, seat)
-        return leg
+            attempt.interrupt()
+        self._attempts.begin(attempt, slot)
+        return attempt
 
-    # Going on, stopping, forgetting
+    # Resuming, stopping, deleting
 
     async def _answer(
-        self, owner: str, run_id: str, answers: tuple[Answer, ...], asking: Asking
+        self, owner: str, run_id: str, answers: tuple[Answer, ...], client_request: Asking
     ) -> Continued:
         run = await self._storage.run(owner, run_id)
-        leg = self._legs.of(run)
-        stored = await leg.answer(answers, asking.frontend) if leg is not None else []
+        attempt = self._attempts.of(run)
+        stored = (
+            await attempt.answer(answers, client_request.frontend) if attempt is not None else []
+        )
         if not stored:
             run = await self._storage.run(owner, run_id)
-            return await self._resume(run, answers, asking)
+            return await self._resume(run, answers, client_request)
         after = stored[0].seq - 1
-        await self._note(run, asking, after)
+        await self._note(run, client_request, after)
         return Continued(await self._storage.run(owner, run_id), after)
 
-    async def _note(self, run: Run, asking: Asking, after: int) -> None:
-        if asking != _NOTHING_MORE:
-            await self._storage.note(run.id, replace(asking, after=after))
+    async def _note(self, run: Run, client_request: Asking, after: int) -> None:
+        if client_request != _NOTHING_MORE:
+            await self._storage.note(run.id, replace(client_request, after=after))
 
-    async def _resume(self, run: Run, answers: tuple[Answer, ...], asking: Asking) -> Continued:
-        """Answer a run that waits without a process."""
-        asked = await asked_by(self._storage, run.id)
-        replies = asked.match(answers)
+    async def _resume(
+        self, run: Run, answers: tuple[Answer, ...], client_request: Asking
+    ) -> Continued:
+        """Answer a waiting run that has no process."""
+        requests = await asked_by(self._storage, run.id)
+        replies = requests.match(answers)
         if run.status != "waiting" or run.stop_requested_at is not None or not replies:
             raise NotWaiting(run.id)
-        asked.check(replies)
+        requests.check(replies)
         agent = self.catalog.get(run.agent)
-        events = asked.told(replies)
+        events = requests.told(replies)
         self._check_open()
-        name = ("answered", run.id)  # no client's key is one
-        async with self._seats.offer(run.owner, run.chat_id, name) as seat:
+        name = ("answered", run.id)  # a tuple: equal to no client's idempotency key
+        async with self._slots.offer(run.owner, run.chat_id, name) as slot:
             try:
                 resumed = await self._storage.next_leg(run.id, run.epoch, events, now_ms())
-            except Fenced:  # somebody else's answer was first
+            except Fenced:  # another answer was first
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)
             try:
-                await self._note(resumed, asking, after)
-            finally:  # it is ours, and nobody else will
+                await self._note(resumed, client_request, after)
+            finally:  # we own the run: no other process would start it
                 if resumed.status == "running":
-                    await self._start_or_queue(resumed, agent, seat)
+                    await self._start_or_queue(resumed, agent, slot)
         return Continued(resumed, after)
 
     async def _stop(self, owner: str, run_id: str) -> Run:
         run = await self._storage.request_stop(owner, run_id)
-        leg = self._legs.of(run)
-        if leg is not None and not leg.over:
-            leg.stop()
+        attempt = self._attempts.of(run)
+        if attempt is not None and not attempt.over:
+            attempt.stop()
         elif run.status == "waiting":
             await self._reaper.cancel(run)
             return await self._storage.run(owner, run_id)
@@ -307,59 +311,60 @@ class Supervisor:
         return run
 
     async def _cancel(self, run: Run, answers: tuple[Answer, ...]) -> None:
-        leg = self._legs.of(run)
-        if leg is None or leg.over:
+        attempt = self._attempts.of(run)
+        if attempt is None or attempt.over:
             await self._reaper.cancel(run, answers)
         else:
-            await self._legs.end([leg], answers)
+            await self._attempts.end([attempt], answers)
 
     async def _delete(self, owner: str, chat_id: str) -> None:
         runs = await self._storage.runs(owner, chat_id)
         await self._storage.delete(owner, chat_id)
-        legs = self._legs.in_chat(owner, chat_id)
-        gone = {run.id for run in runs} | {leg.run.id for leg in legs}
-        await self._legs.end(legs)
+        attempts = self._attempts.in_chat(owner, chat_id)
+        gone = {run.id for run in runs} | {attempt.run.id for attempt in attempts}
+        await self._attempts.end(attempts)
         await asyncio.to_thread(self._stderr.delete, gone)
         await asyncio.to_thread(self._states.delete, owner, chat_id)
 
-    # What happens elsewhere
+    # Other processes
 
-    async def _look(self) -> None:
-        await self._stop_asked()
-        await self._let_go([leg for leg in self._legs if leg.waits])
+    async def _poll(self) -> None:
+        await self._stop_requested()
+        await self._release([attempt for attempt in self._attempts if attempt.waits])
         if self.executes:
-            await self._see_through(self._claim())
+            await self._complete(self._claim())
 
-    async def _stop_asked(self) -> None:
+    async def _stop_requested(self) -> None:
         for run in await self._storage.stopping():
-            if (leg := self._legs.last(run.id)) is not None:
-                leg.stop()
+            if (attempt := self._attempts.last(run.id)) is not None:
+                attempt.stop()
 
     async def _claim(self) -> None:
-        """Execute what was left to others; one at a time, so that all who claim get their share."""
+        """Execute queued runs; claims one at a time, so that all processes get their share."""
         agents = {agent.id: agent for agent in self.catalog}
-        while not self._closing and self._seats.has_room():
-            sparing = self._seats.full_owners()
+        while not self._closing and self._slots.has_room():
+            sparing = self._slots.full_owners()
             claimed = await self._storage.claim(agents, 1, sparing=sparing)
             if not claimed:
                 return
             self._take_up(claimed[0], agents[claimed[0].agent])
 
     def _take_up(self, run: Run, agent: Agent) -> None:
-        for leg in self._legs.in_chat(run.owner, run.chat_id):
-            if leg.run.id == run.id:  # it waited here, and was answered elsewhere
-                leg.end_at_once()
-        begun = self._start(run, agent, self._seats.squeeze_in(run.owner, ("claimed", run.id)))
+        for attempt in self._attempts.in_chat(run.owner, run.chat_id):
+            if attempt.run.id == run.id:  # it waited here, and another process took the answer
+                attempt.end_at_once()
+        slot = self._slots.squeeze_in(run.owner, ("claimed", run.id))
+        started = self._start(run, agent, slot)
         if run.stop_requested_at is not None:
-            begun.stop()
+            started.stop()
 
     async def reap(self) -> None:
-        """End the runs whose writers are gone, and the processes whose runs are."""
-        await self._let_go(list(self._legs))
-        await self._reaper.sweep(self._legs.runs)
+        """End the runs whose owners died, and the processes that no longer own their runs."""
+        await self._release(list(self._attempts))
+        await self._reaper.sweep(self._attempts.runs)
 
-    async def _let_go(self, legs: Collection[Leg]) -> None:
-        """End the processes whose runs are somebody else's, or over: they might never notice."""
-        here = [leg for leg in legs if not leg.leaving]
-        for leg in await lost_elsewhere(self._storage, here):
-            leg.end_at_once()
+    async def _release(self, attempts: Collection[Leg]) -> None:
+        """End the processes whose runs were taken over or ended: they might never notice."""
+        here = [attempt for attempt in attempts if not attempt.leaving]
+        for attempt in await lost_elsewhere(self._storage, here):
+            attempt.end_at_once()

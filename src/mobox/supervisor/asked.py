@@ -1,4 +1,4 @@
-"""What a run has asked, and what was answered."""
+"""The input requests of a run and their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mobox.turn import Answer, with_reason
 __all__ = ["Asked", "Reply", "asked_by"]
 
 
-_TOLD_BY = {
+_RELEVANT = {
     EventType.INPUT_REQUEST,
     EventType.INPUT_RESPONSE,
     EventType.PAUSED,
@@ -34,29 +34,29 @@ _TOLD_BY = {
 
 
 class Reply(NamedTuple):
-    """An answer to a request that is open: as the log tells it, and as the agent is told."""
+    """An answer to an open request: as an event of the log, and as it is sent to the agent."""
 
     event: InputResponse
     answer: Answer
 
 
 class Asked:
-    """The requests of one run, as far as its log was seen."""
+    """The input requests of one run, as of the last event seen."""
 
     def __init__(self) -> None:
         self.resume: JSON = None
-        """What the agent wants to have back when it goes on."""
-        self._offered: JSON = None  # the same, told with a request before the pause
+        """The agent's state to return to it when it resumes."""
+        self._offered: JSON = None  # the same, from a request before the pause
         self._waited_for: tuple[str, ...] = ()
         self._round: list[str] = []  # the requests of the last pause, answered or not
-        self._has_paused = False  # since the round began: the next request begins another
+        self._has_paused = False  # since the round started: the next request starts another
         self._open: dict[str, InputRequest] = {}
         self._answers: dict[str, Answer] = {}
 
     def see_all(self, events: Iterable[StreamEvent]) -> None:
         """Take the next events of the log."""
         for event in events:
-            if event.type in _TOLD_BY:  # most of a log is words
+            if event.type in _RELEVANT:  # most of a log is deltas
                 self._see(event)
 
     def _see(self, event: StreamEvent) -> None:
@@ -80,7 +80,7 @@ class Asked:
                 pass
 
     def _begin_round(self) -> None:
-        """What is asked after a pause belongs to the next one, and so does what is still open."""
+        """A request after a pause belongs to the next round, and so do those still open."""
         if self._has_paused:
             self._round = [name for name in self._round if name in self._open]
             self._has_paused = False
@@ -89,8 +89,8 @@ class Asked:
         self._round += [name for name in names if name not in self._round]
 
     def _close(self, name: str, event: InputResponse) -> None:
-        asked, before = self._open.pop(name, None), self._answers.get(name)
-        known = asked if asked is not None else before
+        request, before = self._open.pop(name, None), self._answers.get(name)
+        known = request if request is not None else before
         answer = Answer(
             request_id=name,
             tool_call_id=known.tool_call_id if known is not None else None,
@@ -98,29 +98,29 @@ class Asked:
             value=event.value,
             reason=event.reason,
         )
-        self._answers[name] = _plain(asked, answer)
+        self._answers[name] = _plain(request, answer)
 
     def _forget_call(self, call: str) -> None:
-        self._open = {n: asked for n, asked in self._open.items() if asked.tool_call_id != call}
+        self._open = {n: each for n, each in self._open.items() if each.tool_call_id != call}
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """Those to the requests of the last pause, in their order."""
-        given = self._answers.keys() - self._open.keys()  # not what is asked again since
+        """The answers to the requests of the last pause, in their order."""
+        given = self._answers.keys() - self._open.keys()  # not those requested again since
         return tuple(self._answers[name] for name in self._round if name in given)
 
     @property
     def earlier_answers(self) -> tuple[Answer, ...]:
-        """All others: an agent that begins anew may come by old questions again."""
+        """All others: an agent that starts over may repeat old requests."""
         return tuple(answer for name, answer in self._answers.items() if name not in self._round)
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
-        """What is waited for, as far as nobody has answered."""
+        """The unanswered requests that the run waits for."""
         return tuple(self._open[name] for name in self._waited_for if name in self._open)
 
     def match(self, answers: Iterable[Answer]) -> list[Reply]:
-        """The answers that are to something: clients repeat old ones, and those to other calls."""
+        """The answers to open requests: clients repeat old ones, and those to other calls."""
         replies: dict[str, Reply] = {}
         for answer in answers:
             name = self._name_of(answer)
@@ -129,10 +129,10 @@ class Asked:
         return list(replies.values())
 
     def _reply(self, name: str, answer: Answer) -> Reply:
-        asked = self._open[name]
-        told = _plain(asked, replace(answer, request_id=name, tool_call_id=asked.tool_call_id))
-        event = InputResponse(id=name, decision=told.decision, value=told.value, reason=told.reason)
-        return Reply(event, told)
+        request = self._open[name]
+        sent = _plain(request, replace(answer, request_id=name, tool_call_id=request.tool_call_id))
+        event = InputResponse(id=name, decision=sent.decision, value=sent.value, reason=sent.reason)
+        return Reply(event, sent)
 
     def check(self, replies: Iterable[Reply]) -> None:
         """Raise for an answer that its request does not allow."""
@@ -141,7 +141,7 @@ class Asked:
             if not self._allows(reply):
                 raise DecisionNotAllowed(name, decision, allowed_decisions(self._open[name]))
             if decision == "edited" and reply.answer.value is None:
-                raise InvalidRequest("value", "expected the changed input, got none")
+                raise InvalidRequest("value", "expected the edited input, got none")
 
     def _allows(self, reply: Reply) -> bool:
         return reply.answer.decision in allowed_decisions(self._open[reply.event.id or ""])
@@ -149,25 +149,25 @@ class Asked:
     def _name_of(self, answer: Answer) -> str | None:
         if answer.request_id is not None:
             return answer.request_id if answer.request_id in self._open else None
-        calls = (n for n, asked in self._open.items() if asked.tool_call_id == answer.tool_call_id)
+        calls = (n for n, each in self._open.items() if each.tool_call_id == answer.tool_call_id)
         return next(calls, None) if answer.tool_call_id is not None else None
 
     def told(self, replies: Sequence[Reply]) -> list[StreamEvent]:
-        """What the log says of replies: while others are waited for, the run goes on waiting."""
-        said = {reply.event.id for reply in replies}
-        left = tuple(n for n in self._waited_for if n in self._open and n not in said)
+        """The events of replies; with PAUSED while other requests are unanswered."""
+        answered = {reply.event.id for reply in replies}
+        left = tuple(n for n in self._waited_for if n in self._open and n not in answered)
         events: list[StreamEvent] = [reply.event for reply in replies]
         return [*events, Paused(request_ids=left, resume=self.resume)] if left else events
 
     def settled(self, answers: Iterable[Answer] = ()) -> list[StreamEvent]:
-        """What the log says when the run ends: whatever nobody answered is cancelled.
+        """The events of open requests when the run ends: unanswered ones are cancelled.
 
-        The agent will tell nobody what a tool of the page gave, so that is told here.
+        The agent will not emit the results of the page's tools any more, so they are added here.
         """
         replies = [reply for reply in self.match(answers) if self._allows(reply)]
-        said = {reply.event.id for reply in replies}
+        answered = {reply.event.id for reply in replies}
         results = [result for reply in replies if (result := self._result(reply))]
-        left = [name for name in self._open if name not in said]
+        left = [name for name in self._open if name not in answered]
         cancelled = (InputResponse(id=name, decision="cancelled") for name in left)
         return [*(reply.event for reply in replies), *cancelled, *results]
 
@@ -180,14 +180,14 @@ class Asked:
         return ToolResult(id=answer.tool_call_id, output=output, status=status)
 
 
-def _plain(asked: InputRequest | None, answer: Answer) -> Answer:
-    """`answer` with its reason as such; but what a tool of the page gave is always its value."""
-    return answer if asked is not None and asked.kind == "tool" else with_reason(answer)
+def _plain(request: InputRequest | None, answer: Answer) -> Answer:
+    """`answer` with its reason set; but the output of a tool of the page stays its value."""
+    return answer if request is not None and request.kind == "tool" else with_reason(answer)
 
 
 async def asked_by(log: Log, run_id: RunId) -> Asked:
-    """What the run has asked so far."""
-    asked = Asked()
+    """The input requests of the run so far."""
+    requests = Asked()
     async for page in pages(log, run_id):
-        asked.see_all(entry.event for entry in page)
-    return asked
+        requests.see_all(entry.event for entry in page)
+    return requests

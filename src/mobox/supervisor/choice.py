@@ -1,4 +1,4 @@
-"""Which agent answers a request."""
+"""Selects the agent that answers a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Choice"]
 
 
 class Choice:
-    """The one that is asked for, else the chat's last, else the default, else the first."""
+    """The requested agent, else the chat's last, else the default, else the first."""
 
     def __init__(self, storage: Storage, catalog: Catalog, default: str | None) -> None:
         self._storage = storage

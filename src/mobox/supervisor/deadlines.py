@@ -1,4 +1,4 @@
-"""How long an agent may take, and the alarm that rings when it took longer."""
+"""The timeouts of an agent, and the timer that fires when one expires."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ __all__ = ["Alarm", "Deadlines"]
 
 
 class Deadlines:
-    """When an agent that works, or waits for a person, has had its time: in seconds, as it is told.
+    """When the next timeout of a running or waiting agent expires, on the clock of `now`.
 
-    The time that it waits is not its own: it counts for neither of the agent's timeouts, and what
-    it says while it waits does not make it wait longer.
+    The time that it waits counts for neither of the agent's timeouts, and output while it waits
+    does not extend the hold.
     """
 
     def __init__(self, timeouts: Timeouts, hold: float, now: float) -> None:
         self._timeouts = timeouts
         self._hold = hold
-        self._heard_at = now
+        self._active_at = now
         self._ends_at = now + timeouts.total
         self._waits_since: float | None = None
 
     def note(self, now: float, waits: bool) -> None:
-        """Something was said, by the agent or to it."""
+        """The agent emitted or received something."""
         if waits and self._waits_since is None:
             self._waits_since = now
         elif not waits and self._waits_since is not None:
             self._ends_at += now - self._waits_since
             self._waits_since = None
-        self._heard_at = now
+        self._active_at = now
 
     @property
     def next(self) -> float:
-        """When it has had its time if nothing is said until then."""
+        """When it times out if nothing happens until then."""
         if self._waits_since is not None:
             return self._waits_since + self._hold
-        return min(self._heard_at + self._timeouts.idle, self._ends_at)
+        return min(self._active_at + self._timeouts.idle, self._ends_at)
 
     def problem(self) -> Error:
-        """What to say of an agent that works when the time is over."""
+        """The error of an agent that timed out while running."""
         idle, total = self._timeouts.idle, self._timeouts.total
         if self.next == self._ends_at:
             message = f"The agent took longer than {total:g} seconds."
             return Error(message=message, code="timeout")
-        message = f"The agent said nothing for {idle:g} seconds."
+        message = f"The agent produced no output for {idle:g} seconds."
         return Error(message=message, code="idle_timeout")
 
 
 class Alarm:
-    """Rings when an agent has had its time.
+    """Calls `ring` when an agent's timeout expires.
 
-    Every word puts the deadline off, so the timer is left alone and looks again when it is due.
+    All output moves the deadline, so the timer is not restarted each time: it checks when it fires.
     """
 
     def __init__(self, deadlines: Deadlines, ring: Callable[[], None]) -> None:
@@ -66,14 +66,14 @@ class Alarm:
         self._set()
 
     def note(self, waits: bool) -> None:
-        """Something was said, by the agent or to it."""
+        """The agent emitted or received something."""
         self._deadlines.note(self._loop.time(), waits)
-        if waits is not self._waits:  # only then the deadline may come nearer
+        if waits is not self._waits:  # only then the deadline may become earlier
             self._waits = waits
             self._set()
 
     def silence(self) -> None:
-        """It need not ring any more."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

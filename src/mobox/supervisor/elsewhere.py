@@ -1,4 +1,4 @@
-"""What other processes do with a run, as far as the store tells."""
+"""Finds out from the store what other processes did with a run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mobox.supervisor.leg import Leg
 __all__ = ["ends_elsewhere", "lost_elsewhere"]
 
 
-async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, patience: float) -> bool:
-    """Wait for the end of a run that somebody was asked to stop; false if nobody was."""
+async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, seconds: float) -> bool:
+    """Wait for the end of a run with a stop request; false if it has none."""
     with suppress(NotFound, TimeoutError):
         run = await storage.run(owner, run_id)
         if run.stop_requested_at is None:
             return False
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(seconds):
             seq, status = run.tail_seq, run.status
             while status == "running":
                 position = await storage.beyond(run_id, seq)
@@ -28,15 +28,15 @@ async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, patience: 
     return True
 
 
-async def lost_elsewhere(storage: Storage, legs: Collection[Leg]) -> list[Leg]:
-    """Those whose runs others have taken over, answered, ended or deleted."""
-    if not legs:
+async def lost_elsewhere(storage: Storage, attempts: Collection[Leg]) -> list[Leg]:
+    """The attempts whose runs other processes took over, answered, ended or deleted."""
+    if not attempts:
         return []
-    found = await storage.still_there([leg.run.id for leg in legs])
-    return [leg for leg in legs if not _is_ours(leg, found.get(leg.run.id))]
+    found = await storage.still_there([attempt.run.id for attempt in attempts])
+    return [attempt for attempt in attempts if not _is_ours(attempt, found.get(attempt.run.id))]
 
 
-def _is_ours(leg: Leg, run: Run | None) -> bool:
-    if run is None or run.epoch != leg.run.epoch:
+def _is_ours(attempt: Leg, run: Run | None) -> bool:
+    if run is None or run.epoch != attempt.run.epoch:
         return False
-    return run.status != "done" or not leg.waits
+    return run.status != "done" or not attempt.waits

@@ -1,4 +1,4 @@
-"""How an agent is put to work: as a process in a sandbox, or as a function of this program."""
+"""Launches an agent: as a process in a sandbox, or as a function of this program."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""One leg of a run: an agent at work, what it says written down, its end made sure of.
+"""One attempt of a run: executes an agent, logs its output and ends the run.
 
-Rule 1: whatever happens, the run ends with one DONE, or waits; or it is somebody else's by now.
-Rule 2: what an agent says while it is being ended still counts, unless it is only let go: then the
-        run waits on, and whatever it says of its own end is nobody's business.
-Rule 3: limits hold while it works. While it waits for an answer it is only not kept for ever: the
-        answer then begins another leg.
-Rule 4: an answer that is stored is heard. An agent that left without hearing it is started again.
+Rule 1: whatever happens, the run ends with one DONE, waits, or was taken over by another process.
+Rule 2: output during shutdown is logged, except when a waiting process is released: the run stays
+        `waiting` and the process's last output is discarded.
+Rule 3: timeouts apply while the agent is running. A waiting process is ended after `hold` seconds;
+        the answer then starts a new attempt.
+Rule 4: a stored answer reaches the agent. An agent that exited without reading it is started again.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ PREVIEW: Final = 80
 """Characters of the prompt that START shows."""
 WHY: Final = 500
 """Characters of the last line on stderr that the server's own log shows."""
-BROKEN: Final = Error(message="The server could not go on with this run.", code="internal")
+BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
 class Means(NamedTuple):
-    """What a leg works with."""
+    """The dependencies and limits of an attempt."""
 
     launch: Callable[[Turn], Execution]
     stderr: StderrFolder
     hold: float
-    """For how many seconds an agent is kept that waits for an answer."""
+    """For how many seconds a process waiting for an answer is kept."""
     notice: float
-    """After how many seconds people are told that an agent is still being started."""
+    """After how many seconds a status reports that the agent is still starting."""
     quiet: float
     """After how many seconds without output an agent with an open request counts as waiting."""
 
@@ -66,24 +66,24 @@ class Leg:
         self.run = run
         self.agent = agent
         self.over = False
-        """It writes nothing more: the run has ended, waits, or is not ours."""
+        """It appends nothing more: the run has ended, waits, or was taken over."""
         self._store = store
         self._means = means
         self._redacted = Redaction(agent)
-        self._scribe: Scribe | None = None
+        self._writer: Scribe | None = None
         self._execution: Execution | None = None
         self._verdict: Verdict | None = None
         self._is_to_end = asyncio.Event()
-        self._parting: tuple[Answer, ...] = ()
+        self._last_answers: tuple[Answer, ...] = ()
         self._ending: asyncio.Task[Outcome] | None = None
         self._alarm: Alarm | None = None
-        self._mouth = asyncio.Lock()  # who has it may answer, or say that it is too late
+        self._answer_lock = asyncio.Lock()  # held to answer the agent, or to conclude the attempt
         self._answering = False
-        self._deaf = False
-        self._said = 0
+        self._discards_output = False
+        self._output_bytes = 0
         self._stderr = ""
 
-    # What others ask of it
+    # Requests
 
     @property
     def leaving(self) -> bool:
@@ -92,37 +92,37 @@ class Leg:
 
     @property
     def waits(self) -> bool:
-        """Whether it does nothing but wait for a person."""
+        """Whether it only waits for a person's answer."""
         return self._is_waiting() and not self._answering and not self.leaving
 
     @property
-    def _hears(self) -> bool:
+    def _accepts_answers(self) -> bool:
         return self._execution is not None and not self.leaving
 
     async def answer(
         self, answers: Iterable[Answer], frontend: Frontend | None = None
     ) -> list[LogEntry]:
-        """Log what a person said and tell the agent; nothing, if it hears nothing any more."""
-        async with self._mouth:
-            if not self._hears:
+        """Log a person's answers and send them to the agent; empty if it accepts none any more."""
+        async with self._answer_lock:
+            if not self._accepts_answers:
                 return []
             self._answering = True
             self._note(waits=False)
             try:
-                return await self._tell(answers, frontend)
+                return await self._send(answers, frontend)
             finally:
                 self._answering = False
                 self._note(self._is_waiting())
 
-    async def _tell(self, answers: Iterable[Answer], frontend: Frontend | None) -> list[LogEntry]:
-        assert self._scribe is not None  # it hears
+    async def _send(self, answers: Iterable[Answer], frontend: Frontend | None) -> list[LogEntry]:
+        assert self._writer is not None  # it accepts answers
         assert self._execution is not None
-        asked = self._scribe.asked
-        replies = asked.match(answers)
+        requests = self._writer.asked
+        replies = requests.match(answers)
         if not replies:
             raise NotWaiting(self.run.id)
-        asked.check(replies)
-        stored = await self._scribe.write(*asked.told(replies))
+        requests.check(replies)
+        stored = await self._writer.write(*requests.told(replies))
         if frontend is not None:
             self._execution.tell(frontend)
         for event, answer in replies:
@@ -130,24 +130,24 @@ class Leg:
         return stored
 
     def stop(self, reason: DoneReason = "cancelled", answers: tuple[Answer, ...] = ()) -> None:
-        """End it, for the person or for the server; what was answered is logged with the end."""
-        self._parting = self._parting or answers
+        """End it, for the person or for the server; `answers` are logged with the end."""
+        self._last_answers = self._last_answers or answers
         self._end(Verdict(reason))
 
     def interrupt(self) -> None:
-        """The server ends, or needs its place: what waits can wait on without a process."""
+        """The server shuts down or needs the slot: a waiting run stays `waiting`, unexecuted."""
         if self.waits:
-            self._let_go()
+            self._release()
         elif not self.leaving:
             self.stop("interrupted")
 
     def end_at_once(self, answers: tuple[Answer, ...] = ()) -> None:
-        """Stop it without patience: its run is somebody else's, or has nothing more to say."""
+        """Stop and kill it: its run was taken over, or no more output is expected."""
         self.stop(answers=answers)
         self.kill()
 
     def kill(self) -> None:
-        """Do not wait until the process ends by itself."""
+        """Kill the process instead of waiting for it to exit."""
         if self._execution is not None:
             self._execution.kill()
 
@@ -156,48 +156,50 @@ class Leg:
         self._is_to_end.set()
         self._stop_execution()
 
-    def _let_go(self) -> None:
-        self._deaf = True
+    def _release(self) -> None:
+        self._discards_output = True
         self._stop_execution()
 
     def _stop_execution(self) -> None:
         if self._execution is not None and self._ending is None:
             self._ending = asyncio.create_task(self._execution.stop())
 
-    # The work
+    # Execution
 
     async def execute(self) -> Verdict | None:
-        """Work until the run ends or waits; what to end it with, if we cannot. Raises nothing."""
+        """Execute until the run ends or waits; else return how to end it. Raises nothing."""
         try:
             await self._work()
         except (Fenced, NotFound):
-            log.info("run %s goes on elsewhere, or was deleted", self.run.id)
+            log.info(
+                "run %s: lost its lease (taken over or deleted); stopping this attempt", self.run.id
+            )
             await self._forget()
-        except RunActive:  # it went on by itself, but its chat had gone on already
+        except RunActive:  # it resumed by itself, but its chat already has a running run
             return Verdict("cancelled")
         except Exception:  # whatever it was, the run must not hang
-            log.exception("run %s broke", self.run.id)
+            log.exception("run %s: internal error; ending the run", self.run.id)
             return Verdict("error", BROKEN)
         finally:
             self.over = True
         return None
 
     async def _work(self) -> None:
-        self._scribe = Scribe(self._store, self.run)
+        self._writer = Scribe(self._store, self.run)
         if self.run.tail_seq:
-            await patiently(self._scribe.catch_up)
+            await patiently(self._writer.catch_up)
         while not self.over:
             outcome = Outcome(exit_code=0)
-            if (turn := await self._turn(self._scribe)) is not None:
-                await self._scribe.write(*self._beginning(turn))
-                outcome = await self._employ(self._scribe, turn)
+            if (turn := await self._turn(self._writer)) is not None:
+                await self._writer.write(*self._beginning(turn))
+                outcome = await self._run_agent(self._writer, turn)
             await self._keep_stderr(outcome)
-            async with self._mouth:
-                await self._conclude(self._scribe, outcome)
+            async with self._answer_lock:
+                await self._conclude(self._writer, outcome)
 
-    async def _turn(self, scribe: Scribe) -> Turn | None:
-        """What the agent is told; nothing, if the run is to end before all of that is read."""
-        reading = asyncio.create_task(patiently(turn_for, self._store, self.run, scribe.asked))
+    async def _turn(self, writer: Scribe) -> Turn | None:
+        """The agent's turn; nothing, if the run is stopped before the history is read."""
+        reading = asyncio.create_task(patiently(turn_for, self._store, self.run, writer.asked))
         ending = asyncio.create_task(self._is_to_end.wait())
         try:
             await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -208,7 +210,7 @@ class Leg:
             await asyncio.gather(reading, ending, return_exceptions=True)
 
     def _beginning(self, turn: Turn) -> list[StreamEvent]:
-        """What the log begins with; nothing where it goes on after an answer."""
+        """The first event of the log; nothing where the run is resumed."""
         if turn.is_resumed:
             return []
         start = Start(
@@ -218,11 +220,11 @@ class Leg:
         )
         return [start]
 
-    async def _employ(self, scribe: Scribe, turn: Turn) -> Outcome:
-        """Let an agent work until its process ends."""
-        if self._verdict is not None:  # stopped before it began
+    async def _run_agent(self, writer: Scribe, turn: Turn) -> Outcome:
+        """Execute the agent until its process exits."""
+        if self._verdict is not None:  # stopped before it started
             return Outcome(exit_code=0)
-        scribe.listen()
+        writer.listen()
         try:
             self._execution = execution = self._means.launch(turn)
         except OSError as error:
@@ -234,52 +236,52 @@ class Leg:
             try:
                 with self._limited():
                     async with preparation:
-                        await self._listen(scribe, execution, preparation)
+                        await self._listen(writer, execution, preparation)
                 outcome = await execution.outcome()
-            except BaseException:  # the run is not ours any more, or we do not know how to go on
+            except BaseException:  # a lost lease, or an internal error
                 execution.kill()
                 raise
         return replace(outcome, stderr_tail=self._redacted(outcome.stderr_tail))
 
     async def _announce(self, preparation: Status) -> None:
-        if self._scribe is not None and not self.leaving:
-            await self._scribe.write(preparation)
+        if self._writer is not None and not self.leaving:
+            await self._writer.write(preparation)
 
-    async def _listen(self, scribe: Scribe, execution: Execution, preparation: Preparation) -> None:
+    async def _listen(self, writer: Scribe, execution: Execution, preparation: Preparation) -> None:
         limit = self.agent.limits.output
-        while data := await self._next_output(scribe, execution):
+        while data := await self._next_output(writer, execution):
             preparation.over()
-            if self._deaf:
+            if self._discards_output:
                 continue
-            await scribe.read(data)
-            self._note(scribe.waiting)
-            self._said += len(data)
-            if self._said > limit:
-                self._deaf = True
+            await writer.read(data)
+            self._note(writer.waiting)
+            self._output_bytes += len(data)
+            if self._output_bytes > limit:
+                self._discards_output = True
                 self._fail("output_limit", f"The agent wrote more than {limit:,} bytes.")
-        if not self._deaf:
-            await scribe.finish_reading()
+        if not self._discards_output:
+            await writer.finish_reading()
 
-    async def _next_output(self, scribe: Scribe, execution: Execution) -> bytes:
-        """What the agent writes next; without output, one that has a request open waits again.
+    async def _next_output(self, writer: Scribe, execution: Execution) -> bytes:
+        """The next output. A silent agent with an open request counts as waiting again.
 
         Text without an id has no end, so only silence shows that no more of it comes.
         """
-        if not scribe.may_pause_again:
+        if not writer.may_pause_again:
             return await execution.read()
         reading = asyncio.create_task(execution.read())
         try:
             done, _ = await asyncio.wait([reading], timeout=self._means.quiet)
-            if not done and not self._deaf:
-                await scribe.pause_again()
-                self._note(scribe.waiting)
+            if not done and not self._discards_output:
+                await writer.pause_again()
+                self._note(writer.waiting)
             return await reading
         finally:
             reading.cancel()
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Hold the agent to its timeouts."""
+        """Enforce the agent's timeouts."""
         now = asyncio.get_running_loop().time()
         deadlines = Deadlines(self.agent.timeouts, self._means.hold, now)
         self._alarm = Alarm(deadlines, partial(self._on_timeout, deadlines))
@@ -295,12 +297,12 @@ class Leg:
 
     def _on_timeout(self, deadlines: Deadlines) -> None:
         if self.waits:
-            self._let_go()
+            self._release()
         elif not self.leaving:
             self._end(Verdict("error", deadlines.problem()))
 
     def _is_waiting(self) -> bool:
-        return self._scribe is not None and self._scribe.waiting
+        return self._writer is not None and self._writer.waiting
 
     def _fail(self, code: str, message: str) -> None:
         self._end(Verdict("error", Error(message=message, code=code)))
@@ -308,26 +310,26 @@ class Leg:
     # The end
 
     async def _forget(self) -> None:
-        """Of a run that was deleted nothing is kept."""
+        """Delete the stderr of a deleted run."""
         try:
             await self._store.read(self.run.id, limit=1)
         except NotFound:
             await asyncio.to_thread(self._means.stderr.delete, [self.run.id])
         except MoboxError as error:
-            log.warning("run %s cannot be read: %s", self.run.id, error)
+            log.warning("run %s: cannot read its log: %s", self.run.id, error)
 
-    async def _conclude(self, scribe: Scribe, outcome: Outcome) -> None:
-        is_willing = self._verdict is None and (outcome.exit_code == 0 or self._ending is not None)
-        if is_willing and scribe.waiting:
-            self.over = True  # the answer begins the next leg
-        elif is_willing and scribe.unheard and not self._has_heard():
-            scribe.unheard = False
+    async def _conclude(self, writer: Scribe, outcome: Outcome) -> None:
+        must_end = self._verdict is not None or (outcome.exit_code != 0 and self._ending is None)
+        if not must_end and writer.waiting:
+            self.over = True  # the answer starts the next attempt
+        elif not must_end and writer.unheard and not self._has_read_answer():
+            writer.unheard = False
             self._execution = None
         else:
-            await scribe.end(self._done(outcome), *self._last_words(scribe, outcome))
+            await writer.end(self._done(outcome), *self._last_events(writer, outcome))
             self.over = True
 
-    def _has_heard(self) -> bool:
+    def _has_read_answer(self) -> bool:
         return self._execution is not None and self._execution.heard
 
     def _done(self, outcome: Outcome) -> Done | None:
@@ -335,20 +337,20 @@ class Leg:
             return Done(reason=self._verdict.reason)
         return None if outcome.failure() is None else Done(reason="error")
 
-    def _last_words(self, scribe: Scribe, outcome: Outcome) -> list[StreamEvent]:
+    def _last_events(self, writer: Scribe, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            return self._missing_variables() if scribe.fails else []
-        words = scribe.asked.settled(self._parting)
+            return self._missing_variables() if writer.fails else []
+        events = writer.asked.settled(self._last_answers)
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
-            words += self._missing_variables()
-            words.append(replace(error, stderr_tail=outcome.shown_tail))
-        return words
+            events += self._missing_variables()
+            events.append(replace(error, stderr_tail=outcome.shown_tail))
+        return events
 
     def _missing_variables(self) -> list[StreamEvent]:
-        """What the server warned of when it started: it may be why the agent failed."""
+        """Environment variables that the agent lacks: they may be why it failed."""
         problem = self.agent.lacks()
         return [Status(message=problem, kind="notice")] if problem else []
 
@@ -358,7 +360,7 @@ class Leg:
             try:
                 await asyncio.to_thread(self._means.stderr.keep, self.run, self._stderr)
             except OSError as error:
-                log.warning("stderr of run %s cannot be kept: %s", self.run.id, error)
+                log.warning("run %s: cannot store its stderr: %s", self.run.id, error)
 
 
 def _launch_error(error: OSError) -> Error:

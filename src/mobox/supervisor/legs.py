@@ -1,4 +1,4 @@
-"""The legs that are at work in this process, each in a task and on a seat until it has ended."""
+"""The attempts executed in this process: each has a task and a slot until it has ended."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Legs"]
 
 
 class Legs:
-    """Of a run the last one counts; one that was before it may still be on its way out."""
+    """Attempts by run. Only a run's last one counts; an earlier one may still be shutting down."""
 
-    def __init__(self, seats: Seats, reaper: Reaper) -> None:
-        self._seats = seats
+    def __init__(self, slots: Seats, reaper: Reaper) -> None:
+        self._slots = slots
         self._reaper = reaper
         self._last: dict[RunId, Leg] = {}
         self._tasks: dict[Leg, asyncio.Task[None]] = {}
@@ -31,57 +31,63 @@ class Legs:
 
     @property
     def tasks(self) -> Collection[asyncio.Task[None]]:
-        """In which they work."""
+        """The tasks that execute them."""
         return self._tasks.values()
 
     @property
     def runs(self) -> Collection[RunId]:
-        """At which they work: whoever keeps this sees what it is later."""
+        """The ids of their runs: a live view."""
         return self._last.keys()
 
     def last(self, run_id: RunId) -> Leg | None:
-        """Who works at a run, whether it is still ours or not."""
+        """The last attempt of a run, whether or not its lease is still ours."""
         return self._last.get(run_id)
 
     def of(self, run: Run) -> Leg | None:
-        """Who works at a run; one with which somebody elsewhere has gone on is let go."""
-        leg = self._last.get(run.id)
-        if leg is None or leg.run.epoch == run.epoch:
-            return leg
-        leg.end_at_once()
+        """The attempt of a run; one whose run another process has resumed is ended."""
+        attempt = self._last.get(run.id)
+        if attempt is None or attempt.run.epoch == run.epoch:
+            return attempt
+        attempt.end_at_once()
         return None
 
     def in_chat(self, owner: str, chat_id: str) -> list[Leg]:
-        """Those of a chat."""
-        return [leg for leg in self._tasks if (leg.run.owner, leg.run.chat_id) == (owner, chat_id)]
+        """The attempts of a chat."""
+        return [
+            attempt
+            for attempt in self._tasks
+            if (attempt.run.owner, attempt.run.chat_id) == (owner, chat_id)
+        ]
 
-    def begin(self, leg: Leg, seat: Seat) -> None:
-        """Let it work, after those of its chat: two processes would share the chat's folder."""
-        before = [self._tasks[other] for other in self.in_chat(leg.run.owner, leg.run.chat_id)]
-        self._last[leg.run.id] = leg
-        self._seats.sit(leg, seat)
-        self._tasks[leg] = asyncio.create_task(self._execute(leg, before))
+    def begin(self, attempt: Leg, slot: Seat) -> None:
+        """Execute it after the chat's other attempts: they would share the chat's folder."""
+        before = [
+            self._tasks[other] for other in self.in_chat(attempt.run.owner, attempt.run.chat_id)
+        ]
+        self._last[attempt.run.id] = attempt
+        self._slots.sit(attempt, slot)
+        self._tasks[attempt] = asyncio.create_task(self._execute(attempt, before))
 
-    async def end(self, legs: Collection[Leg], answers: tuple[Answer, ...] = ()) -> None:
+    async def end(self, attempts: Collection[Leg], answers: tuple[Answer, ...] = ()) -> None:
         """End some of them, and return when they have."""
-        for leg in legs:
-            leg.end_at_once(answers)
-        await self.wait_for(legs)
+        for attempt in attempts:
+            attempt.end_at_once(answers)
+        await self.wait_for(attempts)
 
-    async def wait_for(self, legs: Collection[Leg]) -> None:
+    async def wait_for(self, attempts: Collection[Leg]) -> None:
         """Return when they have ended."""
-        if legs:
-            await asyncio.wait([self._tasks[leg] for leg in legs])
+        if attempts:
+            await asyncio.wait([self._tasks[attempt] for attempt in attempts])
 
-    async def _execute(self, leg: Leg, before: Collection[asyncio.Task[None]]) -> None:
+    async def _execute(self, attempt: Leg, before: Collection[asyncio.Task[None]]) -> None:
         try:
             if before:
                 await asyncio.wait(before)
-            verdict = await leg.execute()
+            verdict = await attempt.execute()
             if verdict is not None:
-                await self._reaper.end(leg.run, verdict)
+                await self._reaper.end(attempt.run, verdict)
         finally:
-            del self._tasks[leg]
-            self._seats.leave(leg)
-            if self._last.get(leg.run.id) is leg:
-                del self._last[leg.run.id]
+            del self._tasks[attempt]
+            self._slots.leave(attempt)
+            if self._last.get(attempt.run.id) is attempt:
+                del self._last[attempt.run.id]

@@ -1,4 +1,4 @@
-"""When to look for what other processes did: now and then, and when somebody says so."""
+"""Polls for what other processes did: at intervals, and when notified."""
 
 from __future__ import annotations
 
@@ -17,23 +17,20 @@ Look = Callable[[], Awaitable[object]]
 
 
 class Lookout:
-    """Does one thing often, and another seldom, which may take long: the first goes on meanwhile.
-
-    Neither ends because it failed once.
-    """
+    """Runs a frequent poll and an independent slow sweep; both go on after a failure."""
 
     def __init__(self, often: tuple[Look, float], seldom: tuple[Look, float]) -> None:
-        self._look, self._seconds = often
+        self._poll, self._seconds = often
         self._sweep, self._sweep_seconds = seldom
-        self._told = asyncio.Event()
+        self._notified = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         self._tasks = [asyncio.create_task(self._watch()), asyncio.create_task(self._clean())]
 
     def soon(self) -> None:
-        """Look now: there is news. May be called before it was started."""
-        self._told.set()
+        """Poll now: there was a notification. May be called before `start`."""
+        self._notified.set()
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -47,16 +44,16 @@ class Lookout:
 
     async def _watch(self) -> None:
         while True:
-            self._told.clear()  # what is told from now on may come too late for this look
-            await self._try(self._look)
-            with suppress(TimeoutError):  # no `wait_for`, which can miss that it is cancelled
+            self._notified.clear()  # a later notification may come too late for this poll
+            await self._try(self._poll)
+            with suppress(TimeoutError):  # not `wait_for`, which can miss a cancellation
                 async with asyncio.timeout(self._seconds):
-                    await self._told.wait()
+                    await self._notified.wait()
 
     async def _try(self, look: Look) -> None:
         try:
             await look()
-        except StorageError as error:  # it may be back next time
-            log.warning("cannot look after runs: %s", error)
+        except StorageError as error:  # it may be reachable next time
+            log.warning("polling for runs failed, retrying: %s", error)
         except Exception:
-            log.exception("looking after runs broke")
+            log.exception("polling for runs failed, retrying")

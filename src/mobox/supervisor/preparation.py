@@ -1,9 +1,9 @@
-"""Tells people what the server does before an agent works, where there is something to tell.
+"""Reports in STATUS events what the server prepares before an agent emits output.
 
-Rule 1: what a sandbox really creates is told at once.
-Rule 2: that an agent is being started is told once, if it takes longer than a second, and never
-        after the agent has read its turn or said something.
-Rule 3: a preparation is a STATUS of the kind `preparation`: no message keeps it.
+Rule 1: what a sandbox really creates is reported at once.
+Rule 2: that an agent is starting is reported once, if it takes longer than a second, and never
+        after the agent has read its turn or emitted something.
+Rule 3: a preparation is a STATUS of the kind `preparation`: it is part of no message.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Preparation"]
 
 log = logging.getLogger("mobox.supervisor")
 
-Tell = Callable[[Status], Awaitable[object]]
+Report = Callable[[Status], Awaitable[object]]
 
 
 class Starting(Protocol):
-    """Of an execution, what tells how far its start has come."""
+    """The progress of an execution's start."""
 
     @property
     def created(self) -> str | None: ...
@@ -35,21 +35,21 @@ class Starting(Protocol):
 
 
 class Preparation:
-    """One agent being started: entered when it was launched, `over` when it speaks."""
+    """One starting agent: entered when it is launched, `over` at its first output."""
 
-    def __init__(self, execution: Starting, tell: Tell, doing: str, after: float) -> None:
-        """Tells what `doing` says if the agent has not started `after` so many seconds."""
+    def __init__(self, execution: Starting, report: Report, doing: str, after: float) -> None:
+        """Reports the message `doing` if the agent has not started `after` so many seconds."""
         self._execution = execution
-        self._tell = tell
+        self._report = report
         self._doing = doing
         self._after = after
         self._is_over = False
-        self._telling: asyncio.Task[None] | None = None
+        self._reporting: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         if (created := self._execution.created) is not None:
-            await self._tell(_status(created))
+            await self._report(_status(created))
         self._timer = asyncio.get_running_loop().call_later(self._after, self._due)
         return self
 
@@ -60,25 +60,25 @@ class Preparation:
         trace: TracebackType | None,
     ) -> None:
         self.over()
-        if self._telling is not None:
-            await self._telling
+        if self._reporting is not None:
+            await self._reporting
 
     def over(self) -> None:
-        """The agent has spoken: what was not told by now is not true any more."""
+        """The agent emitted something: report nothing more."""
         self._is_over = True
         if self._timer is not None:
             self._timer.cancel()
 
     def _due(self) -> None:
-        self._telling = asyncio.create_task(self._tell_if_it_starts())
+        self._reporting = asyncio.create_task(self._report_if_starting())
 
-    async def _tell_if_it_starts(self) -> None:
+    async def _report_if_starting(self) -> None:
         if self._is_over or self._execution.has_started:
             return
         try:
-            await self._tell(_status(self._doing))
-        except MoboxError as error:  # whoever reads the agent meets the same, and acts on it
-            log.debug("a preparation could not be stored: %s", error)
+            await self._report(_status(self._doing))
+        except MoboxError as error:  # the attempt gets the same error and handles it
+            log.debug("cannot store a preparation status: %s", error)
 
 
 def _status(message: str) -> Status:

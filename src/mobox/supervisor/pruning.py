@@ -1,6 +1,6 @@
-"""What is old is deleted: chats in which nothing happens any more, or only their raw lines.
+"""Deletes old data: idle chats, or only the raw lines of old runs.
 
-With the chats go the keys that have opened nothing for as long.
+With the chats it deletes the keys that were revoked or expired as long ago.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = ["Pruned", "count", "prune", "prune_raw"]
 
 
 REMEMBERED: Final = timedelta(weeks=4)
-"""For how long it is known of a run that it was deleted, and not merely unknown."""
+"""For how long a deleted run is reported as deleted instead of as not found."""
 TOGETHER: Final = 256
-"""Chats whose stderr goes in one go: for that the files of all others are looked at too."""
+"""Chats whose stderr is deleted at once: each deletion lists the whole folder."""
 BREATH: Final = 0.02
-"""Seconds in which others may write."""
+"""Seconds between transactions, in which other processes may write."""
 
 
 class Pruned(Struct, frozen=True):
-    """How much went, or would go."""
+    """How much was deleted, or would be."""
 
     chats: int = 0
     runs: int = 0
@@ -41,7 +41,7 @@ class Pruned(Struct, frozen=True):
 
 
 async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
-    """Delete idle chats, one after the other, with what their agents kept and complained of."""
+    """Delete idle chats, one after the other, with their agents' state and stderr."""
     since = _before(older_than)
     await _forget(storage, _before(REMEMBERED))
     idle = await storage.idle_chats(since)
@@ -55,7 +55,7 @@ async def prune(storage: Storage, data: Path, older_than: timedelta) -> Pruned:
 async def _delete(
     storage: Storage, data: Path, idle: Iterable[IdleChat], since: int
 ) -> list[IdleChat]:
-    """Delete those that are idle still; whatever stops it, of what is gone nothing is left."""
+    """Delete the chats that are still idle; also if interrupted, nothing of them is left."""
     states, stderr = StateFolders(data / "state"), StderrFolder(data / "logs")
     gone: list[IdleChat] = []
     try:
@@ -69,12 +69,12 @@ async def _delete(
 
 
 async def prune_raw(storage: Storage, older_than: timedelta) -> Pruned:
-    """Delete the raw lines of runs that ended so long ago, and nothing else."""
+    """Delete only the raw lines of runs that ended so long ago."""
     return Pruned(raw_lines=await storage.drop_raw(_before(older_than)))
 
 
 async def count(storage: Storage, older_than: timedelta) -> Pruned:
-    """How much the two would delete."""
+    """How much `prune` and `prune_raw` would delete."""
     since = _before(older_than)
     idle = await storage.idle_chats(since)
     raw_lines = await storage.count_raw(since)

@@ -1,4 +1,4 @@
-"""The writer of a run: what an agent and the server say, parsed, mended and stored in its log."""
+"""Writes a run's log: parses agent output, repairs event order and appends batches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PIECE: Final = 4096
 
 
 class Clock:
-    """The time on the wall as it was at first, and what has passed since: it never goes back."""
+    """The wall clock at its creation plus the time elapsed since: it never goes back."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()
@@ -51,37 +51,37 @@ class Clock:
 
 
 class Scribe:
-    """Writes one leg of a run: all that enters its log passes here, and is stored in that order.
+    """The only writer of one attempt. Appends events in order, under the attempt's epoch.
 
-    A new one knows of nothing that was written before; see `take_up`.
+    Starts empty; `take_up` rebuilds its state from the existing log.
     """
 
     def __init__(self, log: Log, run: Run) -> None:
         self.asked = Asked()
-        """What the run has asked, in all of its legs."""
+        """The input requests of all attempts of this run."""
         self._log = log
         self._run = run
         self._lifecycle = Lifecycle(run.framework)
         self._unread = UnreadLines(run.framework)
         self._clock = Clock()
-        self._pen = asyncio.Lock()
+        self._append_lock = asyncio.Lock()
         self._lines = JsonLines()
         self._parser: EventParser | None = None
-        self._execution = ""  # how the ids of a later one begin
+        self._execution = ""  # the prefix of ids of every execution but the first
         self._processes = 0
         self._answered: set[str | None] = set()
         self.unheard = False
-        """A person has answered, and the agent has said nothing since."""
+        """True between storing an answer and the agent's next output."""
 
     @classmethod
     async def take_up(cls, log: Log, run: Run) -> Scribe:
-        """Go on where the log ends, whoever wrote it."""
-        scribe = cls(log, run)
-        await scribe.catch_up()
-        return scribe
+        """A writer that continues at the end of an existing log."""
+        writer = cls(log, run)
+        await writer.catch_up()
+        return writer
 
     async def catch_up(self) -> None:
-        """Learn what the log says, and nothing else."""
+        """Rebuild the state from the log."""
         self._lifecycle, self.asked = Lifecycle(self._run.framework), Asked()
         self._unread = self._unread.afresh()
         async for page in pages(self._log, self._run.id):
@@ -92,38 +92,38 @@ class Scribe:
 
     @property
     def waiting(self) -> bool:
-        """Whether nothing more can be said without an answer."""
+        """Whether the run is paused until an input request is answered."""
         return self._lifecycle.waiting
 
     @property
     def fails(self) -> bool:
-        """Whether the run ends with an error by what the agent said, or nobody understood."""
+        """Whether the agent's own events, or the lack of any, end the run with an error."""
         if self.waiting:
             return False
         return self._lifecycle.own_end().reason == "error" or self._unread.error() is not None
 
     @property
     def may_pause_again(self) -> bool:
-        """Whether the run counts as running, though a request of the agent is open."""
+        """Whether the run counts as running although an input request is open."""
         return self._lifecycle.may_pause_again
 
     async def pause_again(self) -> None:
-        """Store that the run waits: a request is open, and the agent does nothing else."""
-        async with self._pen:
+        """Append PAUSED: an input request is open and the agent does nothing else."""
+        async with self._append_lock:
             await self._store(self._lifecycle.pause_again(at_end=True))
 
     def listen(self) -> None:
-        """A process begins to speak. Ids that its parser makes up must not be an earlier one's."""
+        """Start parsing another process; the ids that its parser makes up get a new prefix."""
         self._processes += 1
-        leg, process = self._run.leg, self._processes
-        first = f"{leg}." if leg > 1 else ""
-        self._execution = first if process == 1 else f"{leg}.{process}."
+        attempt, process = self._run.leg, self._processes
+        first = f"{attempt}." if attempt > 1 else ""
+        self._execution = first if process == 1 else f"{attempt}.{process}."
         self._lines = JsonLines()
         self._parser = get_parser(self._run.framework, self._execution)
 
     async def write(self, *events: StreamEvent) -> list[LogEntry]:
-        """Store what the server has to say."""
-        async with self._pen:
+        """Append the server's own events."""
+        async with self._append_lock:
             stored = await self._store(self._lifecycle.feed_all(events))
             replies = {event.id for event in events if isinstance(event, InputResponse)}
             self._answered |= replies
@@ -131,15 +131,15 @@ class Scribe:
             return stored
 
     async def read(self, data: bytes) -> None:
-        """Store what an agent wrote, beside the lines themselves."""
-        async with self._pen:
+        """Parse an agent's output and append its events, with the raw lines."""
+        async with self._append_lock:
             for piece in _pieces(data):
                 await self._parse(self._lines.split(piece))
 
     async def finish_reading(self) -> None:
-        """Store what the end of an agent's output completes."""
-        assert self._parser is not None  # somebody listens
-        async with self._pen:
+        """Append what the end of an agent's output completes."""
+        assert self._parser is not None  # after `listen`
+        async with self._append_lock:
             await self._parse(self._lines.split(END))
             last = self._of_execution(self._parser.close())
             self._unread.see(last)
@@ -147,12 +147,12 @@ class Scribe:
             await self._store(events + self._lifecycle.pause_again(at_end=True))
 
     async def end(self, done: Done | None, *last: StreamEvent) -> None:
-        """Store the last words and the end; `done` overrules what the agent proposed.
+        """Append the last events and DONE; `done` overrides the end that the agent proposed.
 
-        A run of which nothing was understood ends with an error, unless `done` says how it ends.
-        In one append, so that a run that waits ends without running again.
+        A run of which no line was parsed ends with an error, unless `done` is given.
+        All in one append, so that a waiting run ends without running again.
         """
-        async with self._pen:
+        async with self._append_lock:
             if done is None and (error := self._unread.error()) is not None:
                 done, last = Done(reason="error"), (*last, error)
             events = self._lifecycle.feed_all(last)
@@ -161,15 +161,15 @@ class Scribe:
             log.warning("run %s: %s", self._run.id, self._unread.summary())
 
     async def _parse(self, items: Iterable[Item]) -> None:
-        assert self._parser is not None  # somebody listens
+        assert self._parser is not None  # after `listen`
         events: list[StreamEvent] = []
         lines = []
         for item in items:
             first = len(events)
-            said = self._of_execution(self._parser.feed_lines([item]))
-            self._unread.see(said)
+            parsed = self._of_execution(self._parser.feed_lines([item]))
+            self._unread.see(parsed)
             events += self._lifecycle.feed_all(
-                self._since_answers(said) if self._answered else said
+                self._since_answers(parsed) if self._answered else parsed
             )
             events += self._lifecycle.pause_again()
             line = item if isinstance(item, bytes) else msgspec.json.encode(item.raw)
@@ -177,7 +177,7 @@ class Scribe:
         await self._store(events, lines)
 
     def _of_execution(self, events: list[StreamEvent]) -> list[StreamEvent]:
-        """`events`, where use is told, with the execution that it is of."""
+        """`events`, with USAGE and RESULT marked with their execution."""
         if not self._execution:
             return events
         name = self._execution.rstrip(".")
@@ -187,19 +187,19 @@ class Scribe:
         ]
 
     def _since_answers(self, events: Sequence[StreamEvent]) -> list[StreamEvent]:
-        """What is said after an answer: a pause for one that has come already is none."""
-        heard: list[StreamEvent] = []
+        """Events emitted after an answer: a pause for requests answered already becomes RAW."""
+        since: list[StreamEvent] = []
         for event in events:
             match event:
                 case InputRequest():
                     self._answered.discard(event.id)
-                    heard.append(event)
-                case Paused(request_ids=asked) if asked and self._answered.issuperset(asked):
-                    heard.append(Raw(raw=event.as_json(), source="answered already"))
+                    since.append(event)
+                case Paused(request_ids=ids) if ids and self._answered.issuperset(ids):
+                    since.append(Raw(raw=event.as_json(), source="answered already"))
                 case _:
-                    heard.append(event)
-        self.unheard = self.unheard and all(event.type in LETS_WAIT for event in heard)
-        return heard
+                    since.append(event)
+        self.unheard = self.unheard and all(event.type in LETS_WAIT for event in since)
+        return since
 
     async def _store(
         self, events: Sequence[StreamEvent], lines: Sequence[RawLine] = ()
@@ -209,7 +209,7 @@ class Scribe:
         run = self._run
         try:
             stored = await self._log.append(run.id, run.epoch, events, self._clock.now(), lines)
-        except (RunActive, StorageError):  # what is not stored was not said
+        except (RunActive, StorageError):  # forget the events that were not stored
             await self.catch_up()
             raise
         self.asked.see_all(events)
@@ -217,7 +217,7 @@ class Scribe:
 
 
 def _pieces(data: bytes) -> list[bytes]:
-    """The data, in pieces where it is many lines: nobody else gets a turn while they are parsed."""
+    """The data, in pieces if it has many lines: parsing a piece blocks the event loop."""
     if data.count(b"\n") <= MOST_LINES:
         return [data]
     return [data[start : start + PIECE] for start in range(0, len(data), PIECE)]

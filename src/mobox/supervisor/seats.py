@@ -1,4 +1,4 @@
-"""How many agents may work at a time, and who has to go when there are too many."""
+"""Limits how many agents run at a time, and ends waiting processes to free their slots."""
 
 from __future__ import annotations
 
@@ -18,125 +18,129 @@ __all__ = ["Limits", "Seat", "Seats"]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What a supervisor allows, in seconds and runs."""
+    """The limits of a supervisor, in seconds and runs."""
 
     runs: int = defaults.RUNS
-    """At the same time; 0 executes none: each waits in the store for who claims it."""
+    """Concurrent runs; 0 executes none: runs are queued in the store until a worker claims them."""
     runs_per_owner: int = defaults.RUNS_PER_OWNER
     hold: float = defaults.HOLD_SECONDS
-    """How long a process is kept that waits for an answer."""
+    """How long a process waiting for an answer is kept."""
     notice: float = 1
-    """How long an agent may take to start until people are told of it."""
+    """How long an agent may take to start before a status reports it."""
     quiet: float = 1
     """After how long without output an agent with an open request counts as waiting."""
     sweep: float = 4
-    """How often runs are looked for that nobody writes any more. Their end is promised within 5 s
-    of the lease's: to write it takes some time too."""
+    """How often to look for runs with expired leases. They end within 5 s of the lease's expiry:
+    this leaves time to write the end."""
     look: float = 1
-    """How often is looked for what other processes want, runs to execute or to stop, where nobody
-    tells of it."""
+    """How often to poll for runs that other processes want executed or stopped, where there are no
+    notifications."""
     drain: float = 8
-    """How long agents have when the server ends."""
+    """How long agents have to exit when the server shuts down."""
 
 
 class Seat(NamedTuple):
-    """A run's place; the same name is the same place, so that a request may come twice."""
+    """A run's slot. Equal names share a slot, so that a repeated request needs no second one."""
 
     owner: str
     name: object
 
 
 class Seats:
-    """The places that are taken: by legs, and by those that are about to begin."""
+    """The slots in use: by attempts, and by requests that are about to start one."""
 
     def __init__(self, limits: Limits, chats: Chats) -> None:
         self._limits = limits
         self._chats = chats
-        self._legs: dict[Leg, Seat] = {}
-        self._coming: Counter[Seat] = Counter()
+        self._attempts: dict[Leg, Seat] = {}
+        self._reserved: Counter[Seat] = Counter()
 
     @asynccontextmanager
     async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[Seat | None]:
-        """A place for what is about to begin, none where others execute; raises `TooManyRuns`."""
+        """A slot for a new attempt, none where other processes execute; raises `TooManyRuns`."""
         if self._limits.runs:
-            with self._take(owner, name) as seat:
-                yield seat
+            with self._take(owner, name) as slot:
+                yield slot
         else:
             busy = await self._chats.busy_chats(owner)
-            with self._leave_to_others(Seat(owner, chat_id), busy):
+            with self._check_queue(Seat(owner, chat_id), busy):
                 yield None
 
     @contextmanager
-    def _leave_to_others(self, seat: Seat, busy: Collection[str]) -> Iterator[None]:
-        """Of a chat one run goes on: who asks for it again, or for the next, takes none away."""
-        others = {seat.name for seat in self._held(seat.owner)}.union(busy) - {seat.name}
+    def _check_queue(self, slot: Seat, busy: Collection[str]) -> Iterator[None]:
+        """Check the owner's limit. A chat has one active run: its own chat does not count."""
+        others = {slot.name for slot in self._held(slot.owner)}.union(busy) - {slot.name}
         if len(others) >= self._limits.runs_per_owner:
             raise TooManyRuns(len(others))
-        with self._is_coming(seat):
+        with self._reserve(slot):
             yield
 
     @contextmanager
     def _take(self, owner: str, name: object) -> Iterator[Seat]:
-        seat = Seat(owner, name)
-        if seat not in self._taken():
-            for whose, limit in self._limits_of(owner):
-                self._make_room(whose, limit)
-        with self._is_coming(seat):
-            yield seat
+        slot = Seat(owner, name)
+        if slot not in self._taken():
+            for limited, limit in self._limits_of(owner):
+                self._make_room(limited, limit)
+        with self._reserve(slot):
+            yield slot
 
     @contextmanager
-    def _is_coming(self, seat: Seat) -> Iterator[None]:
-        self._coming[seat] += 1
+    def _reserve(self, slot: Seat) -> Iterator[None]:
+        self._reserved[slot] += 1
         try:
             yield
         finally:
-            self._coming -= Counter([seat])
+            self._reserved -= Counter([slot])
 
     def squeeze_in(self, owner: str, name: object) -> Seat:
-        """A place for what is ours already, also where there was none left for it."""
-        for whose, limit in self._limits_of(owner):
+        """A slot for a claimed run, even if that exceeds the limits."""
+        for limited, limit in self._limits_of(owner):
             with suppress(TooManyRuns):
-                self._make_room(whose, limit)
+                self._make_room(limited, limit)
         return Seat(owner, name)
 
     def has_room(self) -> bool:
-        """Whether another may begin, maybe in the place of one that only waits."""
+        """Whether another may start, perhaps in the slot of one that only waits."""
         return len(self._taken()) < self._limits.runs or any(self._waiting())
 
     def full_owners(self) -> set[str]:
-        """Those who have as many as one may have, and none that only waits."""
+        """The owners at their limit of whose attempts none only waits."""
         limit = self._limits.runs_per_owner
-        counts = Counter(seat.owner for seat in self._taken())
+        counts = Counter(slot.owner for slot in self._taken())
         full = {owner for owner, count in counts.items() if count >= limit}
-        return full.difference(leg.run.owner for leg in self._waiting())
+        return full.difference(attempt.run.owner for attempt in self._waiting())
 
-    def sit(self, leg: Leg, seat: Seat) -> None:
-        """It has begun."""
-        self._legs[leg] = seat
+    def sit(self, attempt: Leg, slot: Seat) -> None:
+        """The attempt has started."""
+        self._attempts[attempt] = slot
 
-    def leave(self, leg: Leg) -> None:
-        """It has ended."""
-        del self._legs[leg]
+    def leave(self, attempt: Leg) -> None:
+        """The attempt has ended."""
+        del self._attempts[attempt]
 
     def _taken(self) -> set[Seat]:
-        return {seat for leg, seat in self._legs.items() if not leg.leaving} | self._coming.keys()
+        return {
+            slot for attempt, slot in self._attempts.items() if not attempt.leaving
+        } | self._reserved.keys()
 
     def _limits_of(self, owner: str) -> list[tuple[str | None, int]]:
-        """Their own comes first: what they give up is room for all, and others lose nothing."""
+        """The owner's limit first: a slot freed there counts for all, and costs no other owner."""
         return [(owner, self._limits.runs_per_owner), (None, self._limits.runs)]
 
     def _make_room(self, owner: str | None, limit: int) -> None:
-        """Where there is none, the process goes that has been there longest of those that wait."""
+        """At the limit, interrupt the oldest waiting attempt; `TooManyRuns` if none waits."""
         held = self._held(owner)
         if len(held) < limit:
             return
-        leg = next((leg for leg in self._waiting() if owner in (None, leg.run.owner)), None)
-        if leg is None:
+        attempt = next(
+            (attempt for attempt in self._waiting() if owner in (None, attempt.run.owner)), None
+        )
+        if attempt is None:
             raise TooManyRuns(len(held))
-        leg.interrupt()
+        attempt.interrupt()
 
     def _held(self, owner: str | None) -> set[Seat]:
-        return {seat for seat in self._taken() if owner in (None, seat.owner)}
+        return {slot for slot in self._taken() if owner in (None, slot.owner)}
 
     def _waiting(self) -> Iterator[Leg]:
-        return (leg for leg in self._legs if leg.waits)
+        return (attempt for attempt in self._attempts if attempt.waits)

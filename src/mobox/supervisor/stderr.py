@@ -1,4 +1,4 @@
-"""What agents wrote to stderr: kept in a file for each leg, without the secrets they were given."""
+"""Stores the stderr of each attempt in a file, without the secrets that the agent was given."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from mobox.storage.log import Run
 __all__ = ["Redaction", "StderrFolder"]
 
 SECRET: Final = 8
-"""Characters from which on a value is taken for a secret: shorter ones are words."""
+"""Values of at least this many characters are secrets: shorter ones are words."""
 PIECE: Final = 4
-"""Characters of a secret that was cut off that still tell something of it."""
+"""A truncated secret of at least this many characters is redacted, too."""
 
 _NAME = re.compile(r"(?P<run>\w+)\.\d+\.stderr")
 
 
 class Redaction:
-    """Puts names in the place of the values that an agent got with its environment."""
+    """Replaces the values of an agent's environment variables by their names."""
 
     def __init__(self, agent: Agent, ours: Mapping[str, str] = os.environ) -> None:
         given = {name: ours.get(name, "") if v is None else v for name, v in agent.env.items()}
@@ -34,11 +34,11 @@ class Redaction:
             for name, value in given.items()
             if len(value) >= SECRET and name not in PASSED_ON
         ]
-        # The longest first: one may be part of another.
+        # Longest first: one may be part of another.
         self._secrets = sorted(secrets, key=lambda secret: len(secret[0]), reverse=True)
 
     def __call__(self, text: str) -> str:
-        """The text without them. Its beginning may have been cut off, amid a secret."""
+        """The text without secrets. It may start in the middle of one, where it was truncated."""
         if len(text.encode()) >= STDERR_TAIL:
             text = self._without_piece(text)
         for value, name in self._secrets:
@@ -54,13 +54,13 @@ class Redaction:
 
 
 class StderrFolder:
-    """A file for each leg that wrote something: `<run>.<leg>.stderr`."""
+    """A file for each attempt that wrote something: `<run>.<number>.stderr`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def keep(self, run: Run, text: str) -> None:
-        """Keep the end of what a leg wrote; raises `OSError`."""
+        """Store the end of an attempt's stderr; raises `OSError`."""
         data = text.encode("utf-8", "replace")[-STDERR_TAIL:]
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._opened() as folder:
@@ -71,19 +71,19 @@ class StderrFolder:
                 file.write(data)
 
     def read(self, run: Run) -> dict[int, str]:
-        """What the legs of a run wrote, by their numbers."""
+        """The stderr of a run's attempts, by attempt number."""
         kept = {}
         with suppress(FileNotFoundError), self._opened() as folder:
-            for leg in range(1, run.leg + 1):
+            for attempt in range(1, run.leg + 1):
                 with suppress(FileNotFoundError):
-                    kept[leg] = _text(_name(run, leg), folder)
+                    kept[attempt] = _text(_name(run, attempt), folder)
         return kept
 
     def delete(self, run_ids: Iterable[str]) -> None:
-        """Forget what these runs wrote, whatever legs they had: all of the folder is looked at."""
+        """Delete the stderr of all attempts of these runs; lists the whole folder."""
         with suppress(OSError), self._opened() as folder:
             for name in _files(folder, set(run_ids)):
-                with suppress(OSError):  # somebody else may delete as well
+                with suppress(OSError):  # another process may delete it, too
                     os.unlink(name, dir_fd=folder)
 
     @contextmanager
@@ -95,8 +95,8 @@ class StderrFolder:
             os.close(number)
 
 
-def _name(run: Run, leg: int) -> str:
-    return f"{run.id}.{leg}.stderr"
+def _name(run: Run, attempt: int) -> str:
+    return f"{run.id}.{attempt}.stderr"
 
 
 def _files(folder: int, run_ids: set[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an agent is told: the prompt, and what was said before it."""
+"""Builds an agent's turn: the prompt and the history."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from mobox.turn import Frontend, HistoryMessage, Turn, UserMessage
 __all__ = ["turn_for"]
 
 
-async def turn_for(storage: Storage, run: Run, asked: Asked) -> Turn:
-    """The turn for an agent that begins with a run, or goes on with it once it was answered."""
+async def turn_for(storage: Storage, run: Run, requests: Asked) -> Turn:
+    """The turn of an agent that starts a run, or resumes it after an answer."""
     history = await storage.history(run.owner, run.chat_id)
     before = [message for message in history.messages if message.run_id != run.id]
     frontend = await _frontend(storage, run)
-    if asked.answers or asked.earlier_answers:
+    if requests.answers or requests.earlier_answers:
         return Turn(
-            history=_told([*before, await _own_message(storage, run)]),
-            answers=asked.answers,
-            earlier_answers=asked.earlier_answers,
-            resume=asked.resume,
+            history=_history([*before, await _own_message(storage, run)]),
+            answers=requests.answers,
+            earlier_answers=requests.earlier_answers,
+            resume=requests.resume,
             frontend=frontend,
         )
     *before, last = before
     if not isinstance(last.body, UserMessage):
-        raise ProtocolError(f"run {run.id} answers no message")
-    return Turn(prompt=last.body.parts, history=_told(before), frontend=frontend)
+        raise ProtocolError(f"run {run.id} has no user message to answer")
+    return Turn(prompt=last.body.parts, history=_history(before), frontend=frontend)
 
 
 async def _frontend(storage: Storage, run: Run) -> Frontend | None:
-    """What a page last brought along; who answers by other means brings nothing."""
-    brought = [asking.frontend for asking in await storage.asked(run.id)]
-    return next((page for page in reversed(brought) if page is not None), None)
+    """The frontend data of the last request that had any: answers over other APIs have none."""
+    sent = [request.frontend for request in await storage.asked(run.id)]
+    return next((frontend for frontend in reversed(sent) if frontend is not None), None)
 
 
 async def _own_message(storage: Storage, run: Run) -> StoredMessage:
-    """What the run has said itself; of its log no more is held than a page."""
+    """The run's own message so far; reads the log page by page."""
     transcript = Transcript()
     async for page in pages(storage, run.id):
         for entry in page:
@@ -52,5 +52,5 @@ async def _own_message(storage: Storage, run: Run) -> StoredMessage:
     )
 
 
-def _told(messages: Iterable[StoredMessage]) -> tuple[HistoryMessage, ...]:
+def _history(messages: Iterable[StoredMessage]) -> tuple[HistoryMessage, ...]:
     return tuple(message.as_history() for message in messages)

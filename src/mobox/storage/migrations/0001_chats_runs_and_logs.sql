@@ -5,7 +5,7 @@ CREATE TABLE counter (
     value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The last `LogEntry.id` given: a row of its own, so that deleting a log gives none out again.
+-- The last `LogEntry.id` given: a row of its own, so that no id is reused after a log is deleted.
 INSERT INTO counter VALUES ('entry', 0);
 
 CREATE TABLE chat (
@@ -46,7 +46,7 @@ CREATE INDEX run_of_chat ON run (chat, n);
 CREATE UNIQUE INDEX one_running_run_of_chat ON run (chat) WHERE status = 'running';
 CREATE INDEX run_by_lease ON run (lease_until) WHERE status = 'running';
 
--- A row is what one append brought: `count` events with the numbers up to `last_seq`, as JSON.
+-- A row is one append: `count` events with the numbers up to `last_seq`, as JSON.
 CREATE TABLE event (
     run INTEGER NOT NULL REFERENCES run (n) ON DELETE CASCADE,
     last_seq INTEGER NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE idempotency_key (
 
 CREATE INDEX idempotency_key_of_run ON idempotency_key (run);
 
--- What is left of a deleted run: that its owner had it.
+-- Deleted runs, with their owners.
 CREATE TABLE deleted_run (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL

@@ -1,5 +1,5 @@
--- What a client asked of a run: what it calls the request, the entry after which its answer begins, and
--- what the page brought along, as JSON.
+-- A client's request to a run: its name, the entry after which its answer starts, and the frontend data
+-- of the page, as JSON.
 CREATE TABLE asking (
     n INTEGER PRIMARY KEY,
     run INTEGER NOT NULL REFERENCES run (n) ON DELETE CASCADE,

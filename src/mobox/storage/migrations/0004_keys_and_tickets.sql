@@ -1,5 +1,5 @@
--- The keys by which owners are known, and tickets that open a stream once. Of a secret only its SHA-256
--- is here. `scopes` are words with spaces between them.
+-- API keys, and tickets that open a stream once. Of a secret only its SHA-256 is stored. `scopes` are
+-- words separated by spaces.
 CREATE TABLE api_key (
     n INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,

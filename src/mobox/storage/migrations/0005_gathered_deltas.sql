@@ -1,2 +1,2 @@
--- In `event.events` deltas of one block that follow each other are one from here on, with a list of what
--- they say: `{"type": "text_deltas", "id": "t1", "deltas": ["a", "b"]}`. `count` still counts them all.
+-- From here on, consecutive deltas of a block are one item in `event.events`, with a list of their texts:
+-- `{"type": "text_deltas", "id": "t1", "deltas": ["a", "b"]}`. `count` still counts each delta.

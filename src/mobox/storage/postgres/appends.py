@@ -1,9 +1,9 @@
-"""Appending to logs: what many runs have to say in one statement.
+"""Appends to logs: the batches of many runs in one statement.
 
-The statement is a transaction by itself, so that nobody waits for a process that is frozen in the
-middle of one. It says how all of these runs must be, as they were when we looked; where one is not
-so any more, it does nothing at all, and we look again. So it can be repeated when nobody said what
-became of it: it is done once, and if it was done already, the runs are as it left them.
+The statement is a transaction by itself, so that a process that hangs in the middle of one blocks
+no other. It states the expected state of all its runs, as last read; if one differs, it changes
+nothing, and the runs are read again. So it can be repeated when its outcome is unknown: it is done
+once, and if it was done already, the runs are as it left them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Outcome = Appended | NextLeg | Exception
 
 
 class Job(NamedTuple):
-    """A batch, and what it makes of its run: `after_events` or `in_next_leg`."""
+    """A batch, and how it changes its run: `after_events` or `in_next_leg`."""
 
     append: Append
     change: Callable[..., Run]
 
 
 class Terms(NamedTuple):
-    """On which terms runs are written."""
+    """The lease, the time and the limit under which runs are written."""
 
     lease: Lease
     now: int
@@ -42,7 +42,7 @@ class Terms(NamedTuple):
 
 
 class Found(Struct):
-    """A run as it was found, and as it is to be."""
+    """A run as read, and as it is to be written."""
 
     n: int
     chat: int
@@ -55,7 +55,7 @@ class Found(Struct):
 
 
 class _Placed(NamedTuple):
-    """A batch that has its place in its log, and the place of its first id among the new ones."""
+    """A batch with its place in its log, and the place of its first id among the new ones."""
 
     append: Append
     run: Run
@@ -64,7 +64,7 @@ class _Placed(NamedTuple):
 
 
 class Plan:
-    """What becomes of runs when batches are appended in their order; nothing is written yet."""
+    """The new state of runs when batches are appended in order; nothing is written yet."""
 
     def __init__(self, found: dict[RunId, Found], running: dict[int, RunId], terms: Terms) -> None:
         self._found = found
@@ -77,7 +77,7 @@ class Plan:
         self._ids = 0
 
     def add(self, job: Job) -> None:
-        """The next batch; one that may not be appended fails alone."""
+        """Add the next batch; one that cannot be appended fails alone."""
         try:
             self._results.append(self._place(job))
         except MoboxError as error:
@@ -100,7 +100,7 @@ class Plan:
         return placed
 
     def _check_alone(self, chat: int, before: Run, run: Run) -> None:
-        """One running run per chat, also when one goes on that was waiting."""
+        """One running run per chat, also when a waiting one resumes."""
         if run.status == "running" and before.status != "running":
             if (other := self._running.get(chat)) is not None:
                 raise RunActive(other)
@@ -123,11 +123,11 @@ class Plan:
             self._events.append((n, last_seq, count, self._ids + 1, append.ts, data))
             self._ids += count
 
-    # What is written
+    # The statement's arguments and results
 
     @property
     def changed(self) -> list[Found]:
-        """The runs that are not as they were."""
+        """The runs that change."""
         return [found for found in self._found.values() if found.is_changed]
 
     def arguments(self) -> list[Any]:
@@ -148,14 +148,14 @@ class Plan:
         ]
 
     def places(self) -> list[list[int]]:
-        """Where the rows are that are written: runs, last `seq`s, and places among the new ids."""
+        """The written rows: runs, last `seq`s, and places among the new ids."""
         run, last_seq, _, place, *_ = _columns(self._events, 6)
         return [run, last_seq, place]
 
     def was_done(self, found: dict[RunId, Found]) -> bool:
-        """Whether these runs, as they are found now, are as this plan leaves them.
+        """Whether these runs, as read now, are as this plan leaves them.
 
-        It is done whole or not at all, so one of them that is tells of all.
+        It is done whole or not at all, so one such run is enough.
         """
         changed = (
             (mine.run, found.get(run_id)) for run_id, mine in self._found.items() if mine.is_changed
@@ -163,9 +163,9 @@ class Plan:
         return any(theirs is not None and _is_same(run, theirs.was) for run, theirs in changed)
 
     def outcomes(self, before: int | None) -> list[Outcome]:
-        """What each batch came to, if the last id before these was `before`.
+        """The outcome of each batch, if the last id before theirs was `before`.
 
-        Nobody knows that any more if all logs that got events were deleted meanwhile.
+        That is unknown if all logs that got events were deleted meanwhile.
         """
         return [
             result if isinstance(result, Exception) else _outcome(result, before)
@@ -198,7 +198,7 @@ def _outcome(placed: _Placed, before: int | None) -> Outcome:
 # The statement
 
 STATE: Final = ("epoch", "tail_seq", "status", "raw_lines")
-"""What tells that a run is as it was."""
+"""The columns that are compared to detect a change of a run."""
 CHANGING: Final = {
     "epoch": "bigint",
     "tail_seq": "bigint",
@@ -212,21 +212,21 @@ CHANGING: Final = {
     "reason": "text",
 }
 _LEASES: Final = ("lease_owner", "lease_until")
-"""Which the writer renews apart from this: they are written only where the status changes."""
+"""The writer renews these separately: here they are written only where the status changes."""
 
 
 _TEMPLATE: Final = """
-WITH asked AS (
-    SELECT * FROM unnest({asked}) AS t (n, {was}, {changing})
+WITH expected AS (
+    SELECT * FROM unnest({expected}) AS t (n, {was}, {changing})
 ), locked AS (
     SELECT n FROM chat WHERE n = ANY({chats}::bigint[]) ORDER BY n FOR NO KEY UPDATE
 ), mine AS (
-    SELECT run.n FROM run JOIN asked ON asked.n = run.n
+    SELECT run.n FROM run JOIN expected ON expected.n = run.n
     WHERE (SELECT count(*) FROM locked) >= 0 AND {are_so}
     ORDER BY run.n FOR NO KEY UPDATE OF run
 ), taken AS (
     UPDATE counter SET value = value + {ids}::bigint
-    WHERE name = 'entry' AND (SELECT count(*) FROM mine) = (SELECT count(*) FROM asked)
+    WHERE name = 'entry' AND (SELECT count(*) FROM mine) = (SELECT count(*) FROM expected)
     RETURNING value - {ids}::bigint AS before
 ), events AS (
     INSERT INTO event (run, last_seq, count, first_id, ts, events)
@@ -236,13 +236,13 @@ WITH asked AS (
     INSERT INTO raw (run, n, line, first_seq, last_seq)
     SELECT t.* FROM taken, unnest({raw}) AS t (run, n, line, first_seq, last_seq)
 ), runs AS (
-    UPDATE run SET {changes} FROM asked, taken WHERE run.n = asked.n
+    UPDATE run SET {changes} FROM expected, taken WHERE run.n = expected.n
 ), touched AS (
     UPDATE chat SET updated_at = {now}::bigint FROM taken WHERE chat.n = ANY({chats}::bigint[])
 )
 SELECT before FROM taken
 """
-"""Chats before runs, as everybody locks them; and the counter, which all need, only then."""
+"""Locks chats before runs, as all statements do; and the counter, which all need, last."""
 
 
 def _statement() -> str:
@@ -252,7 +252,7 @@ def _statement() -> str:
         return ", ".join(f"${next(numbers)}::{type_}[]" for type_ in types)
 
     return _TEMPLATE.format(
-        asked=arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values()),
+        expected=arrays("bigint", *(CHANGING[name] for name in STATE), *CHANGING.values()),
         events=arrays("bigint", "bigint", "bigint", "bigint", "bigint", "bytea"),
         raw=arrays("bigint", "bigint", "bytea", "bigint", "bigint"),
         chats=f"${next(numbers)}",
@@ -260,15 +260,16 @@ def _statement() -> str:
         ids=f"${next(numbers)}",
         was=", ".join(f"was_{name}" for name in STATE),
         changing=", ".join(CHANGING),
-        are_so=" AND ".join(f"run.{name} = asked.was_{name}" for name in STATE),
+        are_so=" AND ".join(f"run.{name} = expected.was_{name}" for name in STATE),
         changes=", ".join(map(_change, CHANGING)),
     )
 
 
 def _change(name: str) -> str:
     if name not in _LEASES:
-        return f"{name} = asked.{name}"
-    return f"{name} = CASE WHEN run.status = asked.status THEN run.{name} ELSE asked.{name} END"
+        return f"{name} = expected.{name}"
+    kept = f"WHEN run.status = expected.status THEN run.{name}"
+    return f"{name} = CASE {kept} ELSE expected.{name} END"
 
 
 WRITE: Final = _statement()

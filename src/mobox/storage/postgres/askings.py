@@ -1,4 +1,4 @@
-"""What clients asked of runs: what they call it, where its answer begins, what came along."""
+"""Clients' requests to runs: their names, where their answers start, and frontend data."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Frontend).decode
 
 
-async def add(connection: Connection, run: int, asking: Asking) -> None:
-    """Keep what a client asked of the run with this number."""
-    frontend = None if asking.frontend is None else _encode(asking.frontend)
-    await connection.execute(_ADD, run, asking.name, asking.after, frontend)
+async def add(connection: Connection, run: int, request: Asking) -> None:
+    """Store a client's request to the run with this row number."""
+    frontend = None if request.frontend is None else _encode(request.frontend)
+    await connection.execute(_ADD, run, request.name, request.after, frontend)
 
 
-async def note(transaction: Transaction, run_id: RunId, asking: Asking) -> None:
+async def note(transaction: Transaction, run_id: RunId, request: Asking) -> None:
     """See `Log.note`."""
     connection = transaction.connection
     n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
-    await add(connection, n, asking)
+    await add(connection, n, request)
 
 
 async def asked(connection: Connection, run_id: RunId) -> list[Asking]:
     """See `Log.asked`."""
-    return [_asking_of(*row) for row in await connection.fetch(_OF_A_RUN, run_id)]
+    return [_request_of(*row) for row in await connection.fetch(_OF_A_RUN, run_id)]
 
 
 async def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
@@ -55,11 +55,11 @@ async def named(connection: Connection, owner: str, chat_id: str, name: str) -> 
     row = await connection.fetchrow(_OF_A_NAME, chat, name)
     if row is None:
         raise RunNotFound(name)
-    n, *told = row
+    n, *values = row
     run = run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
-    return NamedRequest(run, _asking_of(*told))
+    return NamedRequest(run, _request_of(*values))
 
 
-def _asking_of(name: str | None, after: int, frontend: bytes | None) -> Asking:
-    brought = None if frontend is None else _decode(frontend)
-    return Asking(name=name, after=after, frontend=brought)
+def _request_of(name: str | None, after: int, frontend: bytes | None) -> Asking:
+    decoded = None if frontend is None else _decode(frontend)
+    return Asking(name=name, after=after, frontend=decoded)

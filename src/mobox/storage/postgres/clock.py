@@ -1,4 +1,4 @@
-"""The database's clock: hosts may be wrong about the time, and all who have leases must agree."""
+"""The database's clock: hosts' clocks may be wrong, and all owners of leases must agree."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from mobox.storage.settings import Settings, now_ms
 __all__ = ["DatabaseClock"]
 
 _BOOT: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
-"""It goes on while the machine sleeps, as the database's does; Linux alone has it."""
+"""It advances while the machine sleeps, as the database's clock does; only Linux has it."""
 _A_MOMENT: Final = 1.0
-"""Seconds that may pass between the looks at two clocks."""
+"""Seconds that may pass between reading two clocks."""
 
 
 class DatabaseClock:
-    """What the time is there, as it was told last, and what has passed since."""
+    """The database's time as last read, plus the time elapsed since."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._told: tuple[int, float] | None = None
+        self._last: tuple[int, float] | None = None
         self._slept = _slept()
 
     @property
     def given(self) -> int | None:
-        """The time of a clock that was set in place of the database's; `None` if none was."""
+        """The time of a clock that replaces the database's; `None` if there is none."""
         return None if self._settings.clock is now_ms else self._settings.clock()
 
     def seconds(self) -> float:
-        """Since whenever: what passes between two times that this is asked."""
+        """A time with an arbitrary start, for measuring differences."""
         given = self.given
         return _since_boot() if given is None else given / 1000
 
     def has_slept(self) -> bool:
-        """Whether this machine did since this was asked last: so perhaps all have who write."""
+        """Whether this machine slept since the last call: perhaps all writers did."""
         before, self._slept = self._slept, _slept()
         return self._slept - before > _A_MOMENT
 
     def hear(self, now: int) -> None:
-        """The database has just said what the time is."""
-        self._told = (now, self.seconds())
+        """Set the database's time, which was just read."""
+        self._last = (now, self.seconds())
 
     def now(self) -> int:
         """In milliseconds."""
-        if self.given is not None or self._told is None:
+        if self.given is not None or self._last is None:
             return self._settings.clock()
-        told, at = self._told
-        return told + round((self.seconds() - at) * 1000)
+        read, at = self._last
+        return read + round((self.seconds() - at) * 1000)
 
     @property
     def lease_ms(self) -> int:
@@ -56,11 +56,11 @@ class DatabaseClock:
         return round(self._settings.lease_seconds * 1000)
 
     def lease(self, holder: str) -> Lease:
-        """A lease that is given now."""
+        """A lease given now."""
         return Lease(holder, self.now() + self.lease_ms)
 
     def queued_until(self) -> int:
-        """When a run that is queued now is given up."""
+        """When a run queued now can no longer be claimed."""
         return self.now() + round(self._settings.queue_seconds * 1000)
 
 

@@ -1,6 +1,6 @@
-"""The database: how it is reached, brought up to date, and known to be away.
+"""The database: connects, migrates, and classifies connection errors.
 
-All of it is in a schema of its own, `mobox`, so that a database may be shared with an application.
+All tables are in a schema of their own, `mobox`, so that an application may share the database.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ __all__ = [
 log = logging.getLogger("mobox.storage")
 
 Connection = Any
-"""What asyncpg, which has no types, calls so."""
+"""asyncpg's connection: asyncpg has no types."""
 Connect = Callable[[], Awaitable[Connection]]
 
 NOW: Final = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 _OLDEST: Final = 140_000
-_LOCK: Final = 0x6D6F626F78  # the word mobox: only one process migrates
+_LOCK: Final = 0x6D6F626F78  # "mobox" in ASCII: only one process migrates
 _SESSION: Final = {
     "application_name": "mobox",
     "search_path": "mobox",
     "jit": "off",  # statements are short
-    # A process that is frozen in a transaction, or cut off, keeps nobody waiting for longer.
+    # A process that hangs in a transaction, or is cut off, blocks others no longer than this.
     "idle_in_transaction_session_timeout": "5s",
 }
 _SCHEMA: Final = "CREATE SCHEMA IF NOT EXISTS mobox"
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS migration (
 """
 
 
-# What can go wrong
+# Errors
 
 TROUBLE: Final = (
     OSError,
@@ -67,12 +67,12 @@ TROUBLE: Final = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
 )
-"""All that a connection raises."""
+"""All errors that a connection raises."""
 _WRONG: Final = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
 )
-"""What a server that is there says of an address; one that is being set up may say it, too."""
+"""A reachable server's errors for a wrong URL; one that is being set up may raise them, too."""
 _AWAY: Final = (
     OSError,
     TimeoutError,
@@ -90,13 +90,13 @@ _AGAIN: Final = (asyncpg.TransactionRollbackError, asyncpg.UniqueViolationError)
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the database does not take anything now: it may later, if nobody gives up."""
+    """Whether the database is unavailable at present, so that a retry may succeed."""
     is_closed = isinstance(error, asyncpg.InterfaceError) and not isinstance(error, ValueError)
     return is_closed or isinstance(error, _AWAY)
 
 
 def is_again(error: BaseException) -> bool:
-    """Whether somebody else was in the way: the same may do at once, if it looks again."""
+    """Whether another transaction conflicted: an immediate retry may succeed."""
     return isinstance(error, _AGAIN)
 
 
@@ -104,10 +104,10 @@ def is_again(error: BaseException) -> bool:
 
 
 def connector(url: str, seconds: float, statement_seconds: float = 0) -> Connect:
-    """What connects to the database that a URL names, or fails in time.
+    """A function that connects to the database of a URL, with a timeout.
 
-    A statement that nobody waits for any more is ended by the server after `statement_seconds`: it
-    does not notice that we went away as long as it waits for somebody else.
+    The server ends a statement after `statement_seconds`: while a statement waits for a lock, the
+    server does not notice that its client has disconnected.
     """
     limits = {"statement_timeout": f"{round(statement_seconds * 1000)}ms"}
     settings = "; ".join(f"SET {name} = '{value}'" for name, value in (_SESSION | limits).items())
@@ -116,7 +116,7 @@ def connector(url: str, seconds: float, statement_seconds: float = 0) -> Connect
         async with asyncio.timeout(seconds):
             connection = await asyncpg.connect(url, timeout=seconds)
             try:
-                # Not with the first words: a pooler refuses to connect whom it does not understand.
+                # Not as startup parameters: a pooler refuses connections with unknown ones.
                 await connection.execute(settings)
             except BaseException:
                 connection.terminate()
@@ -126,52 +126,52 @@ def connector(url: str, seconds: float, statement_seconds: float = 0) -> Connect
     return connect
 
 
-async def open_database(connect: Connect, patience: float = 0) -> str:
-    """Bring the database up to date, and return what no other is called."""
+async def open_database(connect: Connect, seconds: float = 0) -> str:
+    """Migrate the database, and return its unique id; retries to connect for so many seconds."""
     try:
-        connection = await _first_connection(connect, patience)
-    except ValueError:  # which may tell a part of the password
+        connection = await _first_connection(connect, seconds)
+    except ValueError:  # whose message may contain a part of the password
         raise StorageError(
-            "this is no address of a PostgreSQL: in a password / # ? @ are written %2F %23 %3F %40"
+            "not a PostgreSQL URL; escape / # ? @ in the password as %2F %23 %3F %40"
         ) from None
     except TROUBLE as why:
-        raise StorageError(f"the database cannot be reached: {_told(why)}") from why
+        raise StorageError(f"cannot connect to the database: {_message(why)}") from why
     try:
         await _check_server(connection)
         await migrate(connection, migrations())
         return await _identity(connection)
     except TROUBLE as why:
-        raise StorageError(f"the database cannot be opened: {_told(why)}") from why
+        raise StorageError(f"cannot open the database: {_message(why)}") from why
     finally:
         connection.terminate()
 
 
-async def _first_connection(connect: Connect, patience: float) -> Connection:
-    """Wait for a server that may be starting, too; but not for other passwords and names."""
-    deadline, waits, is_told = time.monotonic() + patience, Waits(), False
+async def _first_connection(connect: Connect, seconds: float) -> Connection:
+    """Retry while the server may be starting; but not with a wrong password or database name."""
+    deadline, waits, is_logged = time.monotonic() + seconds, Waits(), False
     while True:
         try:
             return await connect()
         except TROUBLE as why:
             if isinstance(why, _WRONG) or not is_away(why) or time.monotonic() >= deadline:
                 raise
-            if not is_told:
-                log.warning("the database cannot be reached yet: %s", _told(why))
-                is_told = True
+            if not is_logged:
+                log.warning("cannot connect to the database yet, retrying: %s", _message(why))
+                is_logged = True
         await waits.next()
 
 
 async def _identity(connection: Connection) -> str:
-    """Drawn when it is first asked for, and kept in the database."""
+    """A random database id, created on first use."""
     find = "SELECT value FROM counter WHERE name = 'identity'"
-    if (drawn := await connection.fetchval(find)) is None:
+    if (number := await connection.fetchval(find)) is None:
         add = "INSERT INTO counter VALUES ('identity', $1) ON CONFLICT DO NOTHING"
         await connection.execute(add, secrets.randbits(63))
-        drawn = await connection.fetchval(find)
-    return f"{drawn:016x}"
+        number = await connection.fetchval(find)
+    return f"{number:016x}"
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
@@ -179,26 +179,26 @@ async def _check_server(connection: Connection) -> None:
     found = int(await connection.fetchval("SHOW server_version_num"))
     if found < _OLDEST:
         oldest, here = _OLDEST // 10_000, found // 10_000
-        raise StorageError(f"PostgreSQL {oldest} or newer is needed, this is {here}")
+        raise StorageError(f"PostgreSQL {oldest} or newer is required, found {here}")
 
 
 # Migrating
 
 
 def migrations() -> list[Migration]:
-    """All that this version knows, in order."""
+    """All migrations of this version, in order."""
     return read_migrations(files("mobox.storage.postgres").joinpath("migrations"))
 
 
 async def migrate(connection: Connection, known: Sequence[Migration]) -> None:
-    """Apply what is missing; if one fails, all before it stay and nothing of it does.
+    """Apply missing migrations; if one fails, it is rolled back and those before it stay.
 
-    A database that is up to date is only read: whoever opens it needs no right to change it.
+    An up-to-date database is only read: opening it needs no right to change the schema.
     """
     newest = known[-1].version
     if await _version(connection, newest) == newest:
         return
-    # Not in the transaction: what others have made is sure to be seen in one that begins later.
+    # Outside the transaction: one that starts later is sure to see other processes' migrations.
     await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
     try:
         for migration in known:

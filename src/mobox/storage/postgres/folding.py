@@ -1,10 +1,10 @@
-"""Messages made of logs, a page at a time and outside of any transaction: a log does not change.
+"""Folds logs into messages, a page at a time and outside of any transaction: logs do not change.
 
-Rule 1: a log of any length is folded in the end. What takes long is no limit's business, only each
-        page is, and that is asked for again; what was made is kept, whether or not somebody waits.
-Rule 2: nobody waits for it who wants something else. Each page is asked for anew, and one thread
-        folds the pages of all in turn.
-Rule 3: what several want at once is made once.
+Rule 1: a log of any length is folded in the end. Timeouts apply to each page, which is retried, not
+        to the whole; the result is stored, whether or not a caller still waits.
+Rule 2: other requests do not wait for it. Each page is a query of its own, and one thread folds the
+        pages of all logs in turn.
+Rule 3: concurrent requests for the same message share one fold.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PAGE: Final = 2048
 
 
 class _Making:
-    """A message, once it is folded; who waits when the database is away is told that instead."""
+    """A message being folded; waiters get `DatabaseAway` if the database becomes unreachable."""
 
     kept: asyncio.Task[None]
 
@@ -47,13 +47,13 @@ def _future() -> asyncio.Future[Message]:
 
 
 def _heed(done: asyncio.Future[Any]) -> None:
-    """Perhaps nobody waits for it."""
+    """Retrieve the exception, in case no caller waits."""
     if not done.cancelled():
         done.exception()
 
 
 class Folding:
-    """Makes messages for all who read them."""
+    """Folds messages for all readers."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -62,11 +62,11 @@ class Folding:
         self._is_open = True
 
     async def fold(self, behind: Behind) -> Message:
-        """The message. Nobody waits for a cache: one that is not kept is made again."""
+        """The message. Does not wait until it is stored: a lost one is folded again."""
         return await asyncio.shield(self._made(behind).folded)
 
     async def keep(self, behind: Behind) -> None:
-        """Return once it is kept; one that the database does not take hides no other."""
+        """Wait until it is stored; only `DatabaseAway` is raised, other failures are skipped."""
         making = self._made(behind)
         for awaited in (making.folded, making.kept):
             await asyncio.wait([awaited])
@@ -75,7 +75,7 @@ class Folding:
                 raise error
 
     async def close(self) -> None:
-        """Keep what is made, and make no more."""
+        """Store what is being folded, and start no more."""
         self._is_open = False
         kept = [making.kept for making in self._making.values()]
         await asyncio.gather(*kept, return_exceptions=True)
@@ -120,7 +120,7 @@ class Folding:
             except DatabaseAway as error:
                 making.put_off(error)
                 continue
-            if not page:  # they are being deleted
+            if not page:  # the log is being deleted
                 raise RunNotFound(behind.run_id)
             return page
         raise StorageError("the store is closed")

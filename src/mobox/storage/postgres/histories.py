@@ -1,6 +1,6 @@
-"""What was said in a chat: found in one snapshot, and then read bit by bit.
+"""Reads the messages of a chat: listed in one snapshot, then read in batches.
 
-Rule 1: a chat of any length can be read. Only what it consists of is asked for at once.
+Rule 1: a chat of any length can be read. Only its list of messages is read in one query.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MANY: Final = 64
 
 
 class Histories:
-    """Reads chats, and makes the messages of which nobody has kept a fold."""
+    """Reads chats, and folds the messages that are not stored."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -58,7 +58,7 @@ class Histories:
         return MessagePage(messages=messages, active=found.active, before=found.before)
 
     async def catch_up(self, owner: str) -> None:
-        """Keep the messages that were never read."""
+        """Store the messages that were never read."""
         find = partial(find_behind, owner=owner)
         after = 0
         while found := await self._sessions.ask(partial(find, after=after), "much"):
@@ -67,7 +67,7 @@ class Histories:
             after = found[-1].message
 
     async def close(self) -> None:
-        """Keep what was made."""
+        """Store the folded messages."""
         await self._folding.close()
 
     async def _read(self, chat_id: str, heads: Sequence[Head]) -> tuple[StoredMessage, ...]:

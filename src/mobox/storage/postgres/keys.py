@@ -1,4 +1,4 @@
-"""Keys and tickets: what opens doors."""
+"""API keys and tickets."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ async def forget_keys(transaction: Transaction, ended_before: int) -> int:
 
 async def add_ticket(transaction: Transaction, ticket: Ticket) -> None:
     """See `Keys.add_ticket`."""
-    told = (ticket.digest, ticket.key_id, ticket.owner, ticket.run_id, ticket.expires_at)
-    await transaction.connection.execute(_ADD_TICKET, *told, transaction.now)
+    values = (ticket.digest, ticket.key_id, ticket.owner, ticket.run_id, ticket.expires_at)
+    await transaction.connection.execute(_ADD_TICKET, *values, transaction.now)
 
 
 async def take_ticket(transaction: Transaction, digest: str) -> Ticket | None:

@@ -1,8 +1,8 @@
-"""What is left of deleted logs: a chat is gone at once, but the rows of its logs go bit by bit.
+"""Deferred deletion of logs: a chat is deleted at once, the rows of its logs in batches later.
 
-Rule 1: what is left is noted, and every store looks for it: when it has deleted a chat, and once a
-        minute. What cannot be deleted now, or was left by a process that died, is deleted then.
-Rule 2: who deletes a chat does not wait for it, and is not told what becomes of it.
+Rule 1: deleted logs are recorded, and every store looks for them: after it deleted a chat, and once
+        a minute. So those of a failed deletion, or of a process that died, are deleted, too.
+Rule 2: the request that deletes a chat does not wait for it, and does not get its result.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["AGAIN", "MANY", "Leftovers", "delete_some"]
 log = logging.getLogger("mobox.storage")
 
 MANY: Final = 5000
-"""How many rows are deleted at once: they take no time that anybody would notice."""
+"""How many rows are deleted at once: few enough not to delay other queries."""
 AGAIN: Final = 60.0
-"""After how many seconds to look for what others have left, or we ourselves could not delete."""
+"""After how many seconds to look for logs that other processes left, or that failed here."""
 _KEYS: Final = {"event": "last_seq", "raw": "n"}
 _ANY: Final = "SELECT EXISTS (SELECT FROM leftover)"
 _FIND: Final = """
@@ -43,21 +43,21 @@ SELECT count(*), max({key}) FROM next
 async def delete_some(
     connection: Connection, table: str, run: int, after: int
 ) -> tuple[int, int | None]:
-    """Delete the next rows of a run; how many that were, and the key of the last of them."""
+    """Delete the next rows of a run; return how many, and the key of the last."""
     statement = _SOME.format(table=table, key=_KEYS[table])
     count, last = await connection.fetchrow(statement, run, after, MANY)
     return count, last
 
 
 class _Place(NamedTuple):
-    """How far we have come, so that we do not look through what is gone already."""
+    """How far the deletion has come, so that deleted rows are not scanned again."""
 
     run: int
     after: dict[str, int]
 
 
 async def _go_on(connection: Connection, place: _Place | None) -> _Place | None:
-    """Delete the next rows that nobody else is deleting; nothing, if there are none."""
+    """Delete the next rows that no other process is deleting; nothing, if there are none."""
     run = await connection.fetchval(_FIND, 0 if place is None else place.run)
     if run is None:
         return None
@@ -73,7 +73,7 @@ async def _go_on(connection: Connection, place: _Place | None) -> _Place | None:
 
 
 class Leftovers:
-    """Deletes them."""
+    """Deletes the rows of deleted logs."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -82,7 +82,7 @@ class Leftovers:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begin with what others have left."""
+        """Start with those that other processes left."""
         self._task = asyncio.create_task(self._serve())
 
     def wake(self) -> None:
@@ -90,16 +90,16 @@ class Leftovers:
         self._there_is_more.set()
 
     async def settle(self) -> None:
-        """Delete what there is, all but what another process is just deleting."""
+        """Delete all of them, except those that another process is deleting."""
         async with self._at_work:
             if not await self._sessions.ask(lambda connection: connection.fetchval(_ANY), "much"):
-                return  # so that who looks in vain begins no transaction
+                return  # a check without a result starts no transaction
             place: _Place | None = None
             while place := await self._sessions.write(partial(_go_on, place=place), "much"):
                 pass
 
     async def close(self) -> None:
-        """Leave the rest to others."""
+        """Stop; the rest is left to other processes."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -110,7 +110,7 @@ class Leftovers:
             try:
                 await self.settle()
             except MoboxError as error:
-                log.warning("what is left of deleted chats stays for now: %s", error)
+                log.warning("cannot delete the logs of deleted chats yet, retrying: %s", error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(AGAIN):
                     await self._there_is_more.wait()

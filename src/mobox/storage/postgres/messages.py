@@ -1,4 +1,4 @@
-"""Messages as they are kept: what a chat consists of, what was said, and folds of logs."""
+"""Stored messages: the lists of chats, users' messages, and folds of logs."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = [
 
 
 class Head(NamedTuple):
-    """A message without what it says; `n` and `run` are numbers of rows."""
+    """A message without its body; `n` and `run` are row numbers."""
 
     n: int
     id: str
     created_at: int
     run: int | None
-    """Of a person's message there is none."""
+    """`None` for a user's message."""
     seq: int
-    """How far that run's log had come."""
+    """The length of that run's log."""
 
 
 class Page(NamedTuple):
@@ -51,7 +51,7 @@ class Page(NamedTuple):
 
 
 class Body(NamedTuple):
-    """What a message says, as it is kept; a fold of a log's first `folded_seq` entries."""
+    """The stored body of a message; a fold of a log's first `folded_seq` entries."""
 
     folded_seq: int
     text: str | None
@@ -66,13 +66,13 @@ ORDER BY message.n DESC LIMIT $4
 _BODIES: Final = f"SELECT n, folded_seq, {BODY} FROM message WHERE n = ANY($1)"
 _ALL: Final = 2**62
 
-_decode_said = msgspec.json.Decoder(UserMessage).decode
+_decode_user_message = msgspec.json.Decoder(UserMessage).decode
 
 
 async def find_history(
     connection: Connection, owner: str, chat_id: str, limit: int | None
 ) -> tuple[Chat, Page]:
-    """What `Chats.history` consists of."""
+    """The chat and the list of messages for `Chats.history`."""
     n, chat = await find_chat(connection, owner, chat_id)
     return chat, await _page(connection, n, _ALL, limit or _ALL - 1)
 
@@ -80,7 +80,7 @@ async def find_history(
 async def find_messages(
     connection: Connection, owner: str, chat_id: str, before: str | None, limit: int
 ) -> Page:
-    """What `Chats.messages` consists of."""
+    """The list of messages for `Chats.messages`."""
     (end,) = read_cursor(before, 1) if before is not None else (_ALL,)
     n, _ = await find_chat(connection, owner, chat_id)
     return await _page(connection, n, end, limit)
@@ -95,22 +95,22 @@ async def _page(connection: Connection, chat: int, end: int, limit: int) -> Page
 
 
 async def read_bodies(connection: Connection, numbers: Sequence[int]) -> dict[int, Body]:
-    """What these messages say; those that are not there are left out."""
+    """The bodies of these messages, without deleted ones."""
     rows = await connection.fetch(_BODIES, list(numbers))
     return {n: Body(folded_seq, body_of(columns)) for n, folded_seq, *columns in rows}
 
 
 def said(head: Head, body: Body) -> StoredMessage:
-    """A person's message."""
-    told = _decode_said(body.text or "")
-    return StoredMessage(id=head.id, role="user", created_at=head.created_at, body=told)
+    """A user's message."""
+    message = _decode_user_message(body.text or "")
+    return StoredMessage(id=head.id, role="user", created_at=head.created_at, body=message)
 
 
 # Folds
 
 
 class Behind(NamedTuple):
-    """A message to be made of the first `seq` entries of a log; `message` is its row's number."""
+    """A message to be folded from the first `seq` entries of a log; `message` is its row number."""
 
     message: int
     run_id: RunId
@@ -127,7 +127,7 @@ ORDER BY message.n LIMIT 64
 
 
 async def find_behind(connection: Connection, owner: str, after: int) -> list[Behind]:
-    """The next messages of runs that are over and were never read; none if there are no more."""
+    """The next unfolded messages of ended runs; none if there are no more."""
     return [Behind(*row) for row in await connection.fetch(_BEHIND, owner, after)]
 
 
@@ -139,7 +139,7 @@ WHERE n = $3 AND folded_seq <= $2
 
 
 async def store_fold(connection: Connection, made: Fold) -> None:
-    """Keep a fold, unless a later one is kept already. Only what is whole can be searched for."""
+    """Store a fold, unless a later one is stored. Only complete messages can be searched."""
     message = made.folded
     words = message.content.casefold() if message.reason is not None else ""
     columns = columns_of(message)

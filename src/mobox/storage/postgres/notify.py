@@ -1,9 +1,9 @@
-"""News between processes by the database itself: NOTIFY, where there is no Redis.
+"""Notifications between processes by the database's NOTIFY, where there is no Redis.
 
-Rule 1: a connection of its own, apart from the writer's. A commit that notifies waits for others
-        that do; so does this one, but nobody waits for it, nor does it for the disk.
-Rule 2: what comes while one is told is told with the next.
-Rule 3: whoever has not heard for a while has missed something, and looks at everything.
+Rule 1: a connection of its own, apart from the writer's. Commits with NOTIFY wait for each other;
+        nothing waits for this one, and it does not wait for the disk.
+Rule 2: what is added during a send is merged into the next one.
+Rule 3: after a lost connection, notifications may be missing: the process polls everything.
 """
 
 from __future__ import annotations
@@ -27,42 +27,42 @@ log = logging.getLogger("mobox.storage")
 _CHANNEL: Final = "mobox_news"
 _MOST_BYTES: Final = 7999
 _NAMES: Final = 80
-"""How many runs and chats fit into that, as a rule."""
+"""How many ids of runs and chats usually fit into that."""
 _ANSWER_SECONDS: Final = 5.0
 _PING_SECONDS: Final = 5.0
-_TELL: Final = "SELECT pg_notify($1, letter) FROM unnest($2::text[]) AS letter"
+_NOTIFY: Final = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
 
 class NotifyWakeUps:
-    """`WakeUps` on a channel of the database; to be made where an event loop runs."""
+    """`WakeUps` on a channel of the database; must be created in a running event loop."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._name = secrets.token_hex(8)
         self._outbox = Outbox()
-        self._there_is_news = asyncio.Event()
+        self._has_pending = asyncio.Event()
         self._is_closing = False
         self._is_healthy = False
         self._is_troubled = False
-        self._on_news: Callable[[News], None] = lambda news: None
+        self._on_notification: Callable[[News], None] = lambda notification: None
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_healthy(self) -> bool:
         return self._is_healthy
 
-    def listen(self, on_news: Callable[[News], None]) -> None:
-        self._on_news = on_news
-        self._task = asyncio.create_task(self._keep_talking())
+    def listen(self, on_notification: Callable[[News], None]) -> None:
+        self._on_notification = on_notification
+        self._task = asyncio.create_task(self._keep_connected())
 
-    def tell(self, news: News) -> None:
-        self._outbox.add(news)
-        self._there_is_news.set()
+    def tell(self, notification: News) -> None:
+        self._outbox.add(notification)
+        self._has_pending.set()
 
     async def close(self) -> None:
-        """Say what is left to say, if anybody listens."""
+        """Send pending notifications, if the database is reachable, and disconnect."""
         self._is_closing = True
-        self._there_is_news.set()
+        self._has_pending.set()
         if self._task is not None:
             timeout = _ANSWER_SECONDS if self._is_healthy else 0
             await asyncio.wait([self._task], timeout=timeout)
@@ -71,7 +71,7 @@ class NotifyWakeUps:
 
     # The task
 
-    async def _keep_talking(self) -> None:
+    async def _keep_connected(self) -> None:
         waits = Waits()
         while not self._is_closing:
             try:
@@ -80,20 +80,20 @@ class NotifyWakeUps:
                 self._note_trouble(error)
             else:
                 waits = Waits()
-                await self._talk_on(connection)
+                await self._exchange(connection)
             if not self._is_closing:
                 await waits.next()
 
-    async def _talk_on(self, connection: Connection) -> None:
+    async def _exchange(self, connection: Connection) -> None:
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await connection.execute("SET synchronous_commit = off")
-                await connection.add_listener(_CHANNEL, self._hear)
+                await connection.add_listener(_CHANNEL, self._receive)
                 connection.add_termination_listener(self._note_end)
             self._is_healthy = True
             self._is_troubled = False
-            self._on_news(News(everything=True, work=True))  # who knows what was said before
-            await self._tell_all(connection)
+            self._on_notification(News(everything=True, work=True))  # some may be missing
+            await self._send_all(connection)
         except TROUBLE as error:
             self._note_trouble(error)
         finally:
@@ -101,55 +101,55 @@ class NotifyWakeUps:
             connection.remove_termination_listener(self._note_end)
             connection.terminate()
 
-    async def _tell_all(self, connection: Connection) -> None:
-        """Tell what there is, and now and then nothing, to know whether anybody is there."""
+    async def _send_all(self, connection: Connection) -> None:
+        """Send pending notifications; at intervals an empty one, to check the connection."""
         while self._outbox or not self._is_closing:
             if not self._outbox and not connection.is_closed():
-                await self._wait_for_news()
-            news = self._outbox.take()
-            sent = [letter.decode() for letter in letters(self._name, news)]
+                await self._wait_for_pending()
+            notification = self._outbox.take()
+            sent = [envelope.decode() for envelope in letters(self._name, notification)]
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
-                    await connection.execute(_TELL, _CHANNEL, sent)
+                    await connection.execute(_NOTIFY, _CHANNEL, sent)
             except BaseException:
-                self._outbox.add(news)  # maybe for the second time, which does no harm
+                self._outbox.add(notification)  # may be sent twice, which does no harm
                 raise
 
-    async def _wait_for_news(self) -> None:
-        self._there_is_news.clear()
+    async def _wait_for_pending(self) -> None:
+        self._has_pending.clear()
         if self._is_closing:
             return
         try:
             async with asyncio.timeout(_PING_SECONDS):
-                await self._there_is_news.wait()
+                await self._has_pending.wait()
         except TimeoutError:
             return
 
-    def _hear(self, connection: Connection, pid: int, channel: str, payload: str) -> None:
-        letter = read_letter(payload.encode())
-        if letter is not None and letter.sender != self._name:
-            self._on_news(letter.news)
+    def _receive(self, connection: Connection, pid: int, channel: str, payload: str) -> None:
+        envelope = read_letter(payload.encode())
+        if envelope is not None and envelope.sender != self._name:
+            self._on_notification(envelope.news)
 
     def _note_trouble(self, error: BaseException) -> None:
         if not self._is_troubled:
             self._is_troubled = True
             why = str(error) or type(error).__name__
-            log.warning("news does not come by NOTIFY, readers look for it: %s", why)
+            log.warning("LISTEN/NOTIFY connection lost, polling the database: %s", why)
 
     def _note_end(self, connection: Any) -> None:
         self._is_healthy = False
-        self._there_is_news.set()
+        self._has_pending.set()
 
 
-def letters(sender: str, news: News) -> Iterator[bytes]:
-    """The news in letters that NOTIFY takes; one that is still too long says to look everywhere."""
-    positions, chats = iter(news.positions.items()), iter(news.chats)
-    work, everything = news.work, news.everything
+def letters(sender: str, notification: News) -> Iterator[bytes]:
+    """The notification in parts that fit into NOTIFY; one that is too long becomes `everything`."""
+    positions, chats = iter(notification.positions.items()), iter(notification.chats)
+    work, everything = notification.work, notification.everything
     while True:
         some = dict(islice(positions, _NAMES))
         names = tuple(islice(chats, _NAMES - len(some)))
         if not (some or names or work or everything):
             return
-        told = News(positions=some, chats=names, work=work, everything=everything)
-        yield write_letter(Letter(sender, told), _MOST_BYTES)
+        part = News(positions=some, chats=names, work=work, everything=everything)
+        yield write_letter(Letter(sender, part), _MOST_BYTES)
         work = everything = False

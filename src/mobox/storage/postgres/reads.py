@@ -1,4 +1,4 @@
-"""Runs, logs and lists of chats as they are read."""
+"""Queries of runs, logs and lists of chats."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ORDER BY run.n LIMIT 1
 async def run_after(
     connection: Connection, owner: str, chat_id: str, run_id: RunId | None
 ) -> Run | None:
-    """See `Chats.run_after`; nothing where that is yet to begin."""
+    """See `Chats.run_after`; nothing if it has not started yet."""
     after = 0
     if run_id is not None:
         after, before = await owned_run(connection, owner, run_id)
@@ -83,7 +83,7 @@ async def busy_chats(connection: Connection, owner: str) -> set[str]:
 
 
 async def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:
-    """The last run of each of these chats; those that have none are left out."""
+    """The last run of each of these chats, without those that have none."""
     last = "SELECT id FROM run WHERE chat = chat.n ORDER BY n DESC LIMIT 1"
     find = f"SELECT chat.id, last.id FROM chat, LATERAL ({last}) AS last WHERE chat.id = ANY($1)"
     return dict(map(tuple, await connection.fetch(find, list(chat_ids))))
@@ -98,16 +98,16 @@ _EXPIRED: Final = f"""
 
 
 async def expired_runs(connection: Connection, now: int | None, lease_ms: int) -> list[Run]:
-    """See `Log.expired`. Who could not renew a lease because the database was away has not lost it.
+    """See `Log.expired`. A process that could not renew a lease during an outage has not lost it.
 
-    So leases do not run out before the database has been there for as long as one lasts.
+    So leases do not expire before the database has been up for as long as a lease lasts.
     """
     rows = await connection.fetch(_EXPIRED, now, lease_ms)
     return [run_of(row) for row in rows]
 
 
 async def has_queued_runs(connection: Connection, now: int) -> bool:
-    """Whether anything is there to be claimed."""
+    """Whether there is a run to claim."""
     is_queued = "status = 'running' AND lease_owner IS NULL AND lease_until > $1"
     return bool(
         await connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM run WHERE {is_queued})", now)
@@ -123,9 +123,9 @@ async def is_anybody_at_work(connection: Connection, now: int) -> bool:
 
 async def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     """See `Log.stopping`."""
-    asked = "run.lease_owner = $1 AND run.stop_requested_at IS NOT NULL"
+    is_stopping = "run.lease_owner = $1 AND run.stop_requested_at IS NOT NULL"
     return await _runs(
-        connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder
+        connection, f"WHERE run.status = 'running' AND {is_stopping} ORDER BY run.n", holder
     )
 
 
@@ -143,7 +143,7 @@ async def _runs(connection: Connection, where: str, *values: Any) -> list[Run]:
 
 
 async def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[RunId, Position]:
-    """How far logs have come; those that are not there are left out."""
+    """The positions of logs, without those that do not exist."""
     find = "SELECT id, tail_seq, status FROM run WHERE id = ANY($1)"
     rows = await connection.fetch(find, list(run_ids))
     return {id_: Position(tail, status) for id_, tail, status in rows}
@@ -164,7 +164,7 @@ WHERE run.id = $1 ORDER BY page.last_seq
 
 
 async def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> Entries:
-    """See `Log.read`. A page ends where it has enough bytes, too: a slow reader holds no more."""
+    """See `Log.read`. A page also has a limit in bytes: a slow reader holds no more."""
     rows = await connection.fetch(_PAGE, run_id, max(-1, min(after, _MOST)), limit)
     if not rows:
         raise RunNotFound(run_id)
@@ -173,7 +173,7 @@ async def read_log(connection: Connection, run_id: RunId, after: int, limit: int
     if rows[0][1] is None:
         return NO_ENTRIES
     entries = entries_of([tuple(row)[1:] for row in rows])
-    start = after + 1 - entries.first  # inside the first row, for a reader that begins there
+    start = after + 1 - entries.first  # inside the first row, for a reader that starts there
     return entries[start : start + limit]
 
 
@@ -225,8 +225,8 @@ async def list_chats(
 ) -> ChatPage:
     """See `Chats.chats`."""
     updated_at, n = read_cursor(before, 2) if before is not None else _LATEST
-    asked = (owner, updated_at, n, limit + 1, query.casefold())
-    rows = await connection.fetch(_LIST, *asked)
+    values = (owner, updated_at, n, limit + 1, query.casefold())
+    rows = await connection.fetch(_LIST, *values)
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
     active = await active_runs(connection, [row[0] for row in rows[:limit]])
@@ -234,6 +234,6 @@ async def list_chats(
 
 
 async def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
-    """Of each chat the running one; else the last that waits."""
+    """The running run of each chat; else its last waiting one."""
     rows = await connection.fetch(_ACTIVE, chats)
     return tuple({row[1]: run_of(row) for row in rows}.values())

@@ -1,4 +1,4 @@
-"""What is deleted because it is old."""
+"""Deletes old data."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ SELECT count(*) FROM forgotten
 
 
 async def idle_chats(connection: Connection, since: int, after: int) -> list[tuple[Any, ...]]:
-    """Some of `Retention.idle_chats`: number, time, id, owner and runs of each."""
+    """A page of `Retention.idle_chats`: row number, time, id, owner and runs of each."""
     rows = await connection.fetch(f"{_IDLE} AND n > $2 ORDER BY n LIMIT 512", since, after)
     return list(map(tuple, rows))
 
 
 async def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[RunId] | None:
-    """Delete a chat if it is idle still; return the runs that went with it."""
+    """Delete a chat if it is still idle; return its runs."""
     find = f"{_IDLE} AND id = $2 AND owner = $3"
     connection = transaction.connection
     await connection.execute("SELECT 1 FROM chat WHERE id = $1 FOR UPDATE", chat.id)
@@ -58,24 +58,24 @@ async def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> l
 
 
 async def runs_with_old_raw(connection: Connection, ended_before: int, after: int) -> list[int]:
-    """The next of the runs whose raw lines are to be dropped."""
+    """The next runs whose raw lines are to be deleted."""
     return [n for (n,) in await connection.fetch(_WITH_RAW, ended_before, after)]
 
 
 async def drop_raw(transaction: Transaction, run: int, after: int) -> tuple[int, int | None]:
-    """Drop the next raw lines of a run: how many that were, and the last of them."""
+    """Delete the next raw lines of a run; return how many, and the last one's number."""
     return await delete_some(transaction.connection, "raw", run, after)
 
 
 async def count_raw(
     connection: Connection, ended_before: int, after: int
 ) -> tuple[int | None, int]:
-    """How many raw lines the next runs have, and the last of those; nothing, if there are none."""
+    """The last of the next runs, nothing if there are none, and how many raw lines they have."""
     last, count = await connection.fetchrow(_COUNT, ended_before, after)
     return last, count
 
 
 async def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
     """See `Retention.forget_deleted`."""
-    asked = (deleted_before, FORGOTTEN_AT_ONCE)
-    return int(await transaction.connection.fetchval(_FORGET, *asked))
+    values = (deleted_before, FORGOTTEN_AT_ONCE)
+    return int(await transaction.connection.fetchval(_FORGET, *values))

@@ -1,4 +1,4 @@
-"""Rows of the database as values, and back."""
+"""Converts rows of the database to values, and back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def find_run(connection: Connection, run_id: str, lock: str = "") -> tuple
 
 
 async def save_run(connection: Connection, n: int, run: Run) -> None:
-    """Write what can change of a run."""
+    """Update the mutable columns of a run."""
     await connection.execute(_SAVE_RUN, n, *(getattr(run, name) for name in _CHANGING))
 
 
@@ -75,7 +75,7 @@ def chat_of(row: Row) -> Chat:
 
 
 def storable(text: str) -> str:
-    """The text without what PostgreSQL has no room for in one."""
+    """The text without zero bytes, which PostgreSQL cannot store."""
     return text.replace("\0", "\ufffd")
 
 
@@ -83,7 +83,7 @@ def storable(text: str) -> str:
 
 
 def entries_of(rows: Sequence[Row]) -> Entries:
-    """The entries of rows that follow each other: last_seq, count, first_id, ts, events."""
+    """The entries of consecutive rows: last_seq, count, first_id, ts, events."""
     pieces = decode_pieces(b",".join([row[4] for row in rows]))
     return Entries(rows[-1][0], pieces, partial(_ids_of, rows), partial(_times_of, rows))
 
@@ -111,14 +111,14 @@ def columns_of(message: Message | UserMessage) -> tuple[str | None, ...]:
         return (None, None, None, whole.decode())
     fields = _decode_fields(whole)
     parts, metadata = fields.pop("parts"), fields.pop("metadata", None)
-    told = None if metadata is None else bytes(metadata).decode()
-    return (bytes(parts).decode(), told, _encode(fields).decode(), None)
+    decoded = None if metadata is None else bytes(metadata).decode()
+    return (bytes(parts).decode(), decoded, _encode(fields).decode(), None)
 
 
 def body_of(columns: Row) -> str | None:
-    """The JSON of a message out of the columns of `BODY`; nothing, where none is kept."""
+    """The JSON of a message from the columns of `BODY`; nothing, if none is stored."""
     parts, metadata, body, verbatim = columns
     if parts is None:
         return None if verbatim is None else str(verbatim)
-    told = "" if metadata is None else f'"metadata":{metadata},'
-    return f'{{{told}"parts":{parts},{body.lstrip()[1:]}'
+    prefix = "" if metadata is None else f'"metadata":{metadata},'
+    return f'{{{prefix}"parts":{parts},{body.lstrip()[1:]}'

@@ -1,10 +1,10 @@
-"""The connections that read, and those that change something in a transaction of their own.
+"""The connections for reads, and for changes in transactions of their own.
 
-Rule 1: whoever asks is answered in a bounded time, if only by `DatabaseAway`. Until then what
-        failed because the database was away is tried again. That is the bound of each question:
-        who has several to ask may wait for as long with each.
-Rule 2: nothing is done twice. A commit that was sent and not answered is looked up, for as long as
-        it takes to know: nobody could say otherwise whether a run was begun.
+Rule 1: every call returns in a bounded time, if only with `DatabaseAway`. Until then it is retried
+        while the database is unreachable. The bound is per call: several calls may take as long
+        each.
+Rule 2: nothing is done twice. A commit that was sent without a reply is looked up, for as long as
+        that takes: else it would be unknown whether a run was started.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WHICH: Final = "SELECT pg_current_xact_id()::text"
 _STATUS: Final = "SELECT pg_xact_status($1::text::xid8)"
 _SURVIVED: Final = (MoboxError, asyncpg.PostgresError)
-"""What a connection survives, if it is there at all. After anything else nobody knows its state."""
+"""Errors after which a connection can be reused. After any other its state is unknown."""
 
 
 class Sessions:
-    """A few connections, made when they are needed."""
+    """A small pool of connections, opened when needed."""
 
     def __init__(self, connect: Connect, clock: DatabaseClock, most: int, seconds: float) -> None:
         self.steadiness = Steadiness(clock.seconds)
         self._connect = connect
         self._clock = clock
         self._seconds = seconds
-        self._seats = Seats(most)
+        self._slots = Seats(most)
         self._idle: list[Connection] = []
         self._is_open = True
 
     async def connect(self) -> Connection:
-        """A connection that its caller owns; it tells us what the time is there."""
+        """A connection owned by the caller; also reads the database's clock."""
         connection = await self._connect()
         try:
             self._clock.hear(await connection.fetchval(f"SELECT {NOW}"))
@@ -57,11 +57,11 @@ class Sessions:
         return connection
 
     async def ask(self, work: Work[T], effort: Effort = "little") -> T:
-        """The result of something that executes one statement, or several that need not agree."""
+        """The result of one statement, or of several that need no common snapshot."""
         return await self._insist(work, effort)
 
     async def read(self, work: Work[T], effort: Effort = "little") -> T:
-        """The result of something that sees one snapshot."""
+        """The result of work that sees one snapshot."""
 
         async def snapshot(connection: Connection) -> T:
             await connection.execute(_SNAPSHOT)
@@ -72,7 +72,7 @@ class Sessions:
         return await self._insist(snapshot, effort)
 
     async def write(self, work: Work[T], effort: Effort = "little") -> T:
-        """The result of something that is done whole or not at all, once that is committed."""
+        """The result of work in one transaction, once it is committed."""
         sent: list[tuple[str, T]] = []
 
         async def transaction(connection: Connection) -> T:
@@ -93,14 +93,14 @@ class Sessions:
                     return result
 
     async def close(self) -> None:
-        """Say good-bye on those that nobody uses."""
+        """Close the idle connections."""
         self._is_open = False
         while self._idle:
             connection = self._idle.pop()
             with suppress(Exception):
                 await connection.close(timeout=1)
 
-    # Trying
+    # Retrying
 
     async def _insist(
         self, work: Work[T], effort: Effort, is_sent: Callable[[], bool] = lambda: False
@@ -127,11 +127,11 @@ class Sessions:
                 elif not isinstance(error, asyncpg.PostgresError):
                     raise
                 elif not is_again(error) or not waits.bear(is_away=False):
-                    raise StorageError(f"the database refuses: {error}") from error
+                    raise StorageError(f"the database returned an error: {error}") from error
             await waits.next()
 
     async def _try(self, work: Work[T], effort: Effort) -> T:
-        with await self._seats.take(effort):
+        with await self._slots.take(effort):
             connection = await self._take()
             try:
                 result = await work(connection)
@@ -160,7 +160,7 @@ class Sessions:
             connection.terminate()
 
     async def _was_committed(self, transaction: str) -> bool:
-        """What became of a transaction whose end was not heard of."""
+        """Whether a transaction was committed whose COMMIT got no reply."""
         waits = Waits()
         while True:
             with suppress(DatabaseAway):
@@ -171,7 +171,7 @@ class Sessions:
 
 
 class _InDoubt(Exception):
-    """A commit was sent, and nobody said what became of it."""
+    """A commit was sent without a reply: its outcome is unknown."""
 
 
 async def _or_roll_back(connection: Connection, work: Work[T]) -> T:

@@ -1,4 +1,4 @@
-"""How a database that goes away is borne: for how long to leave it alone, and what it excuses."""
+"""Backoff between retries while the database is unreachable, and since when it is reachable."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Final
 __all__ = ["Steadiness", "Waits"]
 
 _MOST_AGAIN: Final = 20
-"""How often others can be in the way before it must be something else."""
+"""How many conflicts with other transactions in a row are retried."""
 
 _FIRST: Final = 0.02
 _LONGEST: Final = 0.5
 
 
 class Waits:
-    """Longer and longer ones, and never those of all processes at once."""
+    """Exponential backoff with jitter."""
 
     def __init__(self) -> None:
         self._seconds = _FIRST
-        self._in_the_way = 0
+        self._conflicts = 0
 
     def bear(self, *, is_away: bool) -> bool:
-        """Whether to try again, because the database was away or somebody else in the way.
+        """Whether to retry, after an outage or a conflict with another transaction.
 
-        It may be away for as long as it likes, and then all come back at once.
+        An outage resets the count: it may last, and then all processes come back at once.
         """
-        self._in_the_way = 0 if is_away else self._in_the_way + 1
-        return self._in_the_way <= _MOST_AGAIN
+        self._conflicts = 0 if is_away else self._conflicts + 1
+        return self._conflicts <= _MOST_AGAIN
 
     async def next(self) -> None:
-        """Leave the database alone for a while."""
+        """Wait before the next try."""
         await asyncio.sleep(self._seconds * random.uniform(0.5, 1))
         self._seconds = min(_LONGEST, self._seconds * 2)
 
 
 class Steadiness:
-    """Since when the database has been there, as far as this process has noticed.
+    """Since when the database has been reachable, as seen by this process.
 
-    One that has just begun has noticed nothing yet: it may have begun in the middle of an outage.
+    It counts from the start of the process, which may have started in the middle of an outage.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -48,9 +48,9 @@ class Steadiness:
         self._broken_at = seconds()
 
     def note_trouble(self) -> None:
-        """It was away; that somebody asked for much and waited long does not tell so."""
+        """The database was unreachable; a slow expensive query alone does not count."""
         self._broken_at = self._seconds()
 
     def has_lasted(self, seconds: float) -> bool:
-        """Whether there was no trouble for so long."""
+        """Whether the database has been reachable for so long."""
         return self._seconds() - self._broken_at >= seconds

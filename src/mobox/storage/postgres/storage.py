@@ -1,4 +1,4 @@
-"""A store in PostgreSQL, for many processes: a task writes logs, a few connections do all else."""
+"""A store in PostgreSQL, for many processes: a task writes logs, a pool of connections the rest."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ __all__ = ["PostgresStorage"]
 T = TypeVar("T")
 
 _FIRST_SECONDS: Final = 30.0
-"""How long one connection may take to be made, before the database was ever there."""
+"""How long connecting may take, before the database was ever reached."""
 _LONGER: Final = 1.0
-"""For how many seconds a statement goes on after we have given up waiting for it."""
+"""For how many seconds a statement continues after we stopped waiting for it."""
 _BEFORE_ALL: Final[int | None] = -1
 
 
 class PostgresStorage(Publishing):
-    """Everything in one database; open it with `PostgresStorage.open`."""
+    """Stores everything in one database; open it with `PostgresStorage.open`."""
 
     def __init__(self, connect: Connect, settings: Settings, wake_ups: WakeUps) -> None:
         super().__init__(settings.poll_seconds, wake_ups)
@@ -63,7 +63,7 @@ class PostgresStorage(Publishing):
     async def open(
         cls, url: str, settings: Settings | None = None, way: WayToOthers | None = None
     ) -> Self:
-        """Open a database, brought up to date if need be, in the running event loop."""
+        """Open a database, migrated if necessary, in the running event loop."""
         settings = settings or Settings()
         first = connector(url, _FIRST_SECONDS)
         identity = await open_database(first, settings.opening_seconds)
@@ -78,30 +78,30 @@ class PostgresStorage(Publishing):
         await self._leftovers.close()
         await self._histories.close()
         await self._writer.close()
-        await self._stop_telling()
+        await self._stop_notifying()
         await self._sessions.close()
 
     async def _ask(
         self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
     ) -> T:
-        told = _storable(args)
-        return await self._sessions.ask(lambda connection: function(connection, *told), effort)
+        values = _storable(args)
+        return await self._sessions.ask(lambda connection: function(connection, *values), effort)
 
     async def _look_up(
         self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
     ) -> T:
-        told = _storable(args)
-        return await self._sessions.read(lambda connection: function(connection, *told), effort)
+        values = _storable(args)
+        return await self._sessions.read(lambda connection: function(connection, *values), effort)
 
     async def _change(
         self, function: Callable[..., Awaitable[T]], *args: Any, effort: Effort = "little"
     ) -> T:
-        told = _storable(args)
+        values = _storable(args)
 
         def change(connection: Connection) -> Awaitable[T]:
             clock = self._clock
             lease, until = clock.lease(self._holder), clock.queued_until()
-            return function(Transaction(connection, clock.now(), lease, until), *told)
+            return function(Transaction(connection, clock.now(), lease, until), *values)
 
         return await self._sessions.write(change, effort)
 
@@ -122,21 +122,21 @@ class PostgresStorage(Publishing):
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
         batch = prepare(run_id, epoch, events, ts)
-        leg: NextLeg = await self._writer.submit(batch, in_next_leg)
-        return leg.run
+        resumed: NextLeg = await self._writer.submit(batch, in_next_leg)
+        return resumed.run
 
-    async def note(self, run_id: RunId, asking: Asking) -> None:
-        await self._change(askings.note, run_id, asking)
+    async def note(self, run_id: RunId, request: Asking) -> None:
+        await self._change(askings.note, run_id, request)
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._change(turns.queue, run_id, epoch)
-        self._tell(News(work=True))
+        self._notify(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
     ) -> list[Run]:
         if not await self._ask(reads.has_queued_runs, self._clock.now()):
-            return []  # so that who looks in vain, and often, begins no transaction
+            return []  # frequent polls without a result start no transaction
         return await self._change(turns.claim, agents, limit, sparing)
 
     async def is_anybody_at_work(self) -> bool:
@@ -145,9 +145,9 @@ class PostgresStorage(Publishing):
     async def expired(self) -> list[Run]:
         lease = self._settings.lease_seconds
         is_steady = not self._writer.is_away and self._sessions.steadiness.has_lasted(lease)
-        asked_at = time.monotonic()
+        started_at = time.monotonic()
         found = await self._ask(reads.expired_runs, self._clock.given, self._clock.lease_ms)
-        if self._clock.has_slept() or _is_late(time.monotonic() - asked_at, lease):
+        if self._clock.has_slept() or _is_late(time.monotonic() - started_at, lease):
             self._sessions.steadiness.note_trouble()
             return []
         return found if is_steady else []
@@ -183,9 +183,9 @@ class PostgresStorage(Publishing):
     async def begin_turn(
         self, owner: str, request: Request, agent: str, framework: str
     ) -> BegunTurn:
-        begun = await self._change(turns.begin_turn, owner, request, agent, framework)
-        self._publish_all([begun])
-        return begun
+        turn = await self._change(turns.begin_turn, owner, request, agent, framework)
+        self._publish_all([turn])
+        return turn
 
     async def run(self, owner: str, run_id: str) -> Run:
         _, run = await self._ask(reads.owned_run, owner, run_id)
@@ -205,7 +205,7 @@ class PostgresStorage(Publishing):
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._change(turns.request_stop, owner, run_id)
-        self._tell(News(work=True))
+        self._notify(News(work=True))
         return run
 
     # Chats and messages
@@ -221,8 +221,9 @@ class PostgresStorage(Publishing):
             return await self._look_up(reads.list_chats, owner, before, limit, query)
         async with self._searches.of(owner):
             await self._histories.catch_up(storable(owner))
-            asked = (owner, before, limit, query)
-            return await self._look_up(reads.list_chats, *asked, effort="search")
+            return await self._look_up(
+                reads.list_chats, owner, before, limit, query, effort="search"
+            )
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
         return await self._histories.history(storable(owner), storable(chat_id), limit)
@@ -239,13 +240,13 @@ class PostgresStorage(Publishing):
         self._forget(await self._change(turns.delete_chat, owner, chat_id), chat_id)
         self._leftovers.wake()
 
-    # What is old
+    # Retention
 
     async def idle_chats(self, since: int) -> list[IdleChat]:
         found: list[tuple[Any, ...]] = []
         last = 0
         while rows := await self._ask(retention.idle_chats, since, last, effort="much"):
-            found += [(at, n, told) for n, at, *told in rows]
+            found += [(at, n, rest) for n, at, *rest in rows]
             last = rows[-1][0]
         return [
             IdleChat(id=id_, owner=owner, runs=tuple(runs))
@@ -321,5 +322,5 @@ def _storable(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _is_late(seconds: float, lease_seconds: float) -> bool:
-    """Whether an answer took so long that others may have been unable to renew their leases."""
+    """Whether a query took so long that other processes may have failed to renew their leases."""
     return seconds > max(1.0, lease_seconds / 5)

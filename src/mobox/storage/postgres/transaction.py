@@ -1,4 +1,4 @@
-"""What a change needs to know besides its connection."""
+"""A transaction and its context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Transaction"]
 
 
 class Transaction(NamedTuple):
-    """One transaction, and the moment it is of."""
+    """One transaction: its connection, time, and lease."""
 
     connection: Connection
     now: int

@@ -1,6 +1,6 @@
-"""What owners and supervisors change: each in a transaction, all or nothing.
+"""The changes of owners and supervisors: each in a transaction, all or nothing.
 
-Rule 1: whoever changes a chat and its runs has the chat's row first.
+Rule 1: a change of a chat and its runs locks the chat's row first.
 """
 
 from __future__ import annotations
@@ -56,19 +56,20 @@ async def begin_turn(
     """See `Chats.begin_turn`."""
     _check_names(request)
     connection = transaction.connection
-    if (begun := await _begun(connection, owner, request)) is not None:
-        return BegunTurn(run=begun, created=False)
+    if (known := await _known_run(connection, owner, request)) is not None:
+        return BegunTurn(run=known, created=False)
     chat = await _chat_for(transaction, owner, request)
-    if (begun := await _begun(connection, owner, request)) is not None:  # while we waited for it
-        return BegunTurn(run=begun, created=False)
+    # Once more: another transaction may have started it while we waited for the chat's lock.
+    if (known := await _known_run(connection, owner, request)) is not None:
+        return BegunTurn(run=known, created=False)
     await _check_none_runs(connection, chat)
     live = await _live(connection, chat)
     plan = plan_turn([message for _, message in live], request)
     await _supersede(connection, [n for n, _ in live[plan.kept :]])
     n, run = await _add_run(transaction, chat, agent, framework)
     await _add_messages(transaction, chat, plan, n, run)
-    if (asking := asking_of(request)) is not None:
-        await askings.add(connection, n, asking)
+    if (client_request := asking_of(request)) is not None:
+        await askings.add(connection, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         await connection.execute("INSERT INTO idempotency_key VALUES ($1, $2, $3, $4)", *key)
@@ -76,15 +77,15 @@ async def begin_turn(
 
 
 def _check_names(request: Request) -> None:
-    """A name that cannot be stored would be another's."""
-    said = "" if request.message is None else request.message.id
-    names = {"id": request.chat_id, "message.id": said, "name": request.name}
+    """Reject zero bytes: without them, a name could be equal to another one."""
+    message_id = "" if request.message is None else request.message.id
+    names = {"id": request.chat_id, "message.id": message_id, "name": request.name}
     for field, name in {**names, "idempotency key": request.idempotency_key}.items():
         if name is not None and "\0" in name:
-            raise InvalidRequest(field, "a name has no zero bytes")
+            raise InvalidRequest(field, "must not contain zero bytes")
 
 
-async def _begun(connection: Connection, owner: str, request: Request) -> Run | None:
+async def _known_run(connection: Connection, owner: str, request: Request) -> Run | None:
     key = request.idempotency_key
     if key is None:
         return None
@@ -104,10 +105,10 @@ ON CONFLICT (id) DO UPDATE SET updated_at = $5 WHERE chat.owner = excluded.owner
 
 
 async def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
-    """The number of the chat, made if there is none, and ours until the end."""
+    """The row number of the chat, created if there is none, and locked until the commit."""
     title = storable(title_of(request.message))
-    told = (request.chat_id, owner, title, title.casefold(), transaction.now)
-    n: int | None = await transaction.connection.fetchval(_CHAT_FOR, *told)
+    values = (request.chat_id, owner, title, title.casefold(), transaction.now)
+    n: int | None = await transaction.connection.fetchval(_CHAT_FOR, *values)
     if n is None:
         raise ChatNotFound(request.chat_id)
     return n
@@ -162,11 +163,11 @@ async def _add_run(
 async def _add_messages(
     transaction: Transaction, chat: int, plan: TurnPlan, n: int, run: Run
 ) -> None:
-    said, now = plan.added, transaction.now
+    added, now = plan.added, transaction.now
     rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", *[None] * 4)]
-    if said is not None:
-        words = storable(said.text.casefold())
-        rows.insert(0, (chat, said.id, "user", None, now, words, *columns_of(said)))
+    if added is not None:
+        words = storable(added.text.casefold())
+        rows.insert(0, (chat, added.id, "user", None, now, words, *columns_of(added)))
     for row in rows:
         await transaction.connection.execute(_ADD_MESSAGE, *row)
 
@@ -198,7 +199,7 @@ ORDER BY run.lease_until, run.n LIMIT $4 {LOCKED} SKIP LOCKED
 async def claim(
     transaction: Transaction, agents: Collection[str], limit: int, sparing: Collection[str]
 ) -> list[Run]:
-    """See `Log.claim`. What somebody else is about to claim is passed over."""
+    """See `Log.claim`. Skips runs that another process is about to claim."""
     connection, now = transaction.connection, transaction.now
     rows = await connection.fetch(_QUEUED, now, list(agents), list(sparing), limit)
     mine = [(row[0], claimed(run_of(row), transaction.lease, now)) for row in rows]
@@ -245,7 +246,7 @@ async def rename_chat(transaction: Transaction, owner: str, chat_id: str, title:
 
 
 async def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:
-    """Delete a chat, all but its logs; return the runs that went with it."""
+    """Delete a chat, all but its logs; return its runs."""
     connection = transaction.connection
     n, _ = await find_chat(connection, owner, chat_id, "FOR UPDATE")
     rows = await connection.fetch(_DELETE, n, owner, transaction.now)

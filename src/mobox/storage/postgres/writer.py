@@ -1,10 +1,10 @@
-"""The task that writes logs: it commits what all runs of this process have to say at once.
+"""The task that writes logs: it commits the batches of all runs of this process together.
 
-Rule 1: whoever waits for a batch is told after the commit, never before.
-Rule 2: a batch that may not be appended fails alone.
-Rule 3: while the database is away, whoever appends waits, and what they wait for is tried again in
-        its order. So agents are held up, and nothing is lost. Once it is back, a writer goes on,
-        whatever has become of its lease, if nobody took its run over meanwhile.
+Rule 1: a caller gets its result after the commit, never before.
+Rule 2: a batch that cannot be appended fails alone.
+Rule 3: while the database is unreachable, appends wait and are retried in order. So agents are
+        paused, and nothing is lost. Once it is back, a writer continues even if its lease expired,
+        unless another process took its run over meanwhile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_JOBS: Final = 1000
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _MOST_KNOWN: Final = 10_000
 _RENEW_AGAIN: Final = 1.0
-"""After how many seconds leases are renewed that the database refused to renew."""
+"""After how many seconds a failed renewal of leases is retried."""
 _RENEW: Final = f"""
 WITH renewed AS (
     UPDATE run SET lease_until = coalesce($1::bigint, {NOW}) + $2
@@ -59,7 +59,7 @@ class _Waiting(NamedTuple):
 
 
 class Writer:
-    """Owns the connection that writes logs, and the leases of the runs that are written here."""
+    """Owns the connection that writes logs, and renews the leases of the runs written here."""
 
     def __init__(
         self,
@@ -80,14 +80,14 @@ class Writer:
         self._renew_at = self._next_renewal()
         self._connection: Connection | None = None
         self.is_away = False
-        """Whether the database took nothing when it was last tried."""
+        """Whether the database was unreachable at the last try."""
         self._known: dict[RunId, Found] = {}
         self._task = asyncio.create_task(self._serve())
 
     def submit(
         self, append: Append, change: Callable[..., Run] = after_events
     ) -> asyncio.Future[Any]:
-        """Append this with the next commit; the future has the outcome after it."""
+        """Append a batch with the next commit; the future has its outcome afterwards."""
         if not self._is_open:
             raise StorageError("the store is closed")
         future = asyncio.get_running_loop().create_future()
@@ -96,7 +96,7 @@ class Writer:
         return future
 
     async def close(self) -> None:
-        """Append what was submitted, if the database takes it soon; then stop."""
+        """Append what was submitted, if the database is reachable soon; then stop."""
         self._is_open = False
         self._there_is_more.set()
         await asyncio.wait([self._task], timeout=self._settings.busy_seconds)
@@ -112,18 +112,18 @@ class Writer:
                 await self._wait_for_more()
                 taken = self._take()
                 if not taken and not self._is_renewal_due():
-                    continue  # it is closed, and what never wrote need not connect for that
+                    continue  # closed: a writer without jobs need not connect
                 outcomes = await self._insist(_Group([waiting.job for waiting in taken]))
-                self._tell(taken, outcomes)
+                self._resolve(taken, outcomes)
                 taken = []
         finally:
             self._is_open = False
             self._drop_connection()
             left = [*taken, *self._jobs]
-            self._tell(left, [StorageError("the writer has stopped")] * len(left))
+            self._resolve(left, [StorageError("the database writer has stopped")] * len(left))
 
     async def _wait_for_more(self) -> None:
-        """Until there is something to append, or the leases are to be renewed."""
+        """Wait until there is something to append, or the leases have to be renewed."""
         if not self._jobs and self._is_open:
             self._there_is_more.clear()
             left = max(0.0, self._renew_at - time.monotonic())
@@ -141,11 +141,11 @@ class Writer:
             size += taken[-1].job.append.size
         return taken
 
-    def _tell(self, waiting: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
+    def _resolve(self, waiting: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
         self._on_commit(outcomes)
         for (_, future), outcome in zip(waiting, outcomes, strict=True):
             if future.done():
-                continue  # whoever asked went away
+                continue  # the caller was cancelled
             if isinstance(outcome, Exception):
                 future.set_exception(outcome)
             else:
@@ -154,7 +154,7 @@ class Writer:
     # Writing
 
     async def _insist(self, group: _Group) -> list[Outcome]:
-        """Write them, however long it takes."""
+        """Write the batches, however long it takes."""
         waits = Waits()
         while True:
             try:
@@ -181,23 +181,23 @@ class Writer:
         outcomes = await group.write(connection, self._known, terms) if group.jobs else []
         if self.is_away:
             self.is_away = False
-            self._sessions.steadiness.note_trouble()  # until now, not until it was last noticed
-            log.info("the database is back")
+            self._sessions.steadiness.note_trouble()  # it was unreachable until now
+            log.info("database connection restored")
         return outcomes
 
     async def _renew_leases(self, connection: Connection) -> None:
-        told = (self._clock.given, self._clock.lease_ms, self._holder)
+        values = (self._clock.given, self._clock.lease_ms, self._holder)
         try:
-            self._clock.hear(await connection.fetchval(_RENEW, *told))
+            self._clock.hear(await connection.fetchval(_RENEW, *values))
         except asyncpg.PostgresError as error:
             if is_away(error):
                 raise
-            self._put_off_renewal(error)  # which is no reason to append nothing
+            self._put_off_renewal(error)  # appends may still succeed
         else:
             self._renew_at = self._next_renewal()
 
     def _put_off_renewal(self, error: Exception) -> None:
-        log.error("the database refuses to renew leases: %s", error)
+        log.error("cannot renew leases, the database returned an error: %s", error)
         self._renew_at = time.monotonic() + _RENEW_AGAIN
 
     def _is_renewal_due(self) -> bool:
@@ -207,19 +207,20 @@ class Writer:
         return time.monotonic() + self._settings.lease_seconds / 3
 
     async def _one_by_one(self, group: _Group, error: Exception) -> list[Outcome]:
-        """What the database refuses for good fails alone."""
+        """Write each batch alone, so that only those fail that the database rejects."""
         if not group.jobs:
             self._put_off_renewal(error)
             return []
         if len(group.jobs) > 1:
             return [outcome for part in group.parts() for outcome in await self._insist(part)]
-        log.error("the database refuses to append: %s", error)
-        return [StorageError(f"the database cannot be written: {error}")]
+        log.error("cannot append, the database returned an error: %s", error)
+        return [StorageError(f"cannot write to the database: {error}")]
 
     def _lose(self, error: Exception) -> None:
         if not self.is_away:
             self.is_away = True
-            log.warning("the database is away, agents wait: %s", str(error) or type(error).__name__)
+            why = str(error) or type(error).__name__
+            log.warning("database connection lost, pausing agents until it is back: %s", why)
         self._sessions.steadiness.note_trouble()
         self._drop_connection()
 
@@ -230,19 +231,19 @@ class Writer:
 
 
 class _Doubt(NamedTuple):
-    """A plan of which nobody knows whether it was done, and the place of our first job in it."""
+    """A plan with an unknown outcome, and the place of our first job in it."""
 
     plan: Plan
     place: int
 
 
 class _Group:
-    """Batches that are written together."""
+    """Batches written together."""
 
     def __init__(self, jobs: Sequence[Job], inherited: _Doubt | None = None) -> None:
         self.jobs = jobs
         self._inherited = inherited
-        """What they were part of before; it may still be done, by a server that is slow."""
+        """The group they were split from; a slow server may still execute it."""
         self._doubt: _Doubt | None = None
 
     def parts(self) -> list[_Group]:
@@ -266,10 +267,10 @@ class _Group:
             if before is not None:
                 _remember(known, plan)
                 return plan.outcomes(before)
-            known.clear()  # somebody else has changed one of these runs
+            known.clear()  # another process has changed one of these runs
 
     def _remembered(self, known: dict[RunId, Found]) -> dict[RunId, Found] | None:
-        """The runs as we left them, if all we do is add to running ones."""
+        """The runs as we last wrote them, if all batches only append to running ones."""
         names = {job.append.run_id for job in self.jobs}
         is_plain = all(job.append.is_plain and job.change is after_events for job in self.jobs)
         if not is_plain or self._doubts() or not names <= known.keys():
@@ -291,7 +292,7 @@ class _Group:
         return plan
 
     async def _try(self, connection: Connection, plan: Plan) -> int | None:
-        """The last id before those that were given; nothing, if nothing was done."""
+        """The last id before the new ones; nothing, if nothing was written."""
         arguments = plan.arguments()
         try:
             before: int | None = await connection.fetchval(WRITE, *arguments)
@@ -305,7 +306,7 @@ class _Group:
         return before
 
     def _doubts(self) -> list[_Doubt]:
-        """What was tried last comes first."""
+        """The latest try first."""
         return [doubt for doubt in (self._doubt, self._inherited) if doubt is not None]
 
     async def _settled(self, connection: Connection, doubt: _Doubt) -> list[Outcome]:

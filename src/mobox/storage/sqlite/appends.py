@@ -1,4 +1,4 @@
-"""Appending to logs: the batches of many runs in a handful of statements."""
+"""Appends to logs: the batches of many runs in a few statements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class _Written(Struct, array_like=True):
-    """What an append changes of a run that goes on running."""
+    """The columns that an append changes while its run stays `running`."""
 
     id: RunId
     n: int
@@ -67,7 +67,7 @@ def append_all(
     appends: Sequence[Append],
     one_by_one: Callable[[Append], Outcome],
 ) -> list[Outcome]:
-    """Append batches in their order; those that change more than a log go `one_by_one`."""
+    """Append batches in order; those that change more than a log go `one_by_one`."""
     written = _find(transaction, appends)
     special = {append.run_id for append in appends if not append.is_plain}
     special |= {run.id for run in written.values() if run.status == "waiting"}
@@ -88,7 +88,7 @@ def _find(transaction: Transaction, appends: Sequence[Append]) -> dict[RunId, _W
 
 
 class _Bulk:
-    """Batches that are written together."""
+    """Batches written together."""
 
     def __init__(self, transaction: Transaction, written: dict[RunId, _Written]) -> None:
         self._transaction = transaction
@@ -135,7 +135,7 @@ def _number(
 ) -> tuple[list[LogEntry], list[Row]]:
     """The entries of a batch, and their rows."""
     first_id = id_ = transaction.take_ids(len(seqs))
-    if len(seqs) == 1:  # as of an agent that thinks
+    if len(seqs) == 1:  # a streamed delta
         [(_, data)], [event] = append.rows, append.events
         seq = seqs.start
         return [LogEntry(seq, id_, append.ts, event)], [(run, seq, 1, id_, append.ts, data)]
@@ -156,16 +156,16 @@ def _raw_rows(
     return [(run, raw.n, raw.line, raw.first_seq, raw.last_seq) for raw in kept], tally
 
 
-# One that changes its run
+# Batches that change their run
 
 
 def append_one(transaction: Transaction, append: Append) -> Appended:
-    """Append a batch that may let its run wait, go on or end."""
+    """Append a batch that may pause, resume or end its run."""
     return _append_as(transaction, append, after_events)[1]
 
 
 def start_next_leg(transaction: Transaction, append: Append) -> NextLeg:
-    """Append the answers that a waiting run goes on with."""
+    """Append the answers with which a waiting run resumes."""
     return NextLeg(*_append_as(transaction, append, in_next_leg))
 
 

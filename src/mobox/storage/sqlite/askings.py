@@ -1,4 +1,4 @@
-"""What clients asked of runs: what they call it, where its answer begins, what came along."""
+"""Clients' requests to runs: their names, where their answers start, and frontend data."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Frontend).decode
 
 
-def add(transaction: Transaction, run: int, asking: Asking) -> None:
-    """Keep what a client asked of the run with this number."""
-    frontend = None if asking.frontend is None else _encode(asking.frontend).decode()
-    transaction.connection.execute(_ADD, (run, asking.name, asking.after, frontend))
+def add(transaction: Transaction, run: int, request: Asking) -> None:
+    """Store a client's request to the run with this row number."""
+    frontend = None if request.frontend is None else _encode(request.frontend).decode()
+    transaction.connection.execute(_ADD, (run, request.name, request.after, frontend))
 
 
-def note(transaction: Transaction, run_id: RunId, asking: Asking) -> None:
+def note(transaction: Transaction, run_id: RunId, request: Asking) -> None:
     """See `Log.note`."""
     n, _, _ = find_run(transaction.connection, run_id)
-    add(transaction, n, asking)
+    add(transaction, n, request)
 
 
 def asked(connection: sqlite3.Connection, run_id: RunId) -> list[Asking]:
     """See `Log.asked`."""
-    return [_asking_of(*row) for row in connection.execute(_OF_A_RUN, (run_id,))]
+    return [_request_of(*row) for row in connection.execute(_OF_A_RUN, (run_id,))]
 
 
 def named(connection: sqlite3.Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
@@ -55,9 +55,9 @@ def named(connection: sqlite3.Connection, owner: str, chat_id: str, name: str) -
     if row is None:
         raise RunNotFound(name)
     run = run_of(connection.execute(f"{RUN} WHERE run.n = ?", row[:1]).fetchone())
-    return NamedRequest(run, _asking_of(*row[1:]))
+    return NamedRequest(run, _request_of(*row[1:]))
 
 
-def _asking_of(name: str | None, after: int, frontend: str | None) -> Asking:
-    brought = None if frontend is None else _decode(frontend)
-    return Asking(name=name, after=after, frontend=brought)
+def _request_of(name: str | None, after: int, frontend: str | None) -> Asking:
+    decoded = None if frontend is None else _decode(frontend)
+    return Asking(name=name, after=after, frontend=decoded)

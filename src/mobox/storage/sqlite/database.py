@@ -1,4 +1,4 @@
-"""The database file: how it is opened, and how it is brought up to date."""
+"""The database file: opens and migrates it."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ CREATE TABLE IF NOT EXISTS migration (
 
 
 def migrations() -> list[Migration]:
-    """All that this version knows, in order."""
+    """All migrations of this version, in order."""
     return read_migrations(files("mobox.storage").joinpath("migrations"))
 
 
 def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
-    """The writer's connection to a database that is up to date."""
+    """The writer's connection to a migrated database."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
-        raise StorageError(f"SQLite {oldest} or newer is needed, this is {sqlite3.sqlite_version}")
+        raise StorageError(f"SQLite {oldest} or newer is required, found {sqlite3.sqlite_version}")
     _make_private(path)
     try:
         connection = connect(path, settings)
@@ -46,21 +46,21 @@ def open_database(path: Path, settings: Settings) -> sqlite3.Connection:
             migrate(connection, migrations())
             on_failure.pop_all()
     except sqlite3.Error as error:
-        raise StorageError(f"{path} cannot be opened: {error}") from error
+        raise StorageError(f"cannot open {path}: {error}") from error
     return connection
 
 
 def _make_private(path: Path) -> None:
-    """A new file is for nobody else, and so are those that SQLite puts beside it.
+    """Create a new file with mode 0600, which SQLite also uses for the files beside it.
 
-    One that is there is not opened: to close it would end the locks that this process has on it.
+    An existing one is not opened: closing it would drop the locks that this process holds on it.
     """
-    with suppress(OSError):  # SQLite will say what is wrong
+    with suppress(OSError):  # SQLite will report what is wrong
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def connect(path: Path, settings: Settings) -> sqlite3.Connection:
-    """One connection, for whichever thread uses it; transactions are begun by hand."""
+    """A connection for use in any thread; transactions are started explicitly."""
     connection = sqlite3.connect(
         path,
         timeout=settings.busy_seconds,
@@ -76,7 +76,7 @@ def connect(path: Path, settings: Settings) -> sqlite3.Connection:
 
 
 def _use_wal(connection: sqlite3.Connection, settings: Settings) -> None:
-    """Changing the mode does not wait for others as a transaction does, so that is done here."""
+    """Switch to WAL mode; retries, since this does not wait for locks as a transaction does."""
     deadline = time.monotonic() + settings.busy_seconds
     while True:
         try:
@@ -90,7 +90,7 @@ def _use_wal(connection: sqlite3.Connection, settings: Settings) -> None:
 
 
 def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> None:
-    """Apply what is missing; if one fails, all before it stay and nothing of it does."""
+    """Apply missing migrations; if one fails, it is rolled back and those before it stay."""
     connection.execute(_VERSIONS)
     newest = known[-1].version
     for migration in known:
@@ -110,7 +110,7 @@ def _version(connection: sqlite3.Connection, newest: int) -> int:
 
 
 def _statements(sql: str) -> Iterator[str]:
-    """The statements one by one: `executescript` would commit what went before."""
+    """The statements one by one: `executescript` would commit the transaction."""
     statement = ""
     for line in sql.splitlines(keepends=True):
         statement += line
@@ -127,9 +127,9 @@ def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
 
 
 def identity(connection: sqlite3.Connection) -> str:
-    """What no other database is called: drawn when it is first asked for, and kept in it."""
+    """A random database id, created on first use."""
     add = "INSERT INTO counter VALUES ('identity', ?) ON CONFLICT DO NOTHING"
     connection.execute(add, (secrets.randbits(63),))
     find = "SELECT value FROM counter WHERE name = 'identity'"
-    ((drawn,),) = connection.execute(find).fetchall()
-    return f"{drawn:016x}"
+    ((number,),) = connection.execute(find).fetchall()
+    return f"{number:016x}"

@@ -1,4 +1,4 @@
-"""Keys and tickets: what opens doors."""
+"""API keys and tickets."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ DELETE FROM ticket WHERE digest = ? RETURNING digest, key_id, owner, run_id, exp
 def add_key(transaction: Transaction, key: ApiKey) -> None:
     """See `Keys.add_key`."""
     times = (key.created_at, key.expires_at, key.revoked_at, key.used_at)
-    told = (key.id, key.owner, key.name, key.digest, " ".join(key.scopes), *times)
-    transaction.connection.execute(_ADD_KEY, told)
+    values = (key.id, key.owner, key.name, key.digest, " ".join(key.scopes), *times)
+    transaction.connection.execute(_ADD_KEY, values)
 
 
 def find_key(connection: sqlite3.Connection, digest: str) -> ApiKey | None:
@@ -87,8 +87,8 @@ def forget_keys(transaction: Transaction, ended_before: int) -> int:
 def add_ticket(transaction: Transaction, ticket: Ticket) -> None:
     """See `Keys.add_ticket`."""
     transaction.connection.execute(_FORGET, (transaction.now,))
-    told = (ticket.digest, ticket.key_id, ticket.owner, ticket.run_id, ticket.expires_at)
-    transaction.connection.execute(_ADD_TICKET, told)
+    values = (ticket.digest, ticket.key_id, ticket.owner, ticket.run_id, ticket.expires_at)
+    transaction.connection.execute(_ADD_TICKET, values)
 
 
 def take_ticket(transaction: Transaction, digest: str) -> Ticket | None:

@@ -1,4 +1,4 @@
-"""Messages as they are read: folds of logs, made anew where the kept one is behind."""
+"""Reads messages: folds of logs, made again where the stored one is outdated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ORDER BY message.n DESC LIMIT ?
 """
 _ALL = 2**62
 
-_decode_said = msgspec.json.Decoder(UserMessage).decode
+_decode_user_message = msgspec.json.Decoder(UserMessage).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -40,10 +40,10 @@ def read_history(
 ) -> Told[History]:
     """See `Chats.history`."""
     n, chat = find_chat(connection, owner, chat_id)
-    told = _page(connection, n, _ALL, limit or _ALL)
-    page = told.value
+    result = _page(connection, n, _ALL, limit or _ALL)
+    page = result.value
     history = History(chat=chat, messages=page.messages, active=page.active, before=page.before)
-    return Told(history, told.folds)
+    return Told(history, result.folds)
 
 
 def read_messages(
@@ -73,7 +73,7 @@ def _rows(
 
 
 class _Reading:
-    """Messages of one snapshot."""
+    """Reads the messages of one snapshot."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -82,8 +82,8 @@ class _Reading:
     def message(self, row: Row) -> StoredMessage:
         n, id_, role, created_at, body, folded_seq, tail_seq = row
         if role == "user":
-            said = _decode_said(body)
-            return StoredMessage(id=id_, role=role, created_at=created_at, body=said)
+            message = _decode_user_message(body)
+            return StoredMessage(id=id_, role=role, created_at=created_at, body=message)
         kept = kept_fold(body) if folded_seq == tail_seq else None
         folded = kept or self._fold(n, id_, tail_seq)
         return StoredMessage(
@@ -100,7 +100,7 @@ def _fold_log(connection: Connection, run_id: str) -> Message:
     return fold(iterate_log(connection, RunId(run_id)), run_id)
 
 
-# Folds that are needed although nobody read the message
+# Folds of messages that were never read
 
 _BEHIND = """
 SELECT message.n, run.id, run.tail_seq
@@ -111,7 +111,7 @@ ORDER BY message.n LIMIT 64
 
 
 def folds_behind(connection: Connection, owner: str, after: int) -> list[Fold]:
-    """The next folds of runs that are over and were never read; none if there are no more."""
+    """The next missing folds of ended runs; none if there are no more."""
     rows = connection.execute(_BEHIND, (owner, after)).fetchall()
     return [Fold(n, seq, _fold_log(connection, run_id)) for n, run_id, seq in rows]
 
@@ -120,7 +120,7 @@ _KEEP = "UPDATE message SET body = ?, content = ?, folded_seq = ? WHERE n = ? AN
 
 
 def store_fold(transaction: Transaction, made: Fold) -> None:
-    """Keep a fold, unless a later one is kept already. Only what is whole can be searched for."""
+    """Store a fold, unless a later one is stored. Only complete messages can be searched."""
     message = made.folded
     content = message.content if message.reason is not None else ""
     row = (_encode(message).decode(), content, made.seq, made.message, made.seq)

@@ -1,4 +1,4 @@
-"""Rows of a log made one: whoever reads a log later pays for its rows more than for its events.
+"""Packs rows of a log into one: reading a log later costs more per row than per event.
 
 An agent that is read line by line leaves a row for each event. When a run has passed a multiple of
 `EVENTS_PER_ROW` events, the rows up to there become one, in the transaction that passed it.
@@ -14,7 +14,7 @@ from mobox.storage.sqlite.rows import ids_of, times_of
 
 __all__ = ["boundary", "pack"]
 
-_LEAST_ROWS = 16  # fewer are not worth it
+_LEAST_ROWS = 16  # fewer are not worth packing
 
 _SPAN = "run = ? AND last_seq > ? AND last_seq <= ?"
 _FIND = f"""
@@ -29,13 +29,13 @@ _ADD = "INSERT INTO event VALUES (?, ?, ?, ?, NULL, CAST(? AS TEXT), ?, ?)"
 
 
 def boundary(before: int, after: int) -> int | None:
-    """The number of the event up to which a log can be packed that has grown by a few."""
+    """The number of the event up to which a log that has grown by a few can be packed."""
     passed = after - after % EVENTS_PER_ROW
     return passed if before < passed and after - before < EVENTS_PER_ROW else None
 
 
 def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
-    """Make one row of the last ones up to `through`, unless they are few, or big."""
+    """Pack the last rows up to `through` into one, unless they are few, or big."""
     span = (run, through - EVENTS_PER_ROW, through)
     found = connection.execute(_FIND, span).fetchone()
     if found is None:
@@ -43,8 +43,8 @@ def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
     last_seq, counts, ids, times, events = found
     ids, times = ids_of(counts, ids), times_of(counts, times)
     connection.execute(_DELETE, span)
-    follow = ids[-1] - ids[0] == len(ids) - 1  # as they do where nobody else speaks
-    numbers = None if follow else _list(ids)
+    is_dense = ids[-1] - ids[0] == len(ids) - 1  # as where no other run was written
+    numbers = None if is_dense else _list(ids)
     row = (run, last_seq, len(ids), ids[0], regathered(events), numbers, _list(times))
     connection.execute(_ADD, row)
 

@@ -46,11 +46,11 @@ class Readers:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """The result of one that executes one statement, or several that need not agree."""
+        """The result of a function of one statement, or of several that need no common snapshot."""
         return await self._run(lambda: function(self._connection(), *args, **kwargs))
 
     async def close(self) -> None:
-        """Let those who read finish."""
+        """Wait for the running reads, then close the connections."""
         await asyncio.to_thread(self._threads.shutdown)
         for connection in self._connections:
             connection.close()
@@ -59,7 +59,7 @@ class Readers:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         except sqlite3.Error as error:
-            raise StorageError(f"the database cannot be read: {error}") from error
+            raise StorageError(f"cannot read the database: {error}") from error
 
     def _snapshot(self, function: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection()

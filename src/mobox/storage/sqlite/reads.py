@@ -1,4 +1,4 @@
-"""Runs, logs and lists of chats as they are read: each function sees one snapshot."""
+"""Queries of runs, logs and lists of chats: each function sees one snapshot."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ ORDER BY run.n LIMIT 1
 
 
 def run_after(connection: Connection, owner: str, chat_id: str, run_id: RunId | None) -> Run | None:
-    """See `Chats.run_after`; nothing where that is yet to begin."""
+    """See `Chats.run_after`; nothing if it has not started yet."""
     after = 0
     if run_id is not None:
         after, before = owned_run(connection, owner, run_id)
@@ -82,7 +82,7 @@ def busy_chats(connection: Connection, owner: str) -> set[str]:
 
 
 def latest_runs(connection: Connection, chat_ids: Sequence[str]) -> dict[str, RunId]:
-    """The last run of each of these chats; those that have none are left out."""
+    """The last run of each of these chats, without those that have none."""
     last = "SELECT id FROM run WHERE chat = chat.n ORDER BY n DESC LIMIT 1"
     find = f"SELECT id, ({last}) FROM chat WHERE id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(find, (json.dumps(chat_ids),))
@@ -96,7 +96,7 @@ def expired_runs(connection: Connection, now: int) -> list[Run]:
 
 
 def has_queued_runs(connection: Connection, now: int) -> bool:
-    """Whether anything is there to be claimed."""
+    """Whether there is a run to claim."""
     is_queued = "status = 'running' AND lease_owner IS NULL AND lease_until > ?"
     find = f"SELECT 1 FROM run WHERE {is_queued} LIMIT 1"
     return connection.execute(find, (now,)).fetchone() is not None
@@ -111,14 +111,14 @@ def is_anybody_at_work(connection: Connection, now: int) -> bool:
 
 def stopping_runs(connection: Connection, holder: str) -> list[Run]:
     """See `Log.stopping`."""
-    asked = "run.lease_owner = ? AND run.stop_requested_at IS NOT NULL"
-    return _runs(connection, f"WHERE run.status = 'running' AND {asked} ORDER BY run.n", holder)
+    ours = "run.lease_owner = ? AND run.stop_requested_at IS NOT NULL"
+    return _runs(connection, f"WHERE run.status = 'running' AND {ours} ORDER BY run.n", holder)
 
 
 def runs_still_there(connection: Connection, run_ids: Collection[RunId]) -> dict[RunId, Run]:
     """See `Log.still_there`."""
-    asked = json.dumps([*run_ids])
-    found = _runs(connection, "WHERE run.id IN (SELECT value FROM json_each(?))", asked)
+    ids = json.dumps([*run_ids])
+    found = _runs(connection, "WHERE run.id IN (SELECT value FROM json_each(?))", ids)
     return {run.id: run for run in found}
 
 
@@ -130,14 +130,14 @@ def _runs(connection: Connection, where: str, value: Any) -> list[Run]:
 
 
 def positions(connection: Connection, run_ids: Sequence[RunId]) -> dict[RunId, Position]:
-    """How far logs have come; those that are not there are left out."""
+    """The positions of logs, without those that do not exist."""
     find = "SELECT id, tail_seq, status FROM run WHERE id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(find, (json.dumps(run_ids),))
     return {id_: Position(tail, status) for id_, tail, status in rows}
 
 
-# A page is one statement that gives one row. With every row that is fetched this thread lets the
-# others run, and with a busy event loop among them it waits up to 5 ms to be let in again.
+# A page is one statement that returns one row. Each fetched row releases the GIL, and with a busy
+# event loop this thread then waits up to 5 ms to get it back.
 _MOST = 2**62
 _AHEAD = "run = (SELECT n FROM found) AND last_seq > :after"
 _FIND_PAGE = f"""
@@ -166,7 +166,7 @@ _AHEAD_BYTES = 256 * 1024
 
 
 class _Page(NamedTuple):
-    """A part of a log as the database gives it: so it is small, and can wait to be read."""
+    """A part of a log as the database returns it: undecoded it is small, and can wait."""
 
     after: int
     limit: int
@@ -181,9 +181,9 @@ class _Page(NamedTuple):
         return min(self.last_seq, self.after + self.limit)
 
     def entries(self) -> Entries:
-        """What it holds, at least one."""
+        """Its entries, at least one."""
         entries = entries_of(self.last_seq, *self.numbers, self.events)
-        start = self.after + 1 - entries.first  # inside a row, for a reader that begins there
+        start = self.after + 1 - entries.first  # inside a row, for a reader that starts there
         return entries[start : start + self.limit]
 
 
@@ -194,9 +194,9 @@ def read_log(connection: Connection, run_id: RunId, after: int, limit: int) -> E
 
 
 def read_ahead(connection: Connection, run_id: RunId, after: int) -> list[_Page]:
-    """The pages after `after`: several, since the way to this thread costs more than a page.
+    """The pages after `after`: several, since switching to this thread costs more than a page.
 
-    They have a bound in bytes, which a slow reader holds.
+    Their size in bytes is bounded, as a slow reader holds them in memory.
     """
     pages: list[_Page] = []
     left = _AHEAD_BYTES
@@ -211,8 +211,8 @@ def read_ahead(connection: Connection, run_id: RunId, after: int) -> list[_Page]
 
 def _read_page(connection: Connection, run_id: RunId, after: int, limit: int) -> _Page | None:
     """A page ends with the first row of big events: there is an index of those."""
-    asked = {"run_id": run_id, "after": min(after, _MOST), "limit": limit, "most": _MOST}
-    tail, last_seq, *numbers, events = connection.execute(_FIND_PAGE, asked).fetchone()
+    values = {"run_id": run_id, "after": min(after, _MOST), "limit": limit, "most": _MOST}
+    tail, last_seq, *numbers, events = connection.execute(_FIND_PAGE, values).fetchone()
     if tail is None:
         raise RunNotFound(run_id)
     if not 0 <= after <= tail:
@@ -263,7 +263,7 @@ AND ({title} OR EXISTS (
 ))
 """
 _LIKE = "{} LIKE :pattern ESCAPE '\\'"
-_SAYS = "says({}, :query)"
+_CONTAINS = "says({}, :query)"
 _ACTIVE = f"""
 {RUN} WHERE run.chat IN (SELECT value FROM json_each(?))
 AND run.status != 'done' AND run.superseded = 0 ORDER BY run.status = 'running', run.n
@@ -277,7 +277,7 @@ def list_chats(
 ) -> ChatPage:
     """See `Chats.chats`."""
     updated_at, n = read_cursor(before, 2) if before is not None else _LATEST
-    asked = {
+    values = {
         "owner": owner,
         "updated_at": updated_at,
         "n": n,
@@ -286,7 +286,7 @@ def list_chats(
         "query": query.casefold(),
     }
     listed = f"{CHAT} {_LISTED.format(filter=_filter(query))}"
-    rows = connection.execute(listed, asked).fetchall()
+    rows = connection.execute(listed, values).fetchall()
     chats = tuple(map(chat_of, rows[:limit]))
     more = write_cursor(chats[-1].updated_at, rows[limit - 1][0]) if len(rows) > limit else None
     active = active_runs(connection, [row[0] for row in rows[:limit]])
@@ -294,14 +294,14 @@ def list_chats(
 
 
 def active_runs(connection: Connection, chats: list[int]) -> tuple[Run, ...]:
-    """Of each chat the running one; else the last that waits."""
+    """The running run of each chat; else its last waiting one."""
     rows = connection.execute(_ACTIVE, (json.dumps(chats),))
     return tuple({row[1]: run_of(row) for row in rows}.values())
 
 
 def _filter(query: str) -> str:
-    """LIKE is fast, but knows the cases of ASCII only."""
-    condition = _LIKE if query.isascii() else _SAYS
+    """LIKE is fast, but ignores case for ASCII only."""
+    condition = _LIKE if query.isascii() else _CONTAINS
     found = _FOUND.format(title=condition.format("title"), content=condition.format("content"))
     return found if query else ""
 

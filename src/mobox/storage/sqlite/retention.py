@@ -1,4 +1,4 @@
-"""What is deleted because it is old."""
+"""Deletes old data."""
 
 from __future__ import annotations
 
@@ -52,28 +52,28 @@ def idle_chats(connection: sqlite3.Connection, since: int) -> list[IdleChat]:
 
 
 def delete_idle(transaction: Transaction, chat: IdleChat, since: int) -> list[RunId] | None:
-    """Delete a chat if it is idle still; return the runs that went with it."""
-    find, asked = f"{_IDLE} AND id = ? AND owner = ?", (since, chat.id, chat.owner)
-    if transaction.connection.execute(find, asked).fetchone() is None:
+    """Delete a chat if it is still idle; return its runs."""
+    find, values = f"{_IDLE} AND id = ? AND owner = ?", (since, chat.id, chat.owner)
+    if transaction.connection.execute(find, values).fetchone() is None:
         return None
     return delete_chat(transaction, chat.owner, chat.id)
 
 
 def runs_with_old_raw(connection: sqlite3.Connection, ended_before: int) -> list[int]:
-    """The runs whose raw lines are to be dropped."""
+    """The runs whose raw lines are to be deleted."""
     return [n for (n,) in connection.execute(_WITH_RAW, (ended_before,))]
 
 
 def drop_raw(transaction: Transaction, runs: Sequence[int], ended_before: int) -> int:
-    """Drop the raw lines of some of them; by now one may be gone, and another have its number."""
-    asked = (json.dumps(runs), ended_before)
-    return transaction.connection.execute(_DROP_RAW, asked).rowcount
+    """Delete raw lines; checks the end again: a deleted run's row number may be reused."""
+    values = (json.dumps(runs), ended_before)
+    return transaction.connection.execute(_DROP_RAW, values).rowcount
 
 
 def forget_deleted(transaction: Transaction, deleted_before: int) -> int:
     """See `Retention.forget_deleted`."""
-    asked = (deleted_before, FORGOTTEN_AT_ONCE)
-    return transaction.connection.execute(_FORGET, asked).rowcount
+    values = (deleted_before, FORGOTTEN_AT_ONCE)
+    return transaction.connection.execute(_FORGET, values).rowcount
 
 
 def count_raw(connection: sqlite3.Connection, ended_before: int) -> int:

@@ -1,4 +1,4 @@
-"""Rows of the database as values, and back."""
+"""Converts rows of the database to values, and back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SAVE_RUN = f"UPDATE run SET {', '.join(f'{name} = ?' for name in _CHANGING)} WH
 CHAT = "SELECT n, id, owner, title, created_at, updated_at FROM chat"
 
 _BULKS = (256, 64)
-"""How many rows a statement inserts; fewer than the least of them are one statement."""
+"""How many rows a statement inserts; fewer than the smallest are one statement."""
 
 
 def run_of(row: Row) -> Run:
@@ -62,7 +62,7 @@ def find_run(connection: sqlite3.Connection, run_id: str) -> tuple[int, int, Run
 
 
 def save_run(connection: sqlite3.Connection, n: int, run: Run) -> None:
-    """Write what can change of a run."""
+    """Update the mutable columns of a run."""
     connection.execute(_SAVE_RUN, [*(getattr(run, name) for name in _CHANGING), n])
 
 
@@ -73,10 +73,10 @@ def chat_of(row: Row) -> Chat:
 
 
 def insert_many(connection: sqlite3.Connection, into: str, form: str, rows: Sequence[Row]) -> None:
-    """Insert rows with as few statements as can be.
+    """Insert rows with as few statements as possible.
 
-    With every statement this thread lets the others run, and with a busy event loop among them it
-    waits up to 5 ms to be let in again: that, not the database, is what a row would cost.
+    Each statement releases the GIL, and with a busy event loop this thread then waits up to 5 ms to
+    get it back: that, not the database, would be the cost of a row.
     """
     start = 0
     while left := len(rows) - start:
@@ -97,7 +97,7 @@ _decode_json: Callable[[str], Any] = msgspec.json.decode
 
 
 def entries_of(last_seq: int, counts: str, ids: str, times: str, data: bytes) -> Entries:
-    """The entries of rows that follow each other, told as lists: one decoding for all of them."""
+    """The entries of consecutive rows, given as lists: decoded at once."""
     pieces = decode_pieces(data)
     return Entries(last_seq, pieces, partial(ids_of, counts, ids), partial(times_of, counts, times))
 

@@ -1,4 +1,4 @@
-"""A store in a SQLite file: one thread writes, a few read, and the event loop waits for neither."""
+"""A store in a SQLite file: one thread writes, a few read, and the event loop is not blocked."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ __all__ = ["SqliteStorage"]
 T = TypeVar("T")
 
 _RUNS_AT_ONCE = 8
-"""Runs whose raw lines go in one transaction: while it lasts, no other process can write."""
+"""Runs whose raw lines are deleted in one transaction: it blocks other processes' writes."""
 _BREATH = 0.02
-"""Seconds between two of them, in which others do."""
+"""Seconds between two of them, in which other processes can write."""
 
 
 class SqliteStorage(Publishing):
-    """Everything in one file; open it with `SqliteStorage.open`."""
+    """Stores everything in one file; open it with `SqliteStorage.open`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class SqliteStorage(Publishing):
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._writer = Writer(connection, settings, self._holder, self._publish_all)
         self._readers = Readers(path, settings)
-        self._seats = Seats(settings.readers)
+        self._slots = Seats(settings.readers)
         self._searches = Searches()
         self._checkpoints = Checkpoints(path, settings)
 
@@ -68,7 +68,7 @@ class SqliteStorage(Publishing):
     async def open(
         cls, path: Path, settings: Settings | None = None, way: WayToOthers | None = None
     ) -> Self:
-        """Open a database, made or brought up to date if need be, in the running event loop."""
+        """Open a database, created or migrated if necessary, in the running event loop."""
         settings = settings or Settings()
         connection = await asyncio.to_thread(open_database, path, settings)
         try:
@@ -81,7 +81,7 @@ class SqliteStorage(Publishing):
     async def close(self) -> None:
         await self._stop_polling()
         await self._writer.close()
-        await self._stop_telling()
+        await self._stop_notifying()
         await self._readers.close()
         await asyncio.to_thread(self._checkpoints.close)
 
@@ -103,21 +103,21 @@ class SqliteStorage(Publishing):
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
         batch = prepare(run_id, epoch, events, ts)
-        leg = await self._write(lambda transaction: start_next_leg(transaction, batch))
-        return leg.run
+        resumed = await self._write(lambda transaction: start_next_leg(transaction, batch))
+        return resumed.run
 
-    async def note(self, run_id: RunId, asking: Asking) -> None:
-        await self._write(lambda t: askings.note(t, run_id, asking))
+    async def note(self, run_id: RunId, request: Asking) -> None:
+        await self._write(lambda t: askings.note(t, run_id, request))
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._write(lambda t: turns.queue(t, run_id, epoch))
-        self._tell(News(work=True))
+        self._notify(News(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
     ) -> list[Run]:
         if not await self._readers.read(reads.has_queued_runs, self._settings.clock()):
-            return []  # so that who looks in vain, and often, keeps nobody from writing
+            return []  # frequent polls without a result do not block writers
         return await self._write(lambda t: turns.claim(t, agents, limit, sparing))
 
     async def is_anybody_at_work(self) -> bool:
@@ -201,7 +201,7 @@ class SqliteStorage(Publishing):
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._write(lambda t: turns.request_stop(t, owner, run_id))
-        self._tell(News(work=True))
+        self._notify(News(work=True))
         return run
 
     # Chats and messages
@@ -213,22 +213,22 @@ class SqliteStorage(Publishing):
     async def chats(
         self, owner: str, before: str | None = None, limit: int = 50, query: str = ""
     ) -> ChatPage:
-        asked = owner, before, limit, query
+        values = owner, before, limit, query
         if not query:
-            return await self._readers.read(reads.list_chats, *asked)
+            return await self._readers.read(reads.list_chats, *values)
         async with self._searches.of(owner):
             await self._catch_up(owner)
-            return await self._read_seated("search", lambda c: reads.list_chats(c, *asked))
+            return await self._read_in_slot("search", lambda c: reads.list_chats(c, *values))
 
     async def history(self, owner: str, chat_id: str, limit: int | None = None) -> History:
-        read = self._read_seated("much", lambda c: messages.read_history(c, owner, chat_id, limit))
+        read = self._read_in_slot("much", lambda c: messages.read_history(c, owner, chat_id, limit))
         return self._keep_folds(await read)
 
     async def messages(
         self, owner: str, chat_id: str, before: str | None = None, limit: int = 50
     ) -> MessagePage:
-        asked = owner, chat_id, before, limit
-        read = self._read_seated("much", lambda c: messages.read_messages(c, *asked))
+        values = owner, chat_id, before, limit
+        read = self._read_in_slot("much", lambda c: messages.read_messages(c, *values))
         return self._keep_folds(await read)
 
     async def rename(self, owner: str, chat_id: str, title: str) -> Chat:
@@ -284,27 +284,27 @@ class SqliteStorage(Publishing):
 
     # Messages at rest
 
-    def _keep_folds(self, told: Told[T]) -> T:
-        """Nobody waits for a cache: a fold that is not kept is made again."""
-        for made in told.folds:
+    def _keep_folds(self, result: Told[T]) -> T:
+        """Store folds without waiting: a lost one is made again."""
+        for made in result.folds:
             self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())
-        return told.value
+        return result.value
 
     async def _catch_up(self, owner: str) -> None:
-        """Keep what was never read; a fold that the database does not take hides no other."""
+        """Store the folds of messages that were never read; skips those the database rejects."""
         after = 0
         while made := await self._folds_behind(owner, after):
             kept = await asyncio.gather(*map(self._keep, made), return_exceptions=True)
             for outcome in kept:
                 if isinstance(outcome, StorageError) and not isinstance(outcome, WriteRefused):
-                    raise outcome  # it takes nothing at all
+                    raise outcome  # the database cannot be written at all
             after = made[-1].message
 
     async def _folds_behind(self, owner: str, after: int) -> list[Fold]:
-        return await self._read_seated("much", lambda c: messages.folds_behind(c, owner, after))
+        return await self._read_in_slot("much", lambda c: messages.folds_behind(c, owner, after))
 
-    async def _read_seated(self, effort: Effort, read: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._seats.seated(effort, lambda: self._readers.read(read))
+    async def _read_in_slot(self, effort: Effort, read: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._slots.seated(effort, lambda: self._readers.read(read))
 
     def _keep(self, made: Fold) -> asyncio.Future[None]:
         return self._writer.submit(lambda transaction: store_fold(transaction, made))

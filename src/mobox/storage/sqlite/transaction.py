@@ -15,7 +15,7 @@ LAST_ID = "SELECT value FROM counter WHERE name = 'entry'"
 
 
 class Transaction:
-    """What a job needs to know."""
+    """The context of a job: its connection, time, lease and new ids."""
 
     def __init__(self, connection: sqlite3.Connection, settings: Settings, holder: str) -> None:
         self.connection = connection
@@ -33,13 +33,13 @@ class Transaction:
         return first
 
     def know_last_id(self, last_id: int) -> None:
-        """Whoever has read it along with something else saves a question."""
+        """Set the last id, where it was read along with something else: saves a query."""
         if self._last_id is None:
             self._last_id = last_id
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Undo what was done in here if it fails, and nothing else."""
+        """Roll back only what was done inside, if it fails."""
         self.connection.execute("SAVEPOINT job")
         try:
             yield

@@ -1,4 +1,4 @@
-"""What owners and supervisors change: jobs of the writer, each all or nothing."""
+"""The changes of owners and supervisors: jobs of the writer, each all or nothing."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def begin_turn(
     transaction: Transaction, owner: str, request: Request, agent: str, framework: str
 ) -> BegunTurn:
     """See `Chats.begin_turn`."""
-    if (begun := _begun(transaction, owner, request)) is not None:
-        return BegunTurn(run=begun, created=False)
+    if (known := _known_run(transaction, owner, request)) is not None:
+        return BegunTurn(run=known, created=False)
     chat = _chat_for(transaction, owner, request)
     check_none_runs(transaction, chat)
     live = _live(transaction, chat)
@@ -68,15 +68,15 @@ def begin_turn(
     _supersede(transaction, [n for n, _ in live[plan.kept :]])
     n, run = _add_run(transaction, chat, agent, framework)
     _add_messages(transaction, chat, plan, n, run)
-    if (asking := asking_of(request)) is not None:
-        askings.add(transaction, n, asking)
+    if (client_request := asking_of(request)) is not None:
+        askings.add(transaction, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         transaction.connection.execute("INSERT INTO idempotency_key VALUES (?, ?, ?, ?)", key)
     return BegunTurn(run=run, created=True)
 
 
-def _begun(transaction: Transaction, owner: str, request: Request) -> Run | None:
+def _known_run(transaction: Transaction, owner: str, request: Request) -> Run | None:
     key = request.idempotency_key
     find = "SELECT fingerprint, run FROM idempotency_key WHERE owner = ? AND key = ?"
     row = transaction.connection.execute(find, (owner, key)).fetchone()
@@ -89,7 +89,7 @@ def _begun(transaction: Transaction, owner: str, request: Request) -> Run | None
 
 
 def _chat_for(transaction: Transaction, owner: str, request: Request) -> int:
-    """The number of the chat, made if there is none."""
+    """The row number of the chat, created if there is none."""
     find = "SELECT n, owner FROM chat WHERE id = ?"
     row = transaction.connection.execute(find, (request.chat_id,)).fetchone()
     if row is not None and row[1] != owner:
@@ -125,10 +125,10 @@ def _add_run(transaction: Transaction, chat: int, agent: str, framework: str) ->
 
 
 def _add_messages(transaction: Transaction, chat: int, plan: TurnPlan, n: int, run: Run) -> None:
-    said, now = plan.added, transaction.now
+    added, now = plan.added, transaction.now
     rows: list[tuple[Any, ...]] = [(chat, run.id, "assistant", n, now, "", None)]
-    if said is not None:
-        rows.insert(0, (chat, said.id, "user", None, now, said.text, _encode(said).decode()))
+    if added is not None:
+        rows.insert(0, (chat, added.id, "user", None, now, added.text, _encode(added).decode()))
     transaction.connection.executemany(_ADD_MESSAGE, rows)
 
 
@@ -163,8 +163,8 @@ def claim(
 ) -> list[Run]:
     """See `Log.claim`."""
     connection, now = transaction.connection, transaction.now
-    asked = (now, json.dumps([*agents]), json.dumps([*sparing]), limit)
-    rows = connection.execute(_QUEUED, asked).fetchall()
+    values = (now, json.dumps([*agents]), json.dumps([*sparing]), limit)
+    rows = connection.execute(_QUEUED, values).fetchall()
     mine = [(row[0], claimed(run_of(row), transaction.lease, now)) for row in rows]
     for n, run in mine:
         save_run(connection, n, run)
@@ -200,7 +200,7 @@ def rename_chat(transaction: Transaction, owner: str, chat_id: str, title: str) 
 
 
 def delete_chat(transaction: Transaction, owner: str, chat_id: str) -> list[RunId]:
-    """Delete a chat; return the runs that went with it."""
+    """Delete a chat; return its runs."""
     connection = transaction.connection
     n, _ = find_chat(connection, owner, chat_id)
     runs = connection.execute("SELECT id FROM run WHERE chat = ?", (n,)).fetchall()

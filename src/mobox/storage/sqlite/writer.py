@@ -1,11 +1,11 @@
-"""The thread that writes: it commits what all runs have to say in one transaction.
+"""The thread that writes: it commits the jobs of all runs in one transaction.
 
-Rule 1: whoever waits for a job is told after the commit, never before.
-Rule 2: a job that fails undoes itself alone; a commit that fails fails all that is in it.
-Rule 3: an idle writer commits at once. A busy one waits a little, so that more comes together: a
-        commit costs the same for one batch as for a hundred.
-Rule 4: while another process keeps the file locked, whoever appends waits, in order: agents are
-        held up, and nothing is lost. Whoever wants anything else is told that it cannot be now.
+Rule 1: a caller gets its result after the commit, never before.
+Rule 2: a failed job is rolled back alone; a failed commit fails all jobs in it.
+Rule 3: an idle writer commits at once. A busy one waits a little to collect more jobs: a commit
+        costs the same for one batch as for a hundred.
+Rule 4: while another process locks the file, appends wait, in order: agents are paused, and nothing
+        is lost. All other jobs fail with `DatabaseAway`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEAST_SPACING = 0.00025
 _MOST_SPACING = 0.002
 _RENEW = "UPDATE run SET lease_until = ? WHERE lease_owner = ? AND status = 'running'"
 
-# What the data of one job can cause; anything else is a fault of ours and ends the thread.
+# Errors that the data of one job can cause; any other is a bug and ends the thread.
 _REFUSALS = (MoboxError, sqlite3.Error, ValueError, TypeError, OverflowError)
 
 
@@ -48,7 +48,7 @@ class _Job(NamedTuple):
 
 
 class Writer:
-    """Owns the connection that writes, and the leases of the runs that are written here."""
+    """Owns the connection that writes, and renews the leases of the runs written here."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, work: Append | Work) -> asyncio.Future[Any]:
-        """Do this in the next transaction; the future has its result once that is committed."""
+        """Do this in the next transaction; the future has its result after the commit."""
         if not self._is_open:
             raise StorageError("the store is closed")
         future = self._loop.create_future()
@@ -95,10 +95,10 @@ class Writer:
         finally:
             self._is_open = False
             self._connection.close()
-            self._deliver(_all_fail(self._drain(), "the writer has stopped"))
+            self._deliver(_all_fail(self._drain(), "the database writer has stopped"))
 
     def _next_jobs(self) -> list[_Job] | None:
-        """What there is to do; nothing, if it is only time to renew the leases."""
+        """The next jobs; an empty list to renew the leases, `None` to stop."""
         try:
             first = self._jobs.get(timeout=max(0.0, self._renew_at - time.monotonic()))
         except Empty:
@@ -127,7 +127,7 @@ class Writer:
             time.sleep(self._spacing)
 
     def _insist(self, jobs: Sequence[_Job]) -> None:
-        """Commit them; what is to be appended, however long others write."""
+        """Commit the jobs; appends are retried however long another process writes."""
         left = self._commit(jobs)
         while left and self._is_open:
             time.sleep(_LOCKED_SPACING)
@@ -135,9 +135,11 @@ class Writer:
         self._deliver(_all_away(left))
 
     def _commit(self, jobs: Sequence[_Job]) -> list[_Job]:
-        """Do them in one transaction; return what is to be tried again."""
+        """Do the jobs in one transaction; return those to retry."""
         transaction = Transaction(self._connection, self._settings, self._holder)
-        outcomes = _all_fail(jobs, "the writer has stopped")  # should a fault of ours end it here
+        outcomes = _all_fail(
+            jobs, "the database writer has stopped"
+        )  # if a bug ends the thread here
         again: list[_Job] = []
         try:
             transaction.begin()
@@ -158,7 +160,7 @@ class Writer:
 
     def _warn_of_lock(self) -> None:
         if not self._is_locked:
-            log.warning("another process keeps the database locked, agents wait")
+            log.warning("database is locked by another process; pausing agents until it is free")
         self._is_locked = True
 
     def _renew_leases(self, transaction: Transaction) -> None:
@@ -168,17 +170,17 @@ class Writer:
             self._renew_at = time.monotonic() + self._settings.lease_seconds / 3
 
     def _deliver(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
-        """One wake-up of the loop for all of them."""
+        """Wake the event loop once for all outcomes."""
         if outcomes and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._tell, outcomes)
+            self._loop.call_soon_threadsafe(self._resolve, outcomes)
 
     # In the loop
 
-    def _tell(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
+    def _resolve(self, outcomes: Sequence[tuple[_Job, Any]]) -> None:
         self._on_commit(outcome for _, outcome in outcomes)
         for job, outcome in outcomes:
             if job.future.done():
-                continue  # whoever asked went away
+                continue  # the caller was cancelled
             if isinstance(outcome, BaseException):
                 job.future.set_exception(outcome)
             else:
@@ -190,7 +192,7 @@ def _all_fail(jobs: Iterable[_Job], problem: str) -> list[tuple[_Job, Any]]:
 
 
 def _problem(error: sqlite3.Error) -> str:
-    return f"the database cannot be written: {error}"
+    return f"cannot write to the database: {error}"
 
 
 def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
@@ -202,7 +204,7 @@ def _is_locked(error: sqlite3.Error) -> bool:
 
 
 def _do_all(transaction: Transaction, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, Any]]:
-    """Do jobs in their order, appends that stand together at once."""
+    """Do jobs in order, consecutive appends together."""
     for is_append, together in groupby(jobs, key=lambda job: isinstance(job.work, Append)):
         group = list(together)
         if is_append:

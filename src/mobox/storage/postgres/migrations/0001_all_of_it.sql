@@ -6,11 +6,11 @@ CREATE TABLE counter (
     value BIGINT NOT NULL
 );
 
--- The last `LogEntry.id` given. Whoever takes some has this row until its commit, so that they are
--- committed in their order, whichever process writes.
+-- The last `LogEntry.id` given. A writer locks this row until its commit, so that ids are committed in
+-- order, whichever process writes.
 INSERT INTO counter VALUES ('entry', 0);
 
--- `words` is what is searched, case-folded: what a database takes for the same depends on its locale.
+-- `words` is the searched text, case-folded here: the database's own case rules depend on its locale.
 CREATE TABLE chat (
     n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -23,7 +23,7 @@ CREATE TABLE chat (
 
 CREATE INDEX chat_of_owner ON chat (owner, updated_at, n);
 
--- With room in its pages, because every append changes a row, and no index has to know.
+-- With free space in its pages, because every append updates a row without changing an indexed column.
 CREATE TABLE run (
     n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -50,8 +50,8 @@ CREATE UNIQUE INDEX one_running_run_of_chat ON run (chat) WHERE status = 'runnin
 CREATE INDEX running_run ON run (n) WHERE status = 'running';
 CREATE INDEX ended_run ON run (ended_at) WHERE ended_at IS NOT NULL;
 
--- A row is what one append brought: `count` events with the numbers up to `last_seq`, as JSON. Whoever
--- writes one has its run's row, so that is known to be there without a foreign key.
+-- A row is one append: `count` events with the numbers up to `last_seq`, as JSON. Its writer has locked
+-- the run's row, so that needs no foreign key.
 CREATE TABLE event (
     run BIGINT NOT NULL,
     last_seq BIGINT NOT NULL,
@@ -72,8 +72,8 @@ CREATE TABLE raw (
 );
 
 -- A message without its id and its role: `parts`, `message_metadata`, and in `body` all else; or the whole
--- of it in `verbatim`, where JSONB does not take it, which knows no \u0000. An assistant's is a cache of
--- the fold of its run's log up to `folded_seq`.
+-- of it in `verbatim`, if it contains \u0000, which JSONB cannot store. An assistant's is a cache of the
+-- fold of its run's log up to `folded_seq`.
 CREATE TABLE message (
     n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     chat BIGINT NOT NULL REFERENCES chat (n) ON DELETE CASCADE,
@@ -103,8 +103,8 @@ CREATE TABLE idempotency_key (
 
 CREATE INDEX idempotency_key_of_run ON idempotency_key (run);
 
--- What a client asked of a run: what it calls the request, the entry after which its answer begins, and
--- what the page brought along, as JSON.
+-- A client's request to a run: its name, the entry after which its answer starts, and the frontend data
+-- of the page, as JSON.
 CREATE TABLE asking (
     n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run BIGINT NOT NULL REFERENCES run (n) ON DELETE CASCADE,
@@ -115,7 +115,7 @@ CREATE TABLE asking (
 
 CREATE INDEX asking_of_run ON asking (run, n);
 
--- What is left of a deleted run: that its owner had it.
+-- Deleted runs, with their owners.
 CREATE TABLE deleted_run (
     id TEXT PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -124,13 +124,12 @@ CREATE TABLE deleted_run (
 
 CREATE INDEX deleted_run_by_age ON deleted_run (deleted_at);
 
--- Runs that were deleted while rows of their logs may still be there: those are many, and go bit by bit.
+-- Deleted runs that may still have rows of their logs: those are deleted in batches.
 CREATE TABLE leftover (
     run BIGINT PRIMARY KEY
 );
 
--- The keys by which owners are known, and tickets that open a stream once. Of a secret only its SHA-256
--- is here.
+-- API keys, and tickets that open a stream once. Of a secret only its SHA-256 is stored.
 CREATE TABLE api_key (
     n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,

@@ -1,2 +1,2 @@
--- So that who asks which run of a chat goes on or waits does not look through those that are over.
+-- Finds the running or waiting run of a chat without scanning ended ones.
 CREATE INDEX live_run_of_chat ON run (chat) WHERE status != 'done';
