@@ -162,7 +162,8 @@ def test_a_key_holds_at_once_on_a_server_that_runs(keys: Command, tmp_path: Path
         httpx.Client(base_url=server.url, trust_env=False) as client,
     ):
         assert client.get("/api/chats").status_code == 401
-        assert "nobody has a key yet: mobox keys add --owner NAME" in server.warnings
+        warning = "there are no API keys yet: create one with mobox keys add --owner NAME"
+        assert warning in server.warnings
         secret = keys.add("--owner", "ann")
         assert client.get("/api/chats", headers=bearer(secret)).status_code == 200
         keys("revoke", keys.kept()[0].id)
@@ -177,14 +178,14 @@ def test_a_first_key_neither_opens_nor_closes_a_server_without_keys(
         assert httpx.get(f"{server.url}/api/chats", trust_env=False).status_code == 200
     with live_server(tmp_path / "data") as server:
         assert httpx.get(f"{server.url}/api/chats", trust_env=False).status_code == 200
-        assert "there are keys, but everybody may ask without one" in server.warnings
+        assert "API keys exist, but authentication is off" in server.warnings
 
 
 def test_a_server_with_keys_listens_where_others_reach_it(tmp_path: Path) -> None:
     with live_server(tmp_path / "data", "--auth", "keys", "--host", "0.0.0.0") as server:
         port = server.url.rpartition(":")[2]
         assert httpx.get(f"http://127.0.0.2:{port}/healthz", trust_env=False).status_code == 200
-        assert "unless a proxy speaks TLS" in server.warnings
+        assert "API keys are sent unencrypted to 0.0.0.0" in server.warnings
 
 
 def test_whose_run_the_log_of_an_agent_is_of_is_said(tmp_path: Path) -> None:
