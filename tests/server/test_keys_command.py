@@ -62,7 +62,7 @@ def test_a_secret_is_all_that_stdout_has(keys: Command) -> None:
     assert (key.owner, key.scopes, key.expires_at) == ("ann", ("read", "write"), None)
     assert key.digest == digest_of(out.strip())
     assert err.splitlines()[0] == (
-        f"{key.id} opens what is ann's, for read, write. It is not shown again."
+        f"{key.id} gives access to ann's chats (read, write). Save it now: it won't be shown again."
     )
     assert "--auth keys" in err
 
@@ -126,7 +126,7 @@ def test_who_looks_for_keys_in_a_wrong_place_makes_nothing_there(
 ) -> None:
     code, out, err = keys(*words)
     assert (code, out) == (2, "")
-    assert "there is no database in it" in err
+    assert "there is no database in this folder" in err
     assert not keys.data.exists()
 
 
@@ -134,7 +134,7 @@ def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str])
     assert main(["keys", "add", "--owner", "ann", "--database-url", "memory:"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert "nobody else sees the keys in there" in told.err
+    assert "other processes cannot read keys there" in told.err
 
 
 @pytest.mark.parametrize("variable", [("HOST", "0.0.0.0"), ("PORT", "tcp://10.0.0.1:80")])
