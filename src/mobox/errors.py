@@ -141,10 +141,7 @@ class BrokenPlugin(PluginError):
 
 
 class InvalidAgent(MoboxError):
-    """An agent's file or its function is invalid.
-
-    `line` counts from 1; `field` is "" for the whole file.
-    """
+    """An agent's file or function is invalid; `line` counts from 1, `field` may be ""."""
 
     def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
         self.file, self.line, self.field, self.problem = file, line, field, problem
@@ -321,16 +318,14 @@ class TooManySessions(MoboxError):
     """A socket has joined the maximum number of sessions."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(
-            f"this socket has joined the maximum of {most} sessions: leave some, or open another"
-        )
+        super().__init__(f"the limit of {most} sessions per socket is reached: leave some")
 
 
 class TooManyStreams(MoboxError):
     """An owner has the maximum number of streams and sockets open."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"this owner has the maximum of {most} streams open: close some")
+        super().__init__(f"the limit of {most} open streams per owner is reached: close some")
 
 
 class TooOften(MoboxError):

@@ -123,7 +123,7 @@ class Sockets:
         self, listener: Listener, *, most_bytes: int, neighbours: Neighbours | None = None
     ) -> None:
         self._listener = listener
-        self._neighbours = neighbours
+        self._peers = neighbours
         self._sockets: dict[str, Socket] = {}
         self._server = socketio.AsyncServer(
             async_mode="asgi",
@@ -170,13 +170,13 @@ class Sockets:
 
     async def listen(self) -> None:
         """Also handle requests that are forwarded by processes that share the port."""
-        if self._neighbours is not None:
-            await self._neighbours.listen(self._answer)
+        if self._peers is not None:
+            await self._peers.listen(self._answer)
 
     async def leave(self, seconds: float) -> None:
         """Wait for requests that this process forwards to peers, up to so many seconds."""
-        if self._neighbours is not None:
-            await self._neighbours.close(seconds)
+        if self._peers is not None:
+            await self._peers.close(seconds)
 
     async def aclose(self) -> None:
         """Close all sockets. Clients may reconnect, to this or another server."""
@@ -186,9 +186,9 @@ class Sockets:
             await self._server.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._neighbours is not None:
+        if self._peers is not None:
             sid = _query_of(scope).get("sid", "")
-            if await self._neighbours.take(sid, scope, receive, send):
+            if await self._peers.take(sid, scope, receive, send):
                 return
         await self._answer(scope, receive, send)
 

@@ -72,9 +72,9 @@ async def open_services(
 
 
 def _sockets(
-    sessions: Sessions, metrics: Registry, settings: Settings, neighbours: Neighbours | None
+    sessions: Sessions, metrics: Registry, settings: Settings, peers: Neighbours | None
 ) -> Sockets:
-    sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=neighbours)
+    sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=peers)
     metrics.gauge("mobox_sockets", "Connected Socket.IO clients.", lambda: sockets.open_sockets)
     metrics.gauge(
         "mobox_sockets_held",

@@ -91,10 +91,10 @@ class LateTeller:
 def tellers(
     run: Run,
     formats: Sequence[Format],
-    tell: Callable[[list[Formatter]], Teller],
+    make_teller: Callable[[list[Formatter]], Teller],
     index: SessionIndex,
 ) -> Callable[[], Teller]:
-    """A factory of tellers of a run; `tell` gets a new formatter for each of `formats`.
+    """A factory of tellers of a run; `make_teller` gets a new formatter for each of `formats`.
 
     Events of earlier runs are counted only for formats that number the events of a whole chat.
     """
@@ -102,7 +102,7 @@ def tellers(
 
     def make(firsts: Sequence[int]) -> Teller:
         runs = (replace(stored, first_event_index=first) for first in firsts)
-        return tell(
+        return make_teller(
             [
                 formatter_of_run(fmt.protocol, numbered, fmt.profile)
                 for fmt, numbered in zip(formats, runs, strict=True)

@@ -100,8 +100,8 @@ async def _serve(
     announce: Callable[[], None],
     mate: Mate | None = None,
 ) -> None:
-    neighbours = Neighbours(mate.folder, mate.number) if mate is not None else None
-    async with open_services(settings, neighbours=neighbours) as services:
+    peers = Neighbours(mate.folder, mate.number) if mate is not None else None
+    async with open_services(settings, neighbours=peers) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)
         config = uvicorn.Config(

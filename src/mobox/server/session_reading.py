@@ -194,10 +194,10 @@ class FramedSession(SessionReading):
         self._first = run, await self._resumed(run, place or BEGINNING)
 
     def _reading(self, run: Run) -> Reading:
-        def tell(formatters: list[Formatter]) -> Teller:
+        def make(formatters: list[Formatter]) -> Teller:
             return FormatTeller(*formatters)
 
-        return Reading(self._storage, run, tellers(run, [self._session.fmt], tell, self._index))
+        return Reading(self._storage, run, tellers(run, [self._session.fmt], make, self._index))
 
     def _is_sent(self, run: Run) -> bool:
         return not run.superseded

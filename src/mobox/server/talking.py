@@ -63,8 +63,8 @@ class Talk:
         run = await self._named_or_active(owner, request.chat_id, request.run_id)
         if run is None:
             raise InvalidRequest("messages", "no run of this chat is waiting for an answer")
-        asking = Asking(name=request.name, frontend=request.frontend)
-        return await self._supervisor.answer(owner, run.id, request.answers, asking)
+        client_request = Asking(name=request.name, frontend=request.frontend)
+        return await self._supervisor.answer(owner, run.id, request.answers, client_request)
 
     async def stop(
         self, owner: str, chat_id: str, run_id: str | None, expected: str | None = None
