@@ -183,7 +183,7 @@ def test_its_options_are_settings_of_a_server() -> None:
     ("options", "problem"),
     [
         ({"host": "0.0.0.0"}, "host=0.0.0.0: unknown option; known: agents, "),
-        ({"auth": "keys"}, "auth=keys: no option"),
+        ({"auth": "keys"}, "auth=keys: unknown option"),
         ({"max_runs_per_minute": 0}, "max_runs_per_minute=0: expected a whole number"),
         ({"hold": "soon"}, "hold=soon: expected seconds"),
         ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected a URL that"),
