@@ -278,8 +278,8 @@ def test_an_unknown_profile_is_refused_and_the_known_are_listed(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["convert", "--to", "ai-sdk"], "--from and --to are needed"),
-        (["convert", "--from", "claude"], "--from and --to are needed"),
+        (["convert", "--to", "ai-sdk"], "--from and --to are required"),
+        (["convert", "--from", "claude"], "--from and --to are required"),
         ([*TO_AI_SDK, "no/such/file"], "cannot read no/such/file: No such file"),
         ([*TO_AI_SDK, "."], "cannot read .: Is a directory"),
         ([*TO_AI_SDK, "--message-id", "\udcff"], "expected UTF-8"),

@@ -7,49 +7,49 @@
     * UnknownProfile      the formatter has no such profile
     * UnknownAgent        the catalog has no such agent
     * UnknownSandbox      no sandbox has that name
-  * NotInstalled          what was asked for needs packages that are not here
-  * PluginError           a name is registered, and what it names cannot be used
-    * NameTaken           more than one package registered it
-    * BrokenPlugin        its package cannot be loaded, or is not what it should be
-  * InvalidAgent          an agent's file cannot be used, or its function
+  * NotInstalled          a required package is not installed
+  * PluginError           a registered plugin cannot be used
+    * NameTaken           more than one package registered the name
+    * BrokenPlugin        its package cannot be loaded, or has the wrong type
+  * InvalidAgent          an agent's file or function is invalid
   * AgentTaken            two agents have the same id
-  * InvalidEvent          the caller built an event from fields it does not have
-  * InvalidSetting        a server cannot be run like that
-  * InvalidRequest        a frontend sent a request that cannot be understood
-  * NotRecordable         there is nothing under that name that could be recorded
-  * AgentError            a function that is an agent fails, with words for who asked it
-  * WouldBlock            an event loop was about to wait for a person, and nobody else would run
+  * InvalidEvent          the caller built an event from unknown fields
+  * InvalidSetting        a setting has an invalid value
+  * InvalidRequest        a client sent an invalid request
+  * NotRecordable         the command or function to record does not exist
+  * AgentError            a function agent failed, with a message for the user
+  * WouldBlock            waiting for an answer would block the event loop
   * NotOpen               a box was used before it was opened, or after it was closed
-  * NotJson               text that should be JSON is not, or cannot be kept
-  * NotUnderstood         a parser's own word for a line that it passes on as RAW
-    * NotShown            the parser knows the line, and it makes no event
-  * ProtocolError         we were about to break a promise made to a frontend
+  * NotJson               text is not valid JSON, or cannot be stored
+  * NotUnderstood         a parser does not recognize a line, and passes it on as RAW
+    * NotShown            a parser recognizes the line, and it makes no event
+  * ProtocolError         an event would have violated a protocol's guarantees
   * CorruptLog            stored bytes are not a log entry
-  * NotFound              this owner has nothing under that id, whoever else may
+  * NotFound              the owner has nothing under that id
     * ChatNotFound        no such chat
     * RunNotFound         no such run
-      * LogDeleted        there was one, and its owner deleted it
-    * KeyNotFound         no such key
-  * Unauthenticated       nobody knows who asks
-  * InvalidPrincipal      what an app says of who asks cannot be used
-  * NotPermitted          who asks is known, and may not do that
-  * RunActive             the chat has a run that is not over
-  * NotWaiting            the run has asked nothing that this would answer
-  * DecisionNotAllowed    the agent does not allow this answer to its request
-  * TooManyRuns           as many runs go on as are allowed
-  * TooManySessions       a socket has joined as many sessions as one may
-  * TooManyStreams        an owner reads as many streams as one may
-  * TooOften              an owner begins runs faster than one may
-  * ShuttingDown          the server begins nothing more
-  * KeyReused             an idempotency key came again with another request
-  * BadCursor             a reader asks for what is not there yet, or names no place at all
-  * Fenced                a writer no longer owns its run, or the run is over: it must stop
+      * LogDeleted        the run was deleted by its owner
+    * KeyNotFound         no such API key
+  * Unauthenticated       authentication failed
+  * InvalidPrincipal      an app's authentication hook returned an invalid principal
+  * NotPermitted          the client is authenticated, but lacks a scope
+  * RunActive             the chat has an active run
+  * NotWaiting            the run has no input request that this would answer
+  * DecisionNotAllowed    the input request does not allow this decision
+  * TooManyRuns           the limit of concurrent runs is reached
+  * TooManySessions       a socket has joined the maximum number of sessions
+  * TooManyStreams        an owner has the maximum number of open streams
+  * TooOften              rate limit: an owner starts runs too fast
+  * ShuttingDown          the server is shutting down and starts no more runs
+  * KeyReused             an idempotency key was used with another request
+  * BadCursor             a cursor is malformed, or beyond the end of the log
+  * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
-    * DatabaseAway        it cannot be reached now
-    * WriteRefused        it does not take this one write
-    * DatabaseTooNew      a later version of mobox has written it
+    * DatabaseAway        the database is unreachable
+    * WriteRefused        the database rejected this write
+    * DatabaseTooNew      the database was written by a newer version of mobox
 
-An agent that breaks its own format raises nothing: what is not understood travels on as RAW.
+An agent that breaks its own format raises nothing: lines that no parser recognizes become RAW.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class MoboxError(Exception):
 
 
 class UnknownName(MoboxError):
-    """Something was asked for by a name nobody registered."""
+    """No such name is registered."""
 
     kind: ClassVar = "name"
 
@@ -105,7 +105,7 @@ class UnknownSandbox(UnknownName):
 
 
 class NotInstalled(MoboxError):
-    """What was asked for needs an extra of the package; the message says how to install it."""
+    """A feature needs an optional extra of the package; the message has the install command."""
 
     def __init__(self, wanted: str, missing: str, extra: str) -> None:
         self.missing = missing
@@ -116,7 +116,7 @@ class NotInstalled(MoboxError):
 
 
 class PluginError(MoboxError):
-    """Something is registered under that name, and cannot be used; `reason` says why."""
+    """The plugin registered under that name cannot be used; `reason` has the cause."""
 
     def __init__(self, kind: str, name: str, reason: str) -> None:
         self.name = name
@@ -133,7 +133,7 @@ class NameTaken(PluginError):
 
 
 class BrokenPlugin(PluginError):
-    """The package that registered the name cannot be loaded, or is not what it should be."""
+    """The package that registered the name cannot be loaded, or has the wrong type."""
 
     def __init__(self, kind: str, name: str, package: str, problem: str) -> None:
         self.package = package
@@ -141,10 +141,7 @@ class BrokenPlugin(PluginError):
 
 
 class InvalidAgent(MoboxError):
-    """An agent's file cannot be used, or its function there.
-
-    `line` counts from 1, `field` is "" for all of it.
-    """
+    """An agent's file or function is invalid; `line` counts from 1, `field` may be ""."""
 
     def __init__(self, file: Path, line: int, field: str, problem: str) -> None:
         self.file, self.line, self.field, self.problem = file, line, field, problem
@@ -174,7 +171,7 @@ class InvalidSetting(MoboxError):
 
 
 class InvalidRequest(MoboxError):
-    """A request cannot be understood; `field` is the path of what is wrong, "" for all of it."""
+    """A request is invalid; `field` is the path of the invalid value, "" for the whole body."""
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
@@ -186,14 +183,14 @@ class NotRecordable(MoboxError):
 
 
 class AgentError(MoboxError):
-    """An agent that is a function fails, with words that are meant for who asked it."""
+    """Raised by a function agent to fail with a message that users see."""
 
 
 class WouldBlock(MoboxError):
-    """An answer was waited for in a way that stops the event loop."""
+    """Waiting for an answer here would block the event loop."""
 
     def __init__(self) -> None:
-        super().__init__("result() would stop the event loop here: await the question instead")
+        super().__init__("result() would block the event loop here: await the question instead")
 
 
 class NotOpen(MoboxError):
@@ -201,24 +198,24 @@ class NotOpen(MoboxError):
 
     def __init__(self) -> None:
         super().__init__(
-            "this box is not open: use it in `async with`, or in an app whose lifespan is run"
+            "this Mobox is not open: use it in `async with`, or in an app whose lifespan is run"
         )
 
 
 class NotJson(MoboxError):
-    """The text is not a JSON value that can be kept; the message says why."""
+    """The text is not JSON that can be stored; the message has the reason."""
 
 
 class NotUnderstood(MoboxError):
-    """The line is of no known kind; it never leaves the parser, which passes the line on."""
+    """A parser does not recognize the line. Never leaves the parser, which emits RAW instead."""
 
 
 class NotShown(NotUnderstood):
-    """The line is known, such as the user's own message told again, and makes no event."""
+    """The line is known, such as an echo of the user's own message, and makes no event."""
 
 
 class ProtocolError(MoboxError):
-    """The event would have broken a promise made to the readers of a run."""
+    """The event would have violated the protocol's guarantees to the readers of a run."""
 
 
 class CorruptLog(MoboxError):
@@ -226,7 +223,7 @@ class CorruptLog(MoboxError):
 
 
 class NotFound(MoboxError):
-    """The owner has nothing under that id; what belongs to others is told in the same words."""
+    """The owner has nothing under that id. Ids of other owners give the same message."""
 
     kind: ClassVar = "thing"
 
@@ -250,56 +247,58 @@ class RunNotFound(NotFound):
 class LogDeleted(RunNotFound):
     """The owner had a run of that id, and deleted its chat."""
 
-    kind = "log any more of the run"
+    def __init__(self, name: str) -> None:
+        self.name = name
+        MoboxError.__init__(self, f"run {name!r} was deleted")
 
 
 class KeyNotFound(NotFound):
-    """There is no key of that id."""
+    """There is no API key of that id."""
 
     kind = "key"
 
 
 class Unauthenticated(MoboxError):
-    """Nobody knows who asks; the words are the same whatever is wrong with a key."""
+    """Authentication failed. The message does not reveal what is wrong with a key."""
 
-    def __init__(self, problem: str = "expected a key that is known and neither revoked nor over"):
+    def __init__(self, problem: str = "missing, invalid, revoked or expired API key"):
         super().__init__(problem)
 
 
 class InvalidPrincipal(MoboxError):
-    """What an app's own authentication says of who asks cannot be used; `hook` is its name."""
+    """An app's authentication hook returned an invalid principal; `hook` is its name."""
 
     def __init__(self, hook: str, problem: str) -> None:
         self.hook = hook
-        super().__init__(f"{hook} said who asks: {problem}")
+        super().__init__(f"authentication hook {hook} returned an invalid principal: {problem}")
 
 
 class NotPermitted(MoboxError):
-    """Who asks is known, and may not do that; `scope` is what they would need."""
+    """The client is authenticated, but lacks `scope`."""
 
     def __init__(self, scope: str) -> None:
         self.scope = scope
-        super().__init__(f"expected somebody who has the scope {scope!r}")
+        super().__init__(f"permission denied: the scope {scope!r} is required")
 
 
 class RunActive(MoboxError):
-    """The chat has a run that is not over; `run_id` names it."""
+    """The chat has an active run; `run_id` names it."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
-        super().__init__(f"the run {run_id!r} is not over")
+        super().__init__(f"run {run_id!r} is still active")
 
 
 class NotWaiting(MoboxError):
-    """The run has asked nothing that the answer could be to, or has it already."""
+    """The run has no open input request for this answer, or was answered already."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
-        super().__init__(f"the run {run_id!r} does not wait for this answer")
+        super().__init__(f"run {run_id!r} is not waiting for this answer")
 
 
 class DecisionNotAllowed(MoboxError):
-    """The request does not allow that decision; `allowed` lists those that it does."""
+    """The input request does not allow that decision; `allowed` lists those that it does."""
 
     def __init__(self, request_id: str, decision: str, allowed: Iterable[str]) -> None:
         self.allowed = list(allowed)
@@ -308,84 +307,84 @@ class DecisionNotAllowed(MoboxError):
 
 
 class TooManyRuns(MoboxError):
-    """As many runs go on as are allowed."""
+    """The limit of concurrent runs is reached."""
 
     def __init__(self, running: int) -> None:
         self.running = running
-        super().__init__("too many runs are going on: try again when one has ended")
+        super().__init__("too many concurrent runs: try again when one has ended")
 
 
 class TooManySessions(MoboxError):
-    """A socket has joined as many sessions as one may."""
+    """A socket has joined the maximum number of sessions."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"this socket has joined {most} sessions: leave some, or open another")
+        super().__init__(f"the limit of {most} sessions per socket is reached: leave some")
 
 
 class TooManyStreams(MoboxError):
-    """An owner has as many streams and sockets open as one may."""
+    """An owner has the maximum number of streams and sockets open."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"{most} streams are open for this owner: close some")
+        super().__init__(f"the limit of {most} open streams per owner is reached: close some")
 
 
 class TooOften(MoboxError):
-    """An owner begins runs faster than one may; `retry_after` is in seconds."""
+    """Rate limit: an owner starts runs too fast; `retry_after` is in seconds."""
 
     def __init__(self, per_minute: int, retry_after: int) -> None:
         self.retry_after = retry_after
         super().__init__(
-            f"this owner may begin {per_minute} runs a minute: try again in {retry_after} s"
+            f"rate limit of {per_minute} runs per minute exceeded: retry in {retry_after} s"
         )
 
 
 class ShuttingDown(MoboxError):
-    """The server begins nothing more."""
+    """The server is shutting down and starts no more runs."""
 
     def __init__(self) -> None:
         super().__init__("the server is shutting down: try again in a moment")
 
 
 class KeyReused(MoboxError):
-    """The idempotency key stands for another request already."""
+    """The idempotency key was used with another request."""
 
     def __init__(self, key: str) -> None:
         self.key = key
-        super().__init__(f"the idempotency key {key!r} came with another request before")
+        super().__init__(f"the idempotency key {key!r} was already used with another request")
 
 
 class BadCursor(MoboxError):
-    """The cursor names no place; `tail` is the last place of the log, if it is a log's."""
+    """The cursor is malformed or beyond the end; `tail` is the last `seq` of a run's log."""
 
     def __init__(self, cursor: int | str, tail: int | None = None) -> None:
         self.cursor = cursor
         self.tail = tail
         end = "" if tail is None else f"; the log ends at {tail}"
-        super().__init__(f"bad cursor {cursor!r}{end}")
+        super().__init__(f"invalid cursor {cursor!r}{end}")
 
 
 class Fenced(MoboxError):
-    """The writer's epoch is over, or its run is: nothing was appended, and its agent must die."""
+    """The writer has lost its lease, or the run has ended. Nothing was appended; stop its agent."""
 
     def __init__(self, run_id: str, epoch: int) -> None:
         self.run_id = run_id
         self.epoch = epoch
-        super().__init__(f"epoch {epoch} of the run {run_id!r} is over")
+        super().__init__(f"run {run_id!r}: epoch {epoch} has lost its lease, or the run has ended")
 
 
 class StorageError(MoboxError):
-    """The database cannot be used; the message says why."""
+    """The database cannot be used; the message has the reason."""
 
 
 class DatabaseAway(StorageError):
-    """The database did not answer in time; it may the next time."""
+    """The database is unreachable or did not respond in time; a retry may succeed."""
 
     def __init__(self) -> None:
-        super().__init__("the database cannot be reached now")
+        super().__init__("database unreachable")
 
 
 class WriteRefused(StorageError):
-    """The database does not take this; it may well take what others ask for."""
+    """The database rejected this write; other writes may succeed."""
 
 
 class DatabaseTooNew(StorageError):
@@ -395,5 +394,5 @@ class DatabaseTooNew(StorageError):
         self.version = version
         self.known = known
         super().__init__(
-            f"the database has version {version}, this mobox knows up to {known}: update mobox"
+            f"the database has version {version}, this mobox supports up to {known}: update mobox"
         )

@@ -182,14 +182,17 @@ def test_its_options_are_settings_of_a_server() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"host": "0.0.0.0"}, "host=0.0.0.0: no option; known: agents, "),
-        ({"auth": "keys"}, "auth=keys: no option"),
+        ({"host": "0.0.0.0"}, "host=0.0.0.0: unknown option; known: agents, "),
+        ({"auth": "keys"}, "auth=keys: unknown option"),
         ({"max_runs_per_minute": 0}, "max_runs_per_minute=0: expected a whole number"),
         ({"hold": "soon"}, "hold=soon: expected seconds"),
-        ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected an address"),
+        ({"redis_url": "http://:s3cret@x"}, r"redis_url=http://\*\*\*@x: expected a URL that"),
         ({"allowed_origins": ("nonsense",)}, "allowed_origins=nonsense: "),
-        ({"allowed_hosts": ("*", "app.example")}, r"allowed_hosts=\*,app.example: '\*' is no host"),
-        ({"agents": [len]}, "agents=len: no agent yet: decorate it with @mobox.agent"),
+        (
+            {"allowed_hosts": ("*", "app.example")},
+            r"allowed_hosts=\*,app.example: '\*' is not a host",
+        ),
+        ({"agents": [len]}, "agents=len: not an agent: decorate the function with @mobox.agent"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_refused(options: Any, problem: str) -> None:

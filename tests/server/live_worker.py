@@ -22,7 +22,7 @@ class Worker:
         self._errors = errors
         assert process.stdout is not None
         self.health = ""
-        while (line := process.stdout.readline()) != "Mobox works (Ctrl+C to stop)\n":
+        while (line := process.stdout.readline()) != "Mobox worker is running (Ctrl+C to stop)\n":
             assert line, errors.read_text()
             self.health = re.findall(r"http://\S+", line)[0]
 

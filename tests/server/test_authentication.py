@@ -127,7 +127,7 @@ async def test_with_keys_nobody_comes_in_before_there_is_one(tmp_path: Path) -> 
 
 def test_only_a_server_that_asks_for_keys_listens_elsewhere() -> None:
     assert Settings(host="0.0.0.0", auth="keys").host == "0.0.0.0"
-    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without keys"):
+    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without authentication"):
         Settings(host="0.0.0.0")
 
 
@@ -152,7 +152,9 @@ async def test_with_keys_any_name_will_do_unless_some_are_listed(
 @pytest.mark.parametrize("auth", ["none", "keys"])
 @on_uvloop
 async def test_any_name_is_for_an_app_that_knows_who_asks(auth: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidSetting, match=r"^allowed_hosts=\*: any name is for an app"):
+    with pytest.raises(
+        InvalidSetting, match=r"^allowed_hosts=\*: only an app with its own authentication"
+    ):
         async with keyed_app(tmp_path, auth=auth, allowed_hosts=("*",)):
             pass
 
@@ -262,7 +264,7 @@ async def test_where_an_app_says_who_asks_nobody_is_told_of_keys(tmp_path: Path)
         refused = await client.get("/api/chats")
         told = await refused_socket(client)
     assert code_of(refused) == (401, "unauthenticated")
-    assert refused.json()["error"]["message"] == told["message"] == "expected somebody who is known"
+    assert refused.json()["error"]["message"] == told["message"] == "authentication required"
     assert refused.headers.get_list("www-authenticate") == ['Bearer realm="app"']
 
 
@@ -280,12 +282,12 @@ async def test_an_app_says_how_it_is_to_be_asked(tmp_path: Path) -> None:
     ("found", "problem"),
     [
         (7, "expected a Principal, the name of an owner or None, got int"),
-        (Principal(cast("str", 7)), "owner: expected the name of one, got 7"),
+        (Principal(cast("str", 7)), "owner: expected a string, got 7"),
         (Principal("ann", ("reed",)), "scopes: expected some of read, write, operate, got"),
         (Principal("ann", cast("Any", "read")), "scopes: expected some of read, write, operate"),
         (Principal("ann", expires_at=1_800_000_000), "expires_at: expected milliseconds"),
         (Principal("ann", expires_at=cast("int", "soon")), "expires_at: expected milliseconds"),
-        (Principal("ann", key_id="session-7"), "key_id: expected none, as it is for keys"),
+        (Principal("ann", key_id="session-7"), "key_id: expected None, as only Mobox's own"),
     ],
 )
 @on_uvloop
@@ -297,7 +299,7 @@ async def test_what_an_app_says_of_who_asks_is_looked_at(
 
     async with keyed_app(tmp_path, my_login, auth="none") as (_, client):
         assert code_of(await client.get("/api/chats")) == (500, "internal_error")
-    assert "my_login said who asks" in caplog.text
+    assert "authentication hook my_login returned an invalid principal" in caplog.text
     assert problem in caplog.text
 
 

@@ -185,7 +185,7 @@ async def test_the_api_is_guarded_wherever_it_is_mounted(headers: dict[str, str]
 
 @pytest.mark.parametrize("origin", ["chat.example", "null", "ftp://chat.example", "http://a/b"])
 def test_an_origin_to_list_is_an_origin(origin: str) -> None:
-    with pytest.raises(ValueError, match="is no origin; expected one as https"):
+    with pytest.raises(ValueError, match="is not an origin; expected one such as https"):
         guarded(origins=[origin])
 
 

@@ -62,7 +62,7 @@ def test_a_secret_is_all_that_stdout_has(keys: Command) -> None:
     assert (key.owner, key.scopes, key.expires_at) == ("ann", ("read", "write"), None)
     assert key.digest == digest_of(out.strip())
     assert err.splitlines()[0] == (
-        f"{key.id} opens what is ann's, for read, write. It is not shown again."
+        f"{key.id} gives access to ann's chats (read, write). Save it now: it won't be shown again."
     )
     assert "--auth keys" in err
 
@@ -126,7 +126,7 @@ def test_who_looks_for_keys_in_a_wrong_place_makes_nothing_there(
 ) -> None:
     code, out, err = keys(*words)
     assert (code, out) == (2, "")
-    assert "there is no database in it" in err
+    assert "there is no database in this folder" in err
     assert not keys.data.exists()
 
 
@@ -134,7 +134,7 @@ def test_no_key_is_put_where_nobody_finds_it(capsys: pytest.CaptureFixture[str])
     assert main(["keys", "add", "--owner", "ann", "--database-url", "memory:"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert "nobody else sees the keys in there" in told.err
+    assert "other processes cannot read keys there" in told.err
 
 
 @pytest.mark.parametrize("variable", [("HOST", "0.0.0.0"), ("PORT", "tcp://10.0.0.1:80")])
@@ -162,7 +162,8 @@ def test_a_key_holds_at_once_on_a_server_that_runs(keys: Command, tmp_path: Path
         httpx.Client(base_url=server.url, trust_env=False) as client,
     ):
         assert client.get("/api/chats").status_code == 401
-        assert "nobody has a key yet: mobox keys add --owner NAME" in server.warnings
+        warning = "there are no API keys yet: create one with mobox keys add --owner NAME"
+        assert warning in server.warnings
         secret = keys.add("--owner", "ann")
         assert client.get("/api/chats", headers=bearer(secret)).status_code == 200
         keys("revoke", keys.kept()[0].id)
@@ -177,14 +178,14 @@ def test_a_first_key_neither_opens_nor_closes_a_server_without_keys(
         assert httpx.get(f"{server.url}/api/chats", trust_env=False).status_code == 200
     with live_server(tmp_path / "data") as server:
         assert httpx.get(f"{server.url}/api/chats", trust_env=False).status_code == 200
-        assert "there are keys, but everybody may ask without one" in server.warnings
+        assert "API keys exist, but authentication is off" in server.warnings
 
 
 def test_a_server_with_keys_listens_where_others_reach_it(tmp_path: Path) -> None:
     with live_server(tmp_path / "data", "--auth", "keys", "--host", "0.0.0.0") as server:
         port = server.url.rpartition(":")[2]
         assert httpx.get(f"http://127.0.0.2:{port}/healthz", trust_env=False).status_code == 200
-        assert "unless a proxy speaks TLS" in server.warnings
+        assert "API keys are sent unencrypted to 0.0.0.0" in server.warnings
 
 
 def test_whose_run_the_log_of_an_agent_is_of_is_said(tmp_path: Path) -> None:

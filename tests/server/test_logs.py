@@ -41,7 +41,7 @@ def test_the_lines_of_a_run_and_the_stderr_of_its_agent_are_shown(tmp_path: Path
     assert code == 0
     assert lines.splitlines()[0].startswith('{"type": "start"')
     assert '"Watch"' in lines
-    assert errors.startswith("--- stderr of leg 1 ---\nTraceback")
+    assert errors.startswith("--- stderr of attempt 1 ---\nTraceback")
     assert errors.endswith("RuntimeError: the demo crashed, as it was asked to\n")
 
 
@@ -68,7 +68,7 @@ def test_a_pipe_gets_what_was_written_to_the_byte(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, timeout=LIMIT, check=True)
     assert done.stdout == HOSTILE + b"\n"
     kept = HOSTILE.replace(b"\xff", "\ufffd".encode())
-    assert done.stderr == b"--- stderr of leg 1 ---\n" + kept + b"\n"
+    assert done.stderr == b"--- stderr of attempt 1 ---\n" + kept + b"\n"
 
 
 def test_a_terminal_is_told_nothing_that_it_would_obey(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_terminal_is_told_nothing_that_it_would_obey(tmp_path: Path) -> None:
         os.close(theirs)
         said = terminal.read(4096)
     line = r"\x1b]0;mine\x07 \x9b31m \u202e {} é" + "\tend"
-    expected = [line.format(r"\xff"), "--- stderr of leg 1 ---", line.format("\ufffd")]
+    expected = [line.format(r"\xff"), "--- stderr of attempt 1 ---", line.format("\ufffd")]
     assert said.decode().splitlines() == expected
 
 

@@ -154,9 +154,12 @@ def test_keys_that_have_ended_go_too(data: Path, server: LiveServer) -> None:
         database.execute("UPDATE api_key SET expires_at = expires_at - ?", (51 * DAY,))
     database.close()
     would = prune(data, "--older-than", "30d", "--dry-run")
-    assert would == "0 chats with 0 runs, 1 key that had ended would be deleted"
+    assert would == "0 chats with 0 runs, 1 expired or revoked key would be deleted"
     assert listed() == ["old", "new", "lasting"]
-    assert prune(data, "--older-than", "30d") == "0 chats with 0 runs, 1 key that had ended deleted"
+    assert (
+        prune(data, "--older-than", "30d")
+        == "0 chats with 0 runs, 1 expired or revoked key deleted"
+    )
     assert listed() == ["new", "lasting"]
 
 

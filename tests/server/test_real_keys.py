@@ -154,7 +154,7 @@ def test_nobody_gets_a_socket(
         "no text": lambda: {"key": [1]},
     }
     socket = sockets.open(house.server, transport, auth=auth[who]())
-    assert socket.refused == "expected a key that is known and neither revoked nor over"
+    assert socket.refused == "missing, invalid, revoked or expired API key"
 
 
 @each_event

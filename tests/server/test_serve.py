@@ -172,7 +172,7 @@ def test_a_password_of_redis_is_not_shown_nor_told_with_what_is_wrong() -> None:
     assert "redis://***@cache/0" in shown
     with pytest.raises(InvalidSetting) as refused:
         read_settings({"REDIS_URL": "http://:hunter2@cache"}, {})
-    assert str(refused.value).startswith("REDIS_URL=http://***@cache: expected an address that")
+    assert str(refused.value).startswith("REDIS_URL=http://***@cache: expected a URL that starts")
     assert "hunter2" not in f"{shown}{refused.value}"
 
 
@@ -195,13 +195,13 @@ def test_a_password_of_redis_is_not_shown_nor_told_with_what_is_wrong() -> None:
         ("execute", "there", "expected one of here, workers"),
         ("health_port", "x", "expected a number from 0 to 65535"),
         ("log_level", "loud", "expected one of debug, info, warning, error"),
-        ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is no host"),
-        ("allowed_hosts", "a.example:8000", "'a.example:8000' is no host"),
-        ("allowed_origins", "https://a.example,b.example", "'b.example' is no origin"),
-        ("allowed_origins", "*", "'*' is no origin"),
+        ("allowed_hosts", "a.example,https://b.example", "'https://b.example' is not a host"),
+        ("allowed_hosts", "a.example:8000", "'a.example:8000' is not a host"),
+        ("allowed_origins", "https://a.example,b.example", "'b.example' is not an origin"),
+        ("allowed_origins", "*", "'*' is not an origin"),
         ("auth", "key", "expected none or keys"),
-        ("host", "example.org", "without keys a server"),
-        ("host", "192.168.1.5", "without keys a server"),
+        ("host", "example.org", "without authentication a server"),
+        ("host", "192.168.1.5", "without authentication a server"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_by(
@@ -219,13 +219,13 @@ def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_by(
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_a_server_without_keys_is_for_this_machine_only(host: str) -> None:
     assert refusal("--host", host) == (
-        f"--host={host}: without keys a server listens on this machine only:"
-        " 127.0.0.1, ::1, localhost; with --auth keys on any"
+        f"--host={host}: without authentication a server listens on loopback only"
+        " (127.0.0.1, ::1, localhost); use --auth keys to listen on other addresses"
     )
 
 
 def test_no_program_can_set_it_otherwise() -> None:
-    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without keys"):
+    with pytest.raises(InvalidSetting, match=r"^host=0\.0\.0\.0: without authentication"):
         Settings(host="0.0.0.0")
 
 
@@ -233,8 +233,8 @@ def test_a_port_that_is_in_use_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         assert refusal("--port", port, "--data", tmp_path / "data") == (
-            f"port={port}: in use already on 127.0.0.1; "
-            "choose another with --port or PORT, or 0 for any that is free"
+            f"port={port}: port already in use on 127.0.0.1; "
+            "choose another with --port or PORT, or 0 for any free port"
         )
     assert not (tmp_path / "data").exists(), "nothing is done where nothing can be served"
 
@@ -258,10 +258,10 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "data"
     assert refusal("--port", "0", "--data", folder) == (
-        f"data={folder}: cannot make this folder: Not a directory"
+        f"data={folder}: cannot create this folder: Not a directory"
     )
     said = refusal("--port", "0", MOBOX_DATA=str(tmp_path / "file"))
-    assert said == f"data={tmp_path / 'file'}: cannot make this folder: File exists"
+    assert said == f"data={tmp_path / 'file'}: cannot create this folder: File exists"
 
 
 def test_what_was_said_is_for_nobody_else_on_the_machine(tmp_path: Path) -> None:
@@ -331,8 +331,7 @@ def test_a_server_without_agents_starts_and_warns(tmp_path: Path) -> None:
     folder.mkdir()
     answer, said = served(tmp_path / "data", "/api/agents", "--agents", folder)
     assert answer.json() == {"agents": []}
-    who = f"no agent.yaml in a folder of {folder}"
-    assert said == f"WARNING: nobody is there to answer: {who} can be used\n"
+    assert said == f"WARNING: no agents: no folder in {folder} has a valid agent.yaml\n"
 
 
 def test_a_folder_of_agents_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -352,7 +351,7 @@ def test_an_agent_with_a_broken_file_is_left_out_and_told_of(tmp_path: Path) -> 
     assert [agent["id"] for agent in answer.json()["agents"]] == ["good"]
     (line,) = said.splitlines()
     assert line.startswith(
-        f"WARNING: an agent is left out: {tmp_path}/bad/agent.yaml:2: framework: unknown framework"
+        f"WARNING: agent skipped: {tmp_path}/bad/agent.yaml:2: framework: unknown framework"
     )
 
 

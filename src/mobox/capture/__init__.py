@@ -1,1 +1,1 @@
-"""Where raw events come from: an agent's process, an in-process agent, a recording."""
+"""The sources of raw events: an agent's process, a function agent, a recording."""

@@ -1,10 +1,9 @@
-"""What a function is asked to do, and how it asks back.
+"""The turn of a function agent, and its input requests.
 
-Rule 1: a question is said when it is asked, and the run waits from when the function does; what is
-        asked under a fixed `id=` and was answered before, by whichever execution it was asked, is
-        answered at once.
-Rule 2: `await` it, or in a thread wait for its `result()`. Where the function is stopped meanwhile,
-        both are cancelled. The answer then comes to the next execution, in `Turn.answers`.
+Rule 1: an input request is emitted at once, and the run waits from when the function does. One with
+        a fixed `id=` that was answered in an earlier execution is answered at once.
+Rule 2: `await` it, or call `result()` in a thread. If the function is stopped meanwhile, both are
+        cancelled. The answer then goes to the next execution, in `Turn.answers`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mobox import turn as told
+from mobox import turn as turns
 from mobox.agent_path.shared import control
 from mobox.agent_path.shared.output import plain
 from mobox.emit import Emitted, input_request, paused, tool_result, tool_use
@@ -32,25 +31,25 @@ Then = Callable[[Answer], None]
 
 
 def _mark_of(call: Emitted) -> str:
-    """The same for calls that do the same."""
-    does = [call["data"].get(field) for field in ("name", "input")]
-    return hashlib.sha256(msgspec.json.encode(plain(does), order="sorted")).hexdigest()[:12]
+    """A digest of a call's name and input."""
+    content = [call["data"].get(field) for field in ("name", "input")]
+    return hashlib.sha256(msgspec.json.encode(plain(content), order="sorted")).hexdigest()[:12]
 
 
 class Moves(NamedTuple):
-    """What who asked does."""
+    """Callbacks: the function waits for the answer; it has taken it."""
 
     waits: Callable[[], None]
     takes: Callable[[], None]
 
 
 class Question:
-    """Something that a person was asked, or a page."""
+    """An input request to a user, or a call of a frontend tool."""
 
     def __init__(self, request_id: str, moves: Moves | None = None) -> None:
         self.id = request_id
         self.is_taken = False
-        """Whether who asked has the answer, which may be there for a while before."""
+        """Whether the function has received the answer, which may be available before."""
         self._moves = moves
         self._answer: Future[Answer] = Future()
 
@@ -79,45 +78,45 @@ class Question:
         return answer
 
     def answer(self, answer: Answer) -> None:
-        """It was answered."""
+        """Set the answer."""
         if self._answer.set_running_or_notify_cancel():
             self._answer.set_result(answer)
 
     def cancel(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Cancel: the function is being stopped."""
         self._answer.cancel()
 
 
 class Turn(control.Turn):
-    """What a function is asked to do: `prompt`, `messages()`, `history`, `frontend` and more."""
+    """The input of a function agent: `prompt`, `messages()`, `history`, `frontend` and more."""
 
-    def __init__(self, turn: told.Turn, folder: Path, say: Callable[[Emitted], None]) -> None:
+    def __init__(self, turn: turns.Turn, folder: Path, emit: Callable[[Emitted], None]) -> None:
         super().__init__(msgspec.to_builtins(turn))
         self.stopping = False
-        """Whether somebody wants it to end; for threads, which nothing interrupts."""
+        """Whether it is being stopped; for threads, which cannot be interrupted."""
         self._folder = folder
-        self._say = say
+        self._emit = emit
         self._open: dict[str, tuple[Question, Then | None]] = {}
-        self._answered: list[Question | None] = []  # `None` is one that nobody asked here
+        self._answered: list[Question | None] = []  # `None`: not requested in this execution
         self._resume: JSON = None
         self.when_heard: Callable[[], None] = lambda: None
-        """Called when all that was asked is answered, and who asked has it."""
+        """Called when all input requests are answered, and the function has the answers."""
 
     @property
     def folder(self) -> Path:
-        """Where this chat's agents may keep what they need in later turns."""
+        """The chat's state folder, kept for later turns."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
 
     def ask(
         self, prompt: str, kind: str = "question", resume: JSON = None, **more: Any
     ) -> Question:
-        """Ask a person; `id`, `options`, `schema` and what else a request has are known.
+        """Ask the user; `more` are fields of an input request: `id`, `options`, `schema` and so on.
 
-        The answer may take days, and then comes to another execution: give `id=` a fixed name, and
-        the same question is answered at once there.
+        The answer may take days, and then goes to another execution: with a fixed `id=` the same
+        question is answered at once there.
         """
-        return self._asked(input_request(kind, prompt=prompt, **more), resume)
+        return self._request(input_request(kind, prompt=prompt, **more), resume)
 
     def approve(
         self,
@@ -128,13 +127,13 @@ class Turn(control.Turn):
     ) -> Question:
         """Ask whether a tool call may be carried out: `(await …).approved`.
 
-        `allow=["approve", "edit", "reject", "respond"]` says what a person may decide; of an answer
-        that is `edited` the `value` is the changed input, of one that is `answered` the words in
-        the tool's place.
+        `allow=["approve", "edit", "reject", "respond"]` lists the allowed decisions; the `value` of
+        an `edited` answer is the changed input, that of an `answered` one replaces the tool's
+        result.
 
-        A call of `emit.tool_use` is said here, once in all executions, and gets the id that it had
-        when it was said; an approval is of that call only, with these arguments. Of one that was
-        said already, tell the id.
+        A call made by `emit.tool_use` is emitted here, once in all executions, and keeps its first
+        id; an approval is for that call only, with these arguments. For a call that was already
+        emitted, pass its id.
         """
         if isinstance(call, Emitted):
             more["id"] = self._approval_of(call, more.get("id"))
@@ -143,52 +142,54 @@ class Turn(control.Turn):
         return self.ask(prompt, kind="approval", **about, **more)
 
     def _approval_of(self, call: Emitted, wanted: str | None) -> str:
-        """The id of the request for it; the call is said by now, by whichever execution."""
+        """The id of the approval request for a call, which is emitted unless it was before."""
         mark = _mark_of(call)
         for name in (wanted or f"approval_{mark}", f"{wanted or 'approval'}_{mark}"):
-            said = self._call_asked_about(name)
-            if said is None:
+            earlier = self._call_of_request(name)
+            if earlier is None:
                 break
-            if _mark_of(tool_use(said["name"], said.get("input"))) == mark:
-                call["data"]["id"] = said["id"]
+            if _mark_of(tool_use(earlier["name"], earlier.get("input"))) == mark:
+                call["data"]["id"] = earlier["id"]
                 return name
-        self._say(call)
+        self._emit(call)
         return name
 
-    def _call_asked_about(self, request_id: str) -> dict[str, Any] | None:
-        """The call that an earlier execution of this run asked about by that request."""
-        requests = (part["request"] for part in self._said if part["type"] == "request")
-        asked = {request.get("id"): request.get("tool_call_id") for request in requests}
-        return self._call_said(asked.get(request_id))
+    def _call_of_request(self, request_id: str) -> dict[str, Any] | None:
+        """The tool call of an input request of an earlier execution of this run."""
+        parts = self._earlier_parts
+        requests = (part["request"] for part in parts if part["type"] == "request")
+        calls = {request.get("id"): request.get("tool_call_id") for request in requests}
+        return self._earlier_call(calls.get(request_id))
 
-    def _call_said(self, call_id: str | None) -> dict[str, Any] | None:
-        calls = (part for part in self._said if part["type"] == "tool" and part["id"] == call_id)
+    def _earlier_call(self, call_id: str | None) -> dict[str, Any] | None:
+        parts = self._earlier_parts
+        calls = (part for part in parts if part["type"] == "tool" and part["id"] == call_id)
         return next(calls, None)
 
     @property
-    def _said(self) -> list[dict[str, Any]]:
-        """What earlier executions of this run have said: they were answered, or there were none."""
+    def _earlier_parts(self) -> list[dict[str, Any]]:
+        """The message parts of earlier executions of this run, if there were any."""
         is_continued = bool(self.answers or self.earlier_answers)
         return list(self.history[-1]["parts"]) if is_continued and self.history else []
 
     def call_frontend(self, name: str, arguments: JSON = None, **more: Any) -> Question:
-        """Call a tool of the page; the answer's `value` is its result, and is told to all."""
+        """Call a frontend tool; the answer's `value` is its result, which is also emitted."""
         resume = more.pop("resume", None)
         call = tool_use(name, arguments, **more)
         request = input_request("tool", id=f"result_of_{call.id}", tool_call_id=call.id)
 
-        def tell(answer: Answer) -> None:
-            if said is None or said.get("status") is None:
+        def emit_result(answer: Answer) -> None:
+            if earlier is None or earlier.get("status") is None:
                 status = control.NO_RESULTS.get(answer.decision)
                 output = answer.reason if answer.value is None else answer.value
-                self._say(tool_result(call.id, output, status=status))
+                self._emit(tool_result(call.id, output, status=status))
 
-        said = self._call_said(call.id)
-        if said is None:
-            self._say(call)
-        return self._asked(request, resume, tell)
+        earlier = self._earlier_call(call.id)
+        if earlier is None:
+            self._emit(call)
+        return self._request(request, resume, emit_result)
 
-    def _asked(self, request: Emitted, resume: JSON, then: Then | None = None) -> Question:
+    def _request(self, request: Emitted, resume: JSON, then: Then | None = None) -> Question:
         question = Question(request.id, Moves(self.pause, self._see_taken))
         self._open[question.id] = (question, then)
         before = self.answer(question.id)
@@ -198,18 +199,18 @@ class Turn(control.Turn):
             question.cancel()
         else:
             self._resume = resume
-            self._say(request)
+            self._emit(request)
         return question
 
     def pause(self) -> None:
-        """Nothing more can be said without an answer."""
-        names = tuple(self._open)  # none, if the answer came to who is about to wait in a thread
+        """Emit PAUSED: the function waits for answers."""
+        names = tuple(self._open)  # empty if the answer came just before a thread starts to wait
         if names and not self.stopping:
-            self._say(paused(*names, resume=self._resume))
+            self._emit(paused(*names, resume=self._resume))
 
     @property
     def heard(self) -> bool:
-        """Whether all that was asked is answered, and who asked has it."""
+        """Whether all input requests are answered, and the function has the answers."""
         taken = (question is not None and question.is_taken for question in self._answered)
         return not self._open and all(taken)
 
@@ -217,10 +218,10 @@ class Turn(control.Turn):
         if self.heard:
             self.when_heard()
 
-    # What happens to it
+    # Called by the execution
 
     def take_answer(self, request_id: str, answer: Answer) -> None:
-        """A request was answered, by whomever it was made."""
+        """An input request was answered, of this or an earlier execution."""
         question, then = self._open.pop(request_id, (None, None))
         self._answered.append(question)
         if then is not None:
@@ -229,11 +230,11 @@ class Turn(control.Turn):
             question.answer(answer)
 
     def see_frontend(self, frontend: Frontend) -> None:
-        """The page told more of itself."""
+        """The client sent new frontend state with an answer."""
         self.see_page(msgspec.to_builtins(frontend))
 
     def stop(self) -> None:
-        """It is to end: nobody waits any more."""
+        """Stop: cancel all open questions."""
         self.stopping = True
         for question, _ in list(self._open.values()):
             question.cancel()

@@ -1,26 +1,25 @@
-"""An agent that is a function of this program: what it yields, what it is told, how it ends.
+"""Executes an agent that is a function of this program.
 
-What it gives may be an async or a sync iterator, a list, one thing, or nothing; a function that is
-not async is called in a thread of its own, as are the steps of a sync iterator.
+It may return an async or a sync iterator, a list, one value, or nothing. A function that is not
+async is called in a thread of its own, as are the steps of a sync iterator.
 
 ====================================== ==================================================
-thing                                  line
+value                                  line
 ====================================== ==================================================
-words                                  more of the answer
+a string                               a text delta of the answer
 an event of mobox, a line of `emit`    itself
 an SDK's object                        its fields, for the parser of its framework
 ====================================== ==================================================
 
-Rule 1: it is not asked for more while 64 KiB wait to be read, as with a process and its pipe. Only
-        what is said by the way, in the event loop (`turn.ask`, `emit_*`), makes nobody wait.
-Rule 2: to be stopped is to be cancelled where it awaits, and in a thread to be closed at its next
-        `yield`. One that takes no notice is left alone after a while: it goes on, nobody hears it,
-        and its run has ended.
-Rule 3: what it raises is the run's error. Its words are told to people only if it is an
-        `AgentError`: SDKs put addresses and keys into theirs. They are where a process has its
+Rule 1: the function is not advanced while 64 KiB wait to be read, as with a process and its pipe.
+        Only lines emitted directly in the event loop (`turn.ask`, `emit_*`) do not wait.
+Rule 2: stopping cancels it where it awaits; in a thread it is closed at its next `yield`. If it
+        ignores that, it is abandoned after a timeout: its output is discarded, its run has ended.
+Rule 3: an exception is the run's error. Its message is shown to users only if it is an
+        `AgentError`: SDKs put URLs and keys into theirs. It is stored where a process has its
         stderr, with the traceback.
-Rule 4: where no SDK tells how an answer ends, to return is to be done, and so is `sys.exit(0)`;
-        unless it said how itself, or waits for an answer that the next execution gets.
+Rule 4: without an SDK's own end, returning means DONE, and so does `sys.exit(0)`; unless the
+        function emitted an end itself, or leaves a pending input request to the next execution.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from mobox import turn as told
+from mobox import turn as turns
 from mobox.agent_path.shared.output import encode, told_to
 from mobox.capture import one_thread
 from mobox.capture.asking import Turn
@@ -59,72 +58,72 @@ MOST_HELD: Final = 64 * 1024
 _END: Final = object()
 _ENDINGS: Final = ("done", "paused")
 _OURS: Final = (__file__, one_thread.__file__)
-_PATIENCE: Final = Patience()
+_TIMEOUTS: Final = Patience()
 _GRACE: Final = 0.5
-"""Seconds to clean up that even who is in a hurry gives it."""
+"""Seconds to clean up, even after `kill`."""
 
 
 class CallableExecution:
-    """One leg of a run, executed by a function. Made in a running event loop."""
+    """One attempt of a run, executed by a function. Create it in a running event loop."""
 
     def __init__(
         self,
         agent: FunctionAgent,
         state: Path,
-        turn: told.Turn,
-        patience: Patience = _PATIENCE,
+        turn: turns.Turn,
+        patience: Patience = _TIMEOUTS,
     ) -> None:
         self._name = agent.id
-        self._patience = patience
+        self._timeouts = patience
         self._output = _Output()
         self._objects = SdkObjects()
         self._last: object = None
         self._last_line = b""
-        self._turn = Turn(turn, state, self._say_by_the_way)
-        self._turn.when_heard = self._go_on
+        self._turn = Turn(turn, state, self._emit_directly)
+        self._turn.when_heard = self._forget_pause
         loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[Outcome] = loop.create_future()
         self._hurry: asyncio.Future[None] = loop.create_future()
         self._stop: asyncio.Task[None] | None = None
-        self._work = asyncio.create_task(self._listen(agent))
+        self._work = asyncio.create_task(self._run(agent))
         self._work.add_done_callback(self._conclude)
 
     async def read(self) -> bytes:
-        """What it said next, as lines; empty when it has ended and all is read."""
+        """The next lines of its output; empty when it has ended and all is read."""
         return await self._output.read()
 
     def answer(self, request_id: str, answer: Answer) -> None:
-        """Tell it what a person said to a request."""
+        """Pass the answer to an input request."""
         self._turn.take_answer(request_id, answer)
 
     @property
     def created(self) -> str | None:
-        """Nothing: it is a function of this program."""
+        """`None`: a function needs no container or the like."""
         return None
 
     @property
     def has_started(self) -> bool:
-        """At once."""
+        """Always: a function starts at once."""
         return True
 
     @property
     def heard(self) -> bool:
-        """Whether it has all that it was answered."""
+        """Whether the function has received all answers."""
         return self._turn.heard
 
     def tell(self, frontend: Frontend) -> None:
-        """Tell it what the page brought along with an answer."""
+        """Pass the frontend state that came with an answer."""
         self._turn.see_frontend(frontend)
 
     async def stop(self) -> Outcome:
-        """End it. Goes on even if the caller is cancelled."""
+        """Stop it. Continues even if the caller is cancelled."""
         self._begin_to_stop()
         if self._stop is not None:
             await asyncio.shield(self._stop)
         return await self.outcome()
 
     def kill(self) -> None:
-        """End it without patience, even if it is being stopped."""
+        """Stop it without waiting for the timeouts, even if it is being stopped."""
         if not self._hurry.done():
             self._hurry.set_result(None)
         self._begin_to_stop()
@@ -144,46 +143,46 @@ class CallableExecution:
     ) -> None:
         await self.stop()
 
-    # What it says
+    # Its output
 
-    async def _listen(self, agent: FunctionAgent) -> None:
+    async def _run(self, agent: FunctionAgent) -> None:
         call = partial(agent.function, *[self._turn][: takes_turn(agent.function)])
         try:
-            with told_to(self._say_by_the_way):
-                async with aclosing(_said_by(call, agent.id)) as said:
-                    async for each in said:
+            with told_to(self._emit_directly):
+                async with aclosing(_values_of(call, agent.id)) as values:
+                    async for each in values:
                         self._output.add(self._line(each))
                         await self._output.has_room()
-        except SystemExit as left:  # which would end the event loop too
+        except SystemExit as left:  # it would end the event loop too
             if left.code:
                 raise AgentError(f"the agent exited: {left.code}") from left
         if self._last == "input_request" and not self._turn.heard:
-            self._turn.pause()  # it leaves the answer to the next execution
+            self._turn.pause()  # the answer goes to the next execution
         elif agent.framework == "emitted" and self._last not in _ENDINGS:
             self._output.add(self._line(done()))
 
-    def _say_by_the_way(self, value: object) -> None:
-        """Say what was not yielded; a thread waits until there is room for more."""
+    def _emit_directly(self, value: object) -> None:
+        """Emit a value that was not yielded; a thread waits until there is room for more."""
         before = self._last_line
         line = self._line(value)
-        if self._last != "paused" or line != before:  # to wait for two is to wait once
+        if self._last != "paused" or line != before:  # waiting for two answers is one pause
             self._output.add_from_anywhere(line)
 
-    def _go_on(self) -> None:
-        """It has what it waited for: the pause was not its end."""
+    def _forget_pause(self) -> None:
+        """It has received its answers: the pause was not its end."""
         self._last, self._last_line = None, b""
 
     def _line(self, value: object) -> bytes:
-        said: Any = text(value) if isinstance(value, str) else value
+        emitted: Any = text(value) if isinstance(value, str) else value
         if isinstance(value, StreamEvent):
             fields = value.as_json()
-            said = {"type": fields.pop("type"), "data": fields}
-        described = self._objects.describe(said)
+            emitted = {"type": fields.pop("type"), "data": fields}
+        described = self._objects.describe(emitted)
         self._last = described.get("type") if isinstance(described, dict) else None
         self._last_line = encode(described)
         return self._last_line
 
-    # How it ends
+    # Its end
 
     def _begin_to_stop(self) -> None:
         if self._stop is None and not self._ended.done():
@@ -191,15 +190,15 @@ class CallableExecution:
 
     async def _end(self) -> None:
         self._turn.stop()
-        patience = self._patience
-        for seconds in (patience.message + patience.term, patience.kill):
+        timeouts = self._timeouts
+        for seconds in (timeouts.message + timeouts.term, timeouts.kill):
             self._work.cancel()
             either: list[asyncio.Future[Any]] = [self._work, self._hurry]
             await asyncio.wait([self._work], timeout=_GRACE)
             await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if self._work.done():
                 return
-        log.warning("the agent %r takes no notice of being stopped: it goes on unheard", self._name)
+        log.warning("agent %r ignored cancellation; its output is discarded", self._name)
         self._close(Outcome(stopped=True))
 
     def _conclude(self, work: asyncio.Task[None]) -> None:
@@ -213,8 +212,8 @@ class CallableExecution:
             self._close(Outcome(exit_code=0, stopped=stopped))
             return
         kind = type(raised).__name__
-        told = str(raised) if isinstance(raised, AgentError) else ""
-        error = Error(message=told or f"The agent failed ({kind}).", code=kind)
+        message = str(raised) if isinstance(raised, AgentError) else ""
+        error = Error(message=message or f"The agent failed ({kind}).", code=kind)
         self._close(
             Outcome(exit_code=1, raised=error, stderr_tail=_traceback(raised), stopped=stopped)
         )
@@ -225,8 +224,8 @@ class CallableExecution:
         self._output.close()
 
 
-async def _said_by(call: partial[object], name: str) -> AsyncGenerator[object, None]:
-    """All that a function gives, one after the other."""
+async def _values_of(call: partial[object], name: str) -> AsyncGenerator[object, None]:
+    """The values that a function returns or yields."""
     thread = OneThread(f"mobox-{name}")
     try:
         given = call() if _is_async(call) else await thread.call(call)
@@ -262,7 +261,7 @@ async def _steps_in(thread: OneThread, given: Iterator[object]) -> AsyncGenerato
             yield each
     finally:
         if (close := getattr(given, "close", None)) is not None:
-            await thread.call(close)  # once it has come to its next step
+            await thread.call(close)  # after its current step
 
 
 def _is_async(call: partial[object]) -> bool:
@@ -272,7 +271,7 @@ def _is_async(call: partial[object]) -> bool:
 
 
 def _traceback(error: BaseException) -> str:
-    """Where it happened, without the way that leads there through here."""
+    """The traceback without the frames of this module."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename in _OURS:
         trace = trace.tb_next
@@ -280,7 +279,7 @@ def _traceback(error: BaseException) -> str:
 
 
 class _Output:
-    """Lines that wait to be read."""
+    """A buffer of lines that are not read yet."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -305,13 +304,13 @@ class _Output:
         await self.has_room()
 
     async def has_room(self) -> None:
-        """Wait until not too much waits, or nobody reads any more."""
+        """Wait until the buffer is below its limit, or closed."""
         while len(self._held) >= MOST_HELD and not self._is_closed:
             self._room.clear()
             await self._room.wait()
 
     async def read(self) -> bytes:
-        """All that is there, once there is something; empty when nothing will be."""
+        """Wait for lines, and take all of them; empty when the buffer is closed."""
         while not self._held and not self._is_closed:
             self._something.clear()
             await self._something.wait()
@@ -321,7 +320,7 @@ class _Output:
         return data
 
     def close(self) -> None:
-        """What is held can still be read, and no more is taken."""
+        """Discard further lines; the buffered ones can still be read."""
         self._is_closed = True
         self._something.set()
         self._room.set()

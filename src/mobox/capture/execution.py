@@ -1,4 +1,4 @@
-"""What executes one leg of a run, wherever it does: a process, a function, another machine."""
+"""The interface of an execution of one attempt: by a process, a function, another machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mobox.turn import Answer, Frontend
 __all__ = ["STDERR_TAIL", "Execution", "Outcome"]
 
 STDERR_TAIL: Final = 64 * 1024
-"""Bytes of a leg's stderr that are kept, its last."""
+"""Bytes of an attempt's stderr that are kept, the last ones."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -21,16 +21,15 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     exit_code: int | None = None
     signal: str | None = None
-    """The name of what killed it, such as SIGKILL."""
+    """The name of the signal that ended it, such as SIGKILL."""
     stderr_tail: str = ""
     stopped: bool = False
-    """Somebody asked for it."""
+    """Whether it was stopped on request."""
     raised: Error | None = None
-    """What a function raised, which has no exit code of its own; its traceback is nobody's who
-    only asked it something."""
+    """The exception of a function, which has no exit code; its traceback is not shown to users."""
 
     def failure(self) -> Error | None:
-        """What to log of an end that is none: the exit code is not 0, or there is none."""
+        """The error to log for an abnormal end: the exit code is not 0, or there is none."""
         if self.exit_code == 0:
             return None
         if self.raised is not None:
@@ -45,7 +44,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def shown_tail(self) -> str | None:
-        """What whoever asked is shown of it."""
+        """The stderr that users may see; none of a function."""
         return self.stderr_tail or None if self.raised is None else None
 
     def _how(self) -> str:
@@ -55,41 +54,41 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Execution(Protocol):
-    """An agent at work. Leaving its `async with` ends it, if it has not ended by itself."""
+    """A running agent. Leaving its `async with` stops it, if it has not ended by itself."""
 
     async def read(self) -> bytes:
-        """What it wrote next; empty when it has ended and all is read. May be cancelled."""
+        """Its next output; empty when it has ended and all is read. May be cancelled."""
         ...
 
     def answer(self, request_id: str, answer: Answer) -> None:
-        """Tell it what a person said to a request."""
+        """Pass the answer to an input request."""
         ...
 
     @property
     def created(self) -> str | None:
-        """What was created for it, in words for people; nothing where it only had to be started."""
+        """What was created for it, as a message for users; `None` if it was only started."""
         ...
 
     @property
     def has_started(self) -> bool:
-        """Whether it has taken up its turn, even if it said nothing yet."""
+        """Whether it has read its turn, even without output."""
         ...
 
     @property
     def heard(self) -> bool:
-        """Whether it surely has all that it was answered, even if it said nothing since."""
+        """Whether it has certainly received all answers, even without output since."""
         ...
 
     def tell(self, frontend: Frontend) -> None:
-        """Tell it what the page brought along with an answer."""
+        """Pass the frontend state that came with an answer."""
         ...
 
     async def stop(self) -> Outcome:
-        """End it, kindly at first."""
+        """Stop it, gracefully at first."""
         ...
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
         ...
 
     async def outcome(self) -> Outcome:

@@ -1,21 +1,21 @@
-"""What an agent or a model API writes, cut into raw JSON values. Sans-IO: bytes in, values out.
+"""Splits the output of an agent or a model API into JSON values. Sans-IO: bytes in, values out.
 
-Rule 1: a line ends at byte 0x0A and nowhere else: U+2028, U+0085 and a lone CR are content. One CR
-        before the LF, a UTF-8 BOM at the very start and blank lines are nothing.
-Rule 2: how the bytes were cut into reads never changes the values.
-Rule 3: no line is fatal. What is no JSON value comes out as a RAW event in its place, whole; only
-        of a line or SSE event over the cap nothing is kept but its length.
-Rule 4: every value can be stored and read back (`msgspec.json`) and walked by recursive code.
-        mobox.json_text says how.
-Rule 5: the body says itself what it is. The first line that is an SSE field (`data:`, `event:`,
-        `id:`, `retry:`, or a `:` comment) makes it SSE, the first that is a JSON object or array
-        makes it JSON lines, and so it stays; but a logger may have written that one, so a `data:`
-        line with an object still makes it SSE. Noise before that is RAW and decides nothing.
-Rule 6: in SSE the values are the events' data; `[DONE]` and the other fields are nothing. A line
-        that is no field ends the event before it (so order is kept) and is a value if it is a
-        JSON object, else RAW: noise that looks like SSE hides no object that comes after it.
+Rule 1: a line ends at byte 0x0A only: U+2028, U+0085 and a lone CR are content. One CR before the
+        LF, a UTF-8 BOM at the very start and blank lines are ignored.
+Rule 2: how the bytes were split into reads never changes the values.
+Rule 3: no line is fatal. A line that is not JSON becomes a RAW event in its place, complete; only
+        of a line or SSE event over the size limit nothing but the length is kept.
+Rule 4: every value can be stored and read back (`msgspec.json`) and walked by recursive code; see
+        `mobox.json_text`.
+Rule 5: the format is detected. The first line that is an SSE field (`data:`, `event:`, `id:`,
+        `retry:`, or a `:` comment) makes it SSE, the first that is a JSON object or array makes it
+        JSON lines, for good; but a logger may have written that one, so a `data:` line with an
+        object still switches to SSE. Noise before that is RAW and decides nothing.
+Rule 6: in SSE the values are the events' data; `[DONE]` and other fields are ignored. A line that
+        is not a field ends the event before it (to keep the order) and is a value if it is a JSON
+        object, else RAW: noise that looks like SSE hides no later object.
 
-A JSON value printed over several lines is out of scope: each of its lines is read alone.
+A JSON value that spans several lines is not supported: each line is read separately.
 SSE: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
@@ -31,13 +31,13 @@ from mobox.events import Raw
 __all__ = ["END", "MAX_LINE", "Item", "JsonLines", "decode"]
 
 MAX_LINE: Final = 16 * 1024 * 1024
-"""The bytes of one line, or of the data of one SSE event, that are held in memory."""
+"""The maximum size of one line, or of the data of one SSE event, in bytes."""
 
 END: Final = b"\n\n"
-"""What ends whatever is open: one LF for the line, and one for the SSE event it belongs to."""
+"""Ends an open line and its SSE event: one LF for each."""
 
 Item: TypeAlias = bytes | Raw
-"""The bytes that should be one JSON value, or the event that stands for what is none."""
+"""The bytes of one JSON value, or the RAW event of something that is not JSON."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -46,7 +46,7 @@ _SSE_IGNORED: Final = (b"", b"event", b"id", b"retry")  # the empty name is a co
 
 
 class JsonLines:
-    """Reads JSON lines or SSE, whichever comes; holds only what has not ended yet."""
+    """Reads JSON lines or SSE; buffers only the incomplete line or event."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self._max_line = max_line
@@ -55,18 +55,18 @@ class JsonLines:
         self._read: Callable[[list[Item]], list[Item]] | None = None
         self._is_plain = False  # it is JSON lines
         self.longest = -1
-        """The bytes that a line may have which is passed on as it comes; -1 where none is."""
+        """The maximum length of lines that may be passed through unchecked; -1 for none."""
 
     def feed(self, data: bytes) -> list[Any]:
-        """The values of what these bytes complete, in order."""
+        """The values that these bytes complete, in order."""
         return [decode(item) if isinstance(item, bytes) else item for item in self.split(data)]
 
     def close(self) -> list[Any]:
-        """The values of what was not ended."""
+        """The values of the incomplete rest."""
         return self.feed(END)
 
     def split(self, data: bytes) -> list[Item]:
-        """`feed` without the decoding, for whoever has a decoder of their own."""
+        """`feed` without decoding, for callers that have their own decoder."""
         line, end, rest = data.partition(b"\n")
         # Most reads are one whole line. In braces it is not blank, nor SSE, and has no CR.
         if end and not rest and len(line) <= self.longest and line[:1] + line[-1:] == b"{}":
@@ -85,10 +85,10 @@ class JsonLines:
         return items
 
     def _ended(self, lines: list[bytes], data: bytes) -> list[Item]:
-        # Only the first can have begun in an earlier read; the others are whole as they are.
-        began_before = self._line.size > 0
+        # Only the first line can continue an earlier read; the others are complete.
+        is_continued = self._line.size > 0
         items: list[Item] = [self._line.end(lines[0]), *lines[1:]]
-        if not began_before and len(data) <= self._max_line and _is_easy(data):
+        if not is_continued and len(data) <= self._max_line and _is_easy(data):
             return items
         cap = self._max_line
         items[1:] = [line if len(line) <= cap else self._line.end(line) for line in lines[1:]]
@@ -116,7 +116,7 @@ class JsonLines:
 
 
 def _is_easy(data: bytes) -> bool:
-    """No line of it ends in a CR, or turns it into SSE."""
+    """Whether no line ends in a CR or starts like SSE data."""
     return b"\r" not in data and b"\ndata:" not in data and not data.startswith(b"data:")
 
 
@@ -137,7 +137,7 @@ def _not_blank(lines: list[Item]) -> list[Item]:
 
 
 class _ServerSentEvents:
-    """Lines in, the data of each event out."""
+    """Parses SSE lines; returns the data of each event."""
 
     def __init__(self, max_data: int) -> None:
         self._data = _Held(max_data, "oversized event")
@@ -168,7 +168,7 @@ def _stray(line: bytes) -> Item:
 
 
 class _Held:
-    """Bytes that come in pieces: kept up to a cap, past it only counted."""
+    """A buffer of bytes, kept up to a limit and only counted beyond it."""
 
     def __init__(self, cap: int, past_cap: str) -> None:
         self.size = 0
@@ -186,7 +186,7 @@ class _Held:
             self._kept.clear()
 
     def end(self, piece: bytes) -> Item:
-        """All the pieces, of which this is the last, as one."""
+        """Add the last piece; returns the whole."""
         if self.size == 0 and len(piece) <= self._cap:
             return piece
         self.add(piece)
@@ -198,7 +198,7 @@ class _Held:
 
 
 def decode(line: bytes) -> Any:
-    """The JSON value that `line` is, or the RAW event that says why it is none."""
+    """Decode a line; returns a RAW event with the reason if it is not JSON."""
     try:
         return json_text.decode(line)
     except NotJson as problem:

@@ -1,6 +1,6 @@
-"""A thread that does one thing after the other, for an event loop that waits for it.
+"""A thread that executes calls of an event loop one after the other.
 
-Unlike a pool's, nobody joins it: a function that never returns keeps no program from ending.
+Unlike a pool's thread it is not joined: a function that never returns does not block exit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class OneThread:
-    """All calls are made in the same thread and the same context, that in which it was made."""
+    """Executes all calls in one thread, and in the context in which it was created."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
@@ -29,7 +29,7 @@ class OneThread:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     async def call(self, work: Callable[[], T]) -> T:
-        """What `work` gives; if the caller is cancelled, it is done all the same."""
+        """The result of `work`; it is executed even if the caller is cancelled."""
         call = _Call(work, self._loop.create_future())
         self._calls.put(call)
         if self._thread.ident is None:
@@ -39,7 +39,7 @@ class OneThread:
         return given
 
     def end(self) -> None:
-        """Do what is to be done, and no more."""
+        """End the thread after the queued calls."""
         self._calls.put(None)
 
     def _work(self) -> None:
@@ -51,7 +51,7 @@ class OneThread:
 
 
 class _Call:
-    """Something to do, and what came of it: a future takes not all that may be raised."""
+    """A call and its outcome; a future does not accept every exception."""
 
     def __init__(self, work: Callable[[], Any], done: asyncio.Future[None]) -> None:
         self.work = work

@@ -1,11 +1,11 @@
-"""An agent in a process: what it writes, what it is told, how it ends.
+"""Executes an agent as a process: its output, its input and its end.
 
-Rule 1: its output is read when the consumer asks and not before: a full pipe holds back an agent
-        that writes faster than anyone reads. Only stderr is always read, its last 64 KiB kept.
-Rule 2: nothing that is said to an agent makes anyone wait: it may never read.
-Rule 3: the end is that of the process and of all it started, not that of its output: one that
-        closes stdout is still running, and one that has left stdout to others is not.
-Rule 4: after the end what is still in the pipe is read, and then no more.
+Rule 1: stdout is read on demand only: a full pipe blocks an agent that writes faster than its
+        output is read. Only stderr is always read, its last 64 KiB kept.
+Rule 2: writing to an agent's stdin never blocks: it may never read.
+Rule 3: an execution ends with the process and all it started, not with its output: an agent that
+        closes stdout is still running, and one whose stdout is held by others is not.
+Rule 4: after the end, the rest in the pipe is read, and nothing more.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ READ_SIZE: Final = 64 * 1024
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """How many seconds an agent that is stopped has, until it is told more plainly."""
+    """Timeouts of a stop, in seconds, until the next, stronger means."""
 
     message: float = 1
     term: float = 5
     kill: float = 5
-    """The kernel's, to end all that it started; then that is left to the keeper."""
+    """For the kernel, to end all its processes; after that the keeper continues alone."""
 
 
-_PATIENCE: Final = Patience()
+_TIMEOUTS: Final = Patience()
 
 
 def job_of(agent: Agent, state: Path) -> Job:
-    """What a sandbox is to run for `agent`, in the chat whose folder is `state`."""
+    """The job of `agent` for a sandbox, with `state` as the chat's state folder."""
     limits = msgspec.structs.asdict(agent.limits)
     return Job(
         argv=agent.argv,
@@ -62,11 +62,11 @@ def job_of(agent: Agent, state: Path) -> Job:
 
 
 class ProcessExecution:
-    """One leg of a run, executed by a process. Made by `start`, in a running event loop."""
+    """One attempt of a run, executed by a process. Created by `start`, in an event loop."""
 
     def __init__(self, child: Child, patience: Patience) -> None:
         self._child = child
-        self._patience = patience
+        self._timeouts = patience
         self._stdout = _Source(child.stdout)
         self._stderr = _Tail(child.stderr)
         self._stdin = _Sink(child.stdin)
@@ -76,27 +76,27 @@ class ProcessExecution:
 
     @classmethod
     def start(
-        cls, job: Job, turn: Turn, sandbox: Sandbox, patience: Patience = _PATIENCE
+        cls, job: Job, turn: Turn, sandbox: Sandbox, patience: Patience = _TIMEOUTS
     ) -> ProcessExecution:
-        """Start `job` and tell it `turn`; raises `OSError` where there is nothing to start."""
+        """Start `job` and send it `turn`; raises `OSError` if it cannot be started."""
         execution = cls(sandbox.start(job), patience)
-        execution._say("turn", turn)
+        execution._send_message("turn", turn)
         return execution
 
     @property
     def pid(self) -> int:
-        """Of the process that keeps the agent's."""
+        """The pid of the agent's keeper."""
         return self._child.pid
 
     @property
     def running(self) -> bool:
-        """Whether anything of it still runs."""
+        """Whether any of its processes still runs."""
         return not self._ended.done()
 
     async def read(self) -> bytes:
-        """What it wrote next, at most 64 KiB; empty when it has ended and all is read.
+        """Its next output, at most 64 KiB; empty when it has ended and all is read.
 
-        May be cancelled, as by a timeout, and called again: no byte is lost.
+        May be cancelled, as by a timeout, and called again without losing a byte.
         """
         while not self._stdout.at_end:
             data = self._stdout.read()
@@ -108,17 +108,17 @@ class ProcessExecution:
         return b""
 
     async def batches(self) -> AsyncIterator[bytes]:
-        """All that it writes, as it comes."""
+        """Its whole output, as it comes."""
         while data := await self.read():
             yield data
 
     def answer(self, request_id: str, answer: Answer) -> None:
-        """Tell it what a person said to a request."""
-        self._say("answer", msgspec.to_builtins(replace(answer, request_id=request_id)))
+        """Send the answer to an input request."""
+        self._send_message("answer", msgspec.to_builtins(replace(answer, request_id=request_id)))
 
     @property
     def created(self) -> str | None:
-        """What its sandbox had to create."""
+        """What its sandbox had to create, as a message for users."""
         return self._child.created
 
     @property
@@ -128,22 +128,22 @@ class ProcessExecution:
 
     @property
     def heard(self) -> bool:
-        """Nobody knows: what was written to it may never have been read."""
+        """Never certain: an answer in its stdin may not have been read."""
         return False
 
     def tell(self, frontend: Frontend) -> None:
-        """Tell it what the page brought along with an answer."""
-        self._say("frontend", frontend)
+        """Send the frontend state that came with an answer."""
+        self._send_message("frontend", frontend)
 
     def send(self, control: JSON) -> None:
-        """Say anything, as a line on its stdin; what it does not read is forgotten at its end."""
+        """Send a JSON line to its stdin; unread lines are discarded at its end."""
         self._stdin.write(msgspec.json.encode(control) + b"\n")
 
-    def _say(self, kind: str, data: Struct | JSON) -> None:
+    def _send_message(self, kind: str, data: Struct | JSON) -> None:
         self.send({"type": kind, "data": data})
 
     async def stop(self) -> Outcome:
-        """End it: by a message, by TERM, by KILL. Goes on even if the caller is cancelled."""
+        """Stop it: by a message, TERM, then KILL. Continues even if the caller is cancelled."""
         if self._stop is None and self.running:
             self._stop = asyncio.create_task(self._end())
         if self._stop is not None:
@@ -151,7 +151,7 @@ class ProcessExecution:
         return await self.outcome()
 
     def kill(self) -> None:
-        """End it at once, as when the run is somebody else's now; even if it is being stopped."""
+        """Kill it at once, as after a lost lease; even if it is being stopped."""
         if not self._hurry.done():
             self._hurry.set_result(None)
         if self._stop is None and self.running:
@@ -185,30 +185,30 @@ class ProcessExecution:
         try:
             return await self._child.wait()
         finally:
-            # Nobody who lives writes any more. What the pipes hold now is all there is, even if
-            # the kernel says they have not ended (someone beyond our reach has them open).
+            # All its processes have ended, so what the pipes hold now is the rest, even if they
+            # have no end of file (a process out of our reach may have them open).
             self._stdin.close()
             self._stderr.finish()
             self._stdout.finish()
 
     async def _end(self) -> None:
-        patience = self._patience
-        if await self._ends_when(self._say_stop, patience.message):
+        timeouts = self._timeouts
+        if await self._ends_after(self._send_stop, timeouts.message):
             return
-        if await self._ends_when(self._child.terminate, patience.term):
+        if await self._ends_after(self._child.terminate, timeouts.term):
             return
         self._child.kill()
-        await asyncio.wait([self._ended], timeout=patience.kill)
+        await asyncio.wait([self._ended], timeout=timeouts.kill)
         if self.running:
             self._child.kill()
 
-    def _say_stop(self) -> None:
+    def _send_stop(self) -> None:
         self.send({"type": "stop"})
 
-    async def _ends_when(self, asked: Callable[[], None], seconds: float) -> bool:
-        """Whether it ends within its time when it is asked like this; nobody asks in a hurry."""
+    async def _ends_after(self, request: Callable[[], None], seconds: float) -> bool:
+        """Make a request to stop, and wait; whether it has ended. Skipped after `kill`."""
         if not self._hurry.done():
-            asked()
+            request()
             either: list[asyncio.Future[Any]] = [self._ended, self._hurry]
             await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         return not self.running
@@ -222,7 +222,7 @@ def _name_of(number: int) -> str:
 
 
 class _Source:
-    """A pipe that is read when somebody asks."""
+    """A pipe that is read on demand."""
 
     def __init__(self, number: int) -> None:
         self.at_end = False
@@ -230,7 +230,7 @@ class _Source:
         self._left: int | None = None  # how much may still be read, once that is known
 
     def read(self) -> bytes | None:
-        """What is there; `None` if nothing is yet. At the end, empty for good."""
+        """Read without blocking; `None` if there is nothing yet, empty at the end."""
         if self.at_end:
             return b""
         size = READ_SIZE if self._left is None else min(READ_SIZE, self._left)
@@ -245,7 +245,7 @@ class _Source:
         return data
 
     async def wait(self, ended: asyncio.Task[Status]) -> None:
-        """Until there is something, or the process has ended."""
+        """Wait until there is data, or the process has ended."""
         loop = asyncio.get_running_loop()
         ready = loop.create_future()
         wake = _setter(ready)
@@ -259,7 +259,7 @@ class _Source:
                 loop.remove_reader(self._number)
 
     def finish(self) -> None:
-        """Whoever should write has ended: what the pipe holds now is the rest."""
+        """The writers have ended: what the pipe holds now is the rest."""
         if not self.at_end:
             self._left = _waiting_in(self._number)
             if not self._left:
@@ -273,7 +273,7 @@ class _Source:
 
 
 class _Tail:
-    """A pipe that is always read, of which only the end is kept."""
+    """A pipe that is always read, with only the end kept."""
 
     def __init__(self, number: int) -> None:
         self._source = _Source(number)
@@ -299,7 +299,7 @@ class _Tail:
 
 
 class _Sink:
-    """A pipe that is written to when it has room."""
+    """A pipe that is written without blocking, from a buffer."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -315,7 +315,7 @@ class _Sink:
 
     @property
     def is_unread(self) -> bool:
-        """Whether it still holds something that was written."""
+        """Whether something that was written is not read yet."""
         return not self._closed and (bool(self._waiting) or _waiting_in(self._number) > 0)
 
     def _write(self) -> None:

@@ -1,7 +1,7 @@
-"""Recordings: what an agent says, kept line by line as a parser would read it.
+"""Records an agent's output line by line, as a parser reads it.
 
-A command says it on its standard output, which is kept byte for byte. A function in this process
-hands over the objects of an SDK, one after the other: a line each, and what it raises is the last.
+A command's standard output is kept byte for byte. A function returns or yields objects of an SDK:
+each is a line, and an exception is the last one.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class Sink(Protocol):
     """Where a recording goes: a file, a pipe."""
 
     def write(self, data: bytes, /) -> object:
-        """Take some of it."""
+        """Write some bytes."""
         ...
 
     def flush(self) -> object:
-        """Let whoever reads along have it."""
+        """Flush, for concurrent readers."""
         ...
 
 
 def record_command(command: Sequence[str], sink: Sink) -> int:
-    """Run `command` and keep what it prints, as it comes; its exit code, or 128 + its signal."""
+    """Run `command` and record its stdout; returns its exit code, or 128 + its signal."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
     except OSError as error:
         raise NotRecordable(f"cannot run {command[0]}: {error.strerror}") from error
     with process:
-        assert process.stdout is not None  # it is a pipe
+        assert process.stdout is not None  # a pipe
         for data in _reads(process.stdout):
             sink.write(data)
             sink.flush()
@@ -53,7 +53,7 @@ def record_command(command: Sequence[str], sink: Sink) -> int:
 
 
 def find_callable(name: str) -> Callable[[], object]:
-    """The function that `module:name` names; the folder one is in may have the module."""
+    """Import the function `module:name`, also from the current directory."""
     module, colon, path = name.partition(":")
     if not colon or not module or not path:
         raise NotRecordable(f"expected MODULE:CALLABLE, got {name!r}")
@@ -66,14 +66,14 @@ def find_callable(name: str) -> Callable[[], object]:
     except (ImportError, AttributeError) as error:
         raise NotRecordable(f"{name}: {error}") from error
     if not callable(found):
-        raise NotRecordable(f"{name} cannot be called")
+        raise NotRecordable(f"{name} is not callable")
     return found
 
 
 def record_callable(function: Callable[[], object], sink: Sink) -> int:
-    """Call `function`, and keep the objects that it returns or yields; 1 if it raises.
+    """Call `function` and record the objects that it returns or yields; 1 if it raises.
 
-    What it prints goes to standard error: the recording may be on standard output.
+    Its prints go to standard error: the recording may be on standard output.
     """
     objects = SdkObjects()
 
@@ -91,24 +91,24 @@ def record_callable(function: Callable[[], object], sink: Sink) -> int:
 
 
 def _each(function: Callable[[], object], keep: Callable[[object], None]) -> None:
-    told = function()
-    if inspect.isawaitable(told) or isinstance(told, AsyncIterator):
-        asyncio.run(_each_in_time(told, keep))
-    elif isinstance(told, Iterator | list | tuple):
-        for value in told:
+    result = function()
+    if inspect.isawaitable(result) or isinstance(result, AsyncIterator):
+        asyncio.run(_each_async(result, keep))
+    elif isinstance(result, Iterator | list | tuple):
+        for value in result:
             keep(value)
-    elif told is not None:
-        keep(told)
+    elif result is not None:
+        keep(result)
 
 
-async def _each_in_time(told: object, keep: Callable[[object], None]) -> None:
-    if inspect.isawaitable(told):
-        told = await told
-    if isinstance(told, AsyncIterator):
-        async for value in told:
+async def _each_async(result: object, keep: Callable[[object], None]) -> None:
+    if inspect.isawaitable(result):
+        result = await result
+    if isinstance(result, AsyncIterator):
+        async for value in result:
             keep(value)
     else:
-        _each(lambda: told, keep)
+        _each(lambda: result, keep)
 
 
 def _reads(stream: IO[bytes]) -> Iterator[bytes]:

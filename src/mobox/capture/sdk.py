@@ -1,6 +1,6 @@
-"""Objects of SDKs as the plain values that parsers read, for an agent in this process.
+"""Converts objects of SDKs to the plain values that parsers read, for function agents.
 
-An agent in a process of its own says the same with `emit_object`.
+An agent in its own process emits the same with `emit_object`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ __all__ = ["SdkObjects"]
 
 
 class SdkObjects:
-    """The objects of one run; those that a graph's state repeats are told once.
+    """The objects of one run; those that a graph's state repeats are emitted once.
 
     No SDK is imported: pydantic models, dataclasses, LangChain's messages, commands and interrupts,
-    exceptions, bytes and images are told apart by what they have.
+    exceptions, bytes and images are recognized by their attributes.
     """
 
     def __init__(self) -> None:
         self._objects = Objects()
 
     def describe(self, value: object) -> JSON:
-        """What a parser's `feed` takes, or a recorder's; never raises."""
+        """The value for a parser's or recorder's `feed`; never raises."""
         return self._objects.describe(value)

@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 2 when it was asked for wrongly."""
+    """Run one command; the exit code is 2 for a usage error."""
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
@@ -23,8 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MoboxError as error:
         print(f"mobox: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader has had enough, as `head` does
-        # The interpreter flushes once more while it exits, and would complain and exit with 120.
+    except BrokenPipeError:  # the reader has closed the pipe, as `head` does
+        # The interpreter flushes once more while it exits, and would fail with exit code 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`mobox convert`: a framework's recorded or piped stream, as a protocol's bytes."""
+"""`mobox convert`: converts a framework's recorded or piped stream to a protocol."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 READ = 64 * 1024
 AUTO = "auto"
-"""The name for --from of whatever the first lines look like."""
+"""The value of --from that detects the framework from the first lines."""
 
 
 def add(commands: Commands) -> None:
     """Declare the command and its options."""
     command = commands.add_parser(
         "convert",
-        help="turn an agent's stream into what a frontend reads",
-        description="Reads JSON lines or an SSE body and writes the protocol's bytes as they come.",
+        help="convert an agent's stream to a frontend protocol",
+        description="Reads JSON lines or an SSE body and writes the protocol's frames as SSE.",
     )
     command.add_argument(
         "--from",
         dest="framework",
         metavar="FRAMEWORK",
-        help=f"who wrote it; {AUTO}: find out from its first {LOOK_AT} lines",
+        help=f"the agent's framework; {AUTO}: detect it from the first {LOOK_AT} lines",
     )
-    command.add_argument("--to", dest="protocol", metavar="PROTOCOL", help="who reads it")
-    command.add_argument("--profile", help="the version of the client that reads it")
+    command.add_argument("--to", dest="protocol", metavar="PROTOCOL", help="the output protocol")
+    command.add_argument("--profile", help="the protocol's profile: the client's version")
     command.add_argument(
         "--message-id",
         type=_unicode,
@@ -56,12 +56,12 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert; broken input is reported and carried on as RAW, unless all of it is."""
+    """Convert; lines that cannot be parsed are reported and become RAW. Fails if all are."""
     if arguments.list:
         print(listing())
         return 0
     if not arguments.framework or not arguments.protocol:
-        arguments.usage_error("--from and --to are needed; --list shows what there is")
+        arguments.usage_error("--from and --to are required; --list shows the values")
     failures: list[Error] = []
     with _open(arguments) as source:
         for frames in convert(source, arguments, failures):
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def listing() -> str:
-    """The names that --from, --to and --profile take, and those that are in no state to be used."""
+    """The values of --from, --to and --profile, with broken plugins marked."""
     sides = [("frameworks:", frameworks(), _framework), ("protocols:", protocols(), _protocol)]
     lines = [[title, *map(line, names)] for title, names, line in sides]
     return "\n".join(chain.from_iterable(lines))
@@ -101,9 +101,9 @@ def _broken(name: str, error: PluginError) -> str:
 def convert(
     source: BinaryIO, arguments: argparse.Namespace, failures: list[Error]
 ) -> Iterator[bytes]:
-    """The frames for each read of `source`, as soon as it is read.
+    """The frames of each read of `source`, as soon as it is read.
 
-    Adds to `failures` the error of a stream of which nothing was understood.
+    Adds an error to `failures` if no line of the stream was recognized.
     """
     reads = _reads(source)
     framework = arguments.framework
@@ -111,12 +111,12 @@ def convert(
         framework, reads = _detected(reads)
     recorder = Recorder(framework)
     formatter = get_formatter(arguments.protocol, arguments.message_id, arguments.profile)
-    tell = joining(formatter)
+    join = joining(formatter)
 
     def frames(entries: list[LogEntry]) -> bytes:
         report(entries)
         failures.extend(_not_understood(entries))
-        return sse.frame(tell(entries, sse.BETWEEN))
+        return sse.frame(join(entries, sse.BETWEEN))
 
     for data in reads:
         yield frames(recorder.read(data))
@@ -132,10 +132,9 @@ def _reads(source: BinaryIO) -> Iterator[bytes]:
 
 
 def _detected(reads: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
-    """The framework whose stream this looks like, and the stream, of which some has been read.
+    """The detected framework, and the whole stream, including what was read for the detection.
 
-    What looks like none goes through the parser that every framework has, and ends with the error
-    that says what it is.
+    An unknown stream goes to the parser of emitted lines, and ends with an error that describes it.
     """
     lines, detector = JsonLines(), Detector()
     first: list[bytes] = []
@@ -157,7 +156,7 @@ def _not_understood(entries: Iterable[LogEntry]) -> Iterator[Error]:
 
 
 def report(entries: list[LogEntry]) -> None:
-    """Tell of input that could not be read; the log has it as RAW."""
+    """Print a message for each line that could not be parsed; the log has it as RAW."""
     for entry in entries:
         if isinstance(entry.event, Raw) and entry.event.source and is_unread(entry.event):
             _print_error(f"entry {entry.seq}: {on_one_line(entry.event.source)}")
@@ -170,7 +169,7 @@ def _print_error(message: str) -> None:
 
 def _open(arguments: argparse.Namespace) -> BinaryIO:
     if arguments.file in (None, "-"):
-        if sys.stdin is None:  # closed by whoever started us
+        if sys.stdin is None:  # closed by the parent process
             arguments.usage_error("there is no standard input")
         return sys.stdin.buffer
     try:

@@ -1,4 +1,4 @@
-"""`mobox demo`: a recorded run, told three times: raw, as events, as a frontend reads it."""
+"""`mobox demo`: plays a recorded run as raw lines, as events and as frames."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ COLOURS = {"raw": "2", "event": "36", "frame": "32"}
 INTRO = """\
 One turn of a Claude agent, as Mobox sees it:
 
-  {raw}    what the agent's framework says
-  {event}  what it means: the same words for every framework, kept in the log of the run
-  {frame}  what a frontend reads, here the Vercel AI SDK's useChat
+  {raw}    a line that the agent's framework emits
+  {event}  the event parsed from it, the same for every framework, appended to the run's log
+  {frame}  what the frontend receives, here the Vercel AI SDK's useChat
 """
 OUTRO = """
-Your own: .venv/bin/mobox convert --from claude --to ai-sdk recording.jsonl"""
+Convert your own: .venv/bin/mobox convert --from claude --to ai-sdk recording.jsonl"""
 
 
 def add(commands: Commands) -> None:
     """Declare the command and its options."""
     command = commands.add_parser("demo", help="watch a recorded run being converted")
     command.add_argument(
-        "--speed", type=_speed, default=1.0, help="how fast, 0 for at once (default: 1)"
+        "--speed", type=_speed, default=1.0, help="playback speed, 0 for no delay (default: 1)"
     )
     command.set_defaults(run=run)
 

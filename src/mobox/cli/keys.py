@@ -1,4 +1,4 @@
-"""`mobox keys`: who may ask a server that runs with `--auth keys`."""
+"""`mobox keys`: manages the API keys of a server that runs with `--auth keys`."""
 
 from __future__ import annotations
 
@@ -29,33 +29,35 @@ def add(commands: Commands) -> None:
     """Declare the command and its own commands."""
     command = commands.add_parser(
         "keys",
-        help="make, list and revoke the keys of a server",
-        description="Keys for a server that asks for them: mobox serve --auth keys. What is done "
-        "here holds at once, also while the server runs.",
+        help="create, list and revoke API keys",
+        description="Manages the API keys of a server with authentication: mobox serve --auth "
+        "keys. Changes take effect at once, also while the server runs.",
     )
     actions = command.add_subparsers(required=True, metavar="ACTION")
-    new = actions.add_parser("add", help="make a key, and show it once")
-    new.add_argument("--owner", required=True, help="whose chats it opens: an owner may have many")
-    new.add_argument("--name", default="", help="what it is for, as you will know it in the list")
-    new.add_argument("--scopes", default="read,write", help="of read, write, operate [read,write]")
+    new = actions.add_parser("add", help="create a key, and show it once")
+    new.add_argument("--owner", required=True, help="owner of the chats that it gives access to")
+    new.add_argument("--name", default="", help="a label for the list")
+    new.add_argument(
+        "--scopes", default="read,write", help="some of read, write, operate [read,write]"
+    )
     new.add_argument("--expires", metavar="TIME", help="after 90m, 12h, 30d or 8w [never]")
     every = actions.add_parser("list", help="list the keys, without their secrets")
-    old = actions.add_parser("revoke", help="make a key useless; what it has open ends in 5 s")
-    old.add_argument("id", metavar="ID", help="as the list has it")
+    old = actions.add_parser("revoke", help="revoke a key; its connections are closed within 5 s")
+    old.add_argument("id", metavar="ID", help="id of the key, as listed")
     for action, work in ((new, _add), (every, _list), (old, _revoke)):
         add_places(action)
         action.set_defaults(run=run, work=work)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it, a server running beside or not."""
+    """Run the action, whether or not a server is running."""
     settings = read_places(arguments)
     if settings.database == "memory:":
-        raise InvalidSetting("database_url", "memory:", "nobody else sees the keys in there")
+        raise InvalidSetting("database_url", "memory:", "other processes cannot read keys there")
     if arguments.work is _add:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not (settings.database_url or (settings.data / "mobox.db").exists()):
-        raise InvalidSetting("data", str(settings.data), "there is no database in it")
+        raise InvalidSetting("data", str(settings.data), "there is no database in this folder")
     with server_packages("mobox keys"):
         asyncio.run(_work(settings, arguments))
     return 0
@@ -77,9 +79,9 @@ async def _add(storage: Storage, arguments: argparse.Namespace) -> None:
     )
     await storage.add_key(key)
     print(secret)
-    for_people = f"{key.id} opens what is {printable(key.owner)}'s, for {', '.join(key.scopes)}."
-    print(f"{for_people} It is not shown again.", file=sys.stderr)
-    print("A server asks for keys when it runs with --auth keys (MOBOX_AUTH).", file=sys.stderr)
+    access = f"access to {printable(key.owner)}'s chats ({', '.join(key.scopes)})"
+    print(f"{key.id} gives {access}. Save it now: it won't be shown again.", file=sys.stderr)
+    print("Keys are required by servers with --auth keys (MOBOX_AUTH).", file=sys.stderr)
 
 
 async def _list(storage: Storage, _arguments: argparse.Namespace) -> None:
@@ -92,12 +94,12 @@ async def _list(storage: Storage, _arguments: argparse.Namespace) -> None:
 
 async def _revoke(storage: Storage, arguments: argparse.Namespace) -> None:
     key = await storage.revoke_key(arguments.id)
-    print(f"{key.id} opens nothing any more; what it has open ends within 5 seconds")
+    print(f"{key.id} is revoked; its open connections are closed within 5 seconds")
 
 
 def _row(key: ApiKey) -> tuple[str, ...]:
-    told = (key.id, printable(key.owner), printable(key.name), ",".join(key.scopes))
-    return (*told, _day(key.created_at), _day(key.used_at), _state(key))
+    cells = (key.id, printable(key.owner), printable(key.name), ",".join(key.scopes))
+    return (*cells, _day(key.created_at), _day(key.used_at), _state(key))
 
 
 def _state(key: ApiKey) -> str:
@@ -124,10 +126,10 @@ def _owner(text: str) -> str:
 def _scopes(text: str) -> tuple[str, ...]:
     from mobox.server.authentication import EVERY_SCOPE
 
-    asked = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-    if not asked or not set(asked) <= set(EVERY_SCOPE):
+    scopes = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not scopes or not set(scopes) <= set(EVERY_SCOPE):
         raise InvalidSetting("--scopes", text, f"expected some of {', '.join(EVERY_SCOPE)}")
-    return asked
+    return scopes
 
 
 def _expiry(text: str | None) -> int | None:

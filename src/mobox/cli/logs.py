@@ -1,4 +1,4 @@
-"""`mobox logs`: what the agent of a run wrote, as it wrote it."""
+"""`mobox logs`: shows the raw output of a run's agent."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def add(commands: Commands) -> None:
     """Declare the command and its options."""
     command = commands.add_parser(
         "logs",
-        help="show what the agent of a run wrote",
+        help="show the raw output of a run's agent",
         description="Writes the agent's lines to stdout, and the end of its stderr to stderr.",
     )
-    command.add_argument("run_id", metavar="RUN", help="the run's id, which is its message's")
-    command.add_argument("--owner", default=OWNER, help="whose run, on a server with keys")
+    command.add_argument("run_id", metavar="RUN", help="id of the run (also of its message)")
+    command.add_argument("--owner", default=OWNER, help="owner of the run, on a server with keys")
     add_places(command)
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it, a server running beside or not."""
+    """Show the output, whether or not a server is running."""
     asyncio.run(_show(read_places(arguments), arguments.owner, arguments.run_id))
     return 0
 
@@ -43,13 +43,13 @@ async def _show(settings: Settings, owner: str, run_id: str) -> None:
         while lines := await storage.raw_lines(found.id, after):
             _write(sys.stdout, b"".join(line.line + b"\n" for line in lines))
             after = lines[-1].n
-    for leg, text in StderrFolder(settings.data / "logs").read(found).items():
-        _write(sys.stderr, f"--- stderr of leg {leg} ---\n{text.rstrip()}\n".encode())
+    for attempt, text in StderrFolder(settings.data / "logs").read(found).items():
+        _write(sys.stderr, f"--- stderr of attempt {attempt} ---\n{text.rstrip()}\n".encode())
 
 
-def _write(stream: TextIO, said: bytes) -> None:
-    """As it is, but to a terminal, which would obey what an agent says."""
+def _write(stream: TextIO, data: bytes) -> None:
+    """Write unchanged; to a terminal with control characters escaped."""
     if stream.isatty():
-        said = printable(said.decode(errors="backslashreplace")).encode()
-    stream.buffer.write(said)
+        data = printable(data.decode(errors="backslashreplace")).encode()
+    stream.buffer.write(data)
     stream.buffer.flush()

@@ -1,4 +1,4 @@
-"""Where a server keeps things, for the commands that look there, a server running beside or not."""
+"""The storage options of commands that read a server's data, whether or not it is running."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACES = ("data", "database_url")
 
 
 def add_places(command: argparse.ArgumentParser) -> None:
-    """Declare the options, which are those of `mobox serve`."""
+    """Declare the options, the same as those of `mobox serve`."""
     for setting in (setting for setting in SETTINGS if setting.field in PLACES):
         metavar = setting.field.rpartition("_")[2].upper()
         meaning = f"{setting.meaning} [{setting.env}]"
@@ -27,15 +27,15 @@ def add_places(command: argparse.ArgumentParser) -> None:
 
 
 def read_places(arguments: argparse.Namespace) -> Settings:
-    """The settings that say where; what else a server is told is not looked at."""
-    told = {setting.env for setting in SETTINGS if setting.field in PLACES}
-    environment = {name: value for name, value in os.environ.items() if name in told}
+    """The settings of the storage; variables of other settings are ignored."""
+    names = {setting.env for setting in SETTINGS if setting.field in PLACES}
+    environment = {name: value for name, value in os.environ.items() if name in names}
     return read_settings(environment, {name: getattr(arguments, name) for name in PLACES})
 
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Storage]:
-    """The store that is there, until the command is done with it."""
+    """Open the store for the duration of a command."""
     from mobox.storage import open_storage
 
     storage = await open_storage(settings.database)

@@ -1,4 +1,4 @@
-"""`mobox prune`: delete what is old."""
+"""`mobox prune`: deletes old chats."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "prune",
         help="delete old chats",
-        description="Deletes whole chats in which nothing has happened for so long: their runs, "
-        "logs, and what their agents kept. One in which a run goes on or waits stays. Keys that "
-        "were revoked or expired so long ago go too. A server may run beside.",
+        description="Deletes chats without activity since AGE, with their runs, logs and agent "
+        "state. Chats with an active run are kept. Also deletes API keys that were revoked or "
+        "expired before that. Safe while a server is running.",
     )
     command.add_argument(
         "--older-than", required=True, type=age, metavar="AGE", help="such as 90m, 12h, 30d or 8w"
     )
     command.add_argument(
-        "--raw-only", action="store_true", help="only the lines that agents wrote, of ended runs"
+        "--raw-only", action="store_true", help="delete only the raw lines of ended runs"
     )
-    command.add_argument("--dry-run", action="store_true", help="only say how much that would be")
+    command.add_argument("--dry-run", action="store_true", help="only count what would be deleted")
     add_places(command)
     command.set_defaults(run=run)
 
 
 def age(text: str) -> timedelta:
-    """How long ago that is, in the words in which a key's end is told."""
+    """Parse an age, in the format of a key's expiry."""
     from mobox.server.keys import read_duration
 
     try:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.raw_only:
         print(f"{_many(pruned.raw_lines, 'raw line')} {would}")
     else:
-        keys = f", {_many(pruned.keys, 'key')} that had ended" if pruned.keys else ""
+        keys = f", {_many(pruned.keys, 'expired or revoked key')}" if pruned.keys else ""
         print(f"{_many(pruned.chats, 'chat')} with {_many(pruned.runs, 'run')}{keys} {would}")
     return 0
 

@@ -1,4 +1,4 @@
-"""`mobox record`: what an agent says, kept as a recording that `mobox convert` reads."""
+"""`mobox record`: records an agent's output for `mobox convert`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
     """Declare the command and its options."""
     command = commands.add_parser(
         "record",
-        help="keep what an agent says, line by line",
+        help="record an agent's output, line by line",
         description="Records a command's standard output, or the objects of a Python function.",
         usage="mobox record [-o FILE] (MODULE:CALLABLE | -- COMMAND ...)",
     )

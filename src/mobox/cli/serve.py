@@ -1,4 +1,4 @@
-"""`mobox serve`: chats with agents, over HTTP."""
+"""`mobox serve`: serves chats with agents over HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "serve",
         help="run the server",
-        description="Serves chats with agents. Each option can be a variable of the environment.",
+        description="Serves chats with agents. Every option can be set by environment variable.",
         allow_abbrev=False,  # --agent and --agents
     )
     add_settings(command)
@@ -35,17 +35,17 @@ def add_settings(command: argparse.ArgumentParser) -> None:
         metavar = setting.field.rpartition("_")[2].upper()
         command.add_argument(setting.flag, dest=setting.field, metavar=metavar, help=meaning)
     command.add_argument(
-        "--show-settings", action="store_true", help="show what holds, and what set it; then exit"
+        "--show-settings", action="store_true", help="show all settings and their source, and exit"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until somebody says stop."""
+    """Serve until a signal."""
     return run_with_settings(arguments, _serve)
 
 
 def run_with_settings(arguments: argparse.Namespace, work: Callable[[Settings], int]) -> int:
-    """Do it as it was asked for, or show how that is."""
+    """Run `work` with the settings, or show them."""
     flags = vars(arguments)
     settings = read_settings(os.environ, flags)
     if arguments.show_settings:
@@ -62,7 +62,7 @@ def _serve(settings: Settings) -> int:
 
 @contextmanager
 def server_packages(command: str) -> Iterator[None]:
-    """Import what needs the server's packages; if they are not there, say what to install."""
+    """Import modules that need the server's packages; raises `NotInstalled` if one is missing."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""`mobox worker`: executes the runs that servers leave to it."""
+"""`mobox worker`: executes the runs that servers queue."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "worker",
         help="execute the runs of other servers",
-        description="Executes the runs that `mobox serve --execute workers` begins in the same "
-        "database. It takes the settings of a server, and serves nothing.",
+        description="Executes the runs that `mobox serve --execute workers` queues in the same "
+        "database. It has the settings of a server, but serves no HTTP.",
         allow_abbrev=False,
     )
     add_settings(command)
@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Work until somebody says stop."""
+    """Work until a signal."""
     return run_with_settings(arguments, _work)
 
 

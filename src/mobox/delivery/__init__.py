@@ -1,1 +1,1 @@
-"""Deliveries: how a formatter's documents reach a frontend. Any delivery carries any format."""
+"""Deliveries: send a formatter's documents to a frontend. Any delivery works with any format."""

@@ -1,12 +1,12 @@
-"""Processes that share a port: a request of a socket that another of them has is handed over to it.
+"""Forwards Socket.IO requests between processes that share a port, to the one with the session.
 
-A client that polls sends each request on its own, and the kernel gives it to whoever takes it
-first. So the id of a socket begins with the number of its process, and each process listens at a
-socket in a folder that is nobody else's. What is handed over are the ASGI messages themselves.
+A polling client sends separate requests, and the kernel gives each to any of the processes. So a
+socket's id starts with the number of its process, and each process listens on a Unix socket in a
+private folder. The ASGI messages themselves are forwarded.
 
-Rule 1: whoever gets a request has checked it; nothing is checked a second time.
-Rule 2: the pace of the client reaches the process that has its socket: nobody keeps anything here.
-Rule 3: a process that is gone has no sockets: what is meant for it is answered as unknown.
+Rule 1: the process that receives a request has checked it; nothing is checked a second time.
+Rule 2: backpressure reaches the process that has the socket: nothing is buffered here.
+Rule 3: a process that is gone has no sockets: requests for it are answered as unknown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BROKEN_OFF: Final[dict[str, tuple[Message, ...]]] = {
     ),
     "websocket": ({"type": "websocket.close", "code": 1012},),
 }
-"""What a client is told whose process has died before it began to answer."""
+"""The response to a client whose process died before it started to respond."""
 
 _ANSWERS: Final = {"http": "http.response.start", "websocket": "websocket.close"}
 _NUMBER: Final = re.compile(r"([0-9]{1,4})(?:\.|\Z)")
@@ -47,20 +47,20 @@ _LENGTH: Final = struct.Struct("!I")
 
 
 class Line:
-    """A connection between two of them: one message after the other."""
+    """A connection between two processes, with length-prefixed messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     async def say(self, message: Any) -> None:
-        """Say something once there is room for it; raises `OSError` if nobody listens."""
+        """Send a message, with backpressure; raises `OSError` if the peer is gone."""
         data = msgspec.msgpack.encode(message)
         self._writer.write(_LENGTH.pack(len(data)) + data)
         await self._writer.drain()
 
     async def hear(self) -> Any:
-        """The next message; `None` when there are no more."""
+        """Receive the next message; `None` at the end."""
         with suppress(asyncio.IncompleteReadError, OSError):
             (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
             return msgspec.msgpack.decode(await self._reader.readexactly(length))
@@ -71,19 +71,19 @@ class Line:
 
 
 class Neighbours:
-    """The others, by their numbers; `number` is that of this process."""
+    """The peer processes, by their numbers; `number` is that of this process."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder = folder
         self._number = number
         self._server: asyncio.AbstractServer | None = None
-        self._handed_over: set[asyncio.Task[Any]] = set()
+        self._forwarded: set[asyncio.Task[Any]] = set()
         self._taken: set[Line] = set()
 
     async def listen(self, app: ASGIApp) -> None:
-        """Let `app` answer what others hand over."""
+        """Let `app` handle requests that peers forward."""
         path = self._folder / str(self._number)
-        path.unlink(missing_ok=True)  # that of one which had the number and died
+        path.unlink(missing_ok=True)  # left by a dead process with the same number
 
         async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             line = Line(reader, writer)
@@ -95,66 +95,66 @@ class Neighbours:
 
         self._server = await asyncio.start_unix_server(take, path)
 
-    async def close(self, patience: float) -> None:
-        """Listen no more, once those are done whose requests came here; for so many seconds."""
-        if self._handed_over:
-            await asyncio.wait(self._handed_over, timeout=patience)
+    async def close(self, seconds: float) -> None:
+        """Stop listening, after waiting up to so many seconds for forwarded requests."""
+        if self._forwarded:
+            await asyncio.wait(self._forwarded, timeout=seconds)
         if self._server is not None:
             self._server.close()
         for line in self._taken:
             line.close()
 
     def named(self, make_id: Callable[[], str]) -> Callable[[], str]:
-        """Ids that tell whose they are."""
+        """Ids that start with this process's number."""
         return lambda: f"{self._number}.{make_id()}"
 
     async def take(self, sid: str, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Hand a request over to the process that has the socket; false if it is for us."""
-        told = _NUMBER.match(sid)
-        if told is None or int(told[1]) == self._number:
+        """Forward a request to the process that has the socket; false if it is this one."""
+        owner = _NUMBER.match(sid)
+        if owner is None or int(owner[1]) == self._number:
             return False
         try:
-            path = self._folder / str(int(told[1]))
+            path = self._folder / str(int(owner[1]))
             reader, writer = await asyncio.open_unix_connection(path)
         except OSError:
             return False
-        handing_over = asyncio.create_task(_hand_over(Line(reader, writer), scope, receive, send))
-        self._handed_over.add(handing_over)
-        handing_over.add_done_callback(self._handed_over.discard)
-        await handing_over
+        forwarding = asyncio.create_task(_forward(Line(reader, writer), scope, receive, send))
+        self._forwarded.add(forwarding)
+        forwarding.add_done_callback(self._forwarded.discard)
+        await forwarding
         return True
 
 
-# The one that was asked
+# In the process that received the request
 
 
-async def _hand_over(line: Line, scope: Scope, receive: Receive, send: Send) -> None:
-    telling = asyncio.create_task(_tell(line, scope, receive))
+async def _forward(line: Line, scope: Scope, receive: Receive, send: Send) -> None:
+    sending = asyncio.create_task(_send_request(line, scope, receive))
     is_answered = False
     try:
         while (message := await line.hear()) is not None:
             is_answered = is_answered or message["type"] == _ANSWERS[scope["type"]]
             await send(message)
-        if not is_answered and not telling.done():
+        if not is_answered and not sending.done():
             for message in _BROKEN_OFF[scope["type"]]:
                 await send(message)
     finally:
-        telling.cancel()
+        sending.cancel()
         line.close()
 
 
-async def _tell(line: Line, scope: Scope, receive: Receive) -> None:
-    """Tell all that the client says, until it leaves."""
-    with suppress(OSError):  # who is told that nobody listens is the one who hears
+async def _send_request(line: Line, scope: Scope, receive: Receive) -> None:
+    """Forward everything that the client sends, until it disconnects."""
+    with suppress(OSError):  # the reading side notices that the peer is gone
         await line.say({name: scope[name] for name in _SCOPE if name in scope})
-        is_there = True
-        while is_there:
+        is_connected = True
+        while is_connected:
             message = await receive()
             await line.say(message)
-            is_there = not message["type"].endswith(".disconnect")
+            is_connected = not message["type"].endswith(".disconnect")
 
 
-# The one that has the socket
+# In the process that has the socket
 
 
 async def _take(app: ASGIApp, line: Line) -> None:
@@ -166,7 +166,7 @@ async def _take(app: ASGIApp, line: Line) -> None:
                 message: Message | None = await line.hear()
                 return _LEFT[scope["type"]] if message is None else message
 
-            with suppress(OSError):  # the client has left, or the process between us has
+            with suppress(OSError):  # the client has disconnected, or the forwarding process
                 await app(scope, receive, line.say)
     finally:
         line.close()

@@ -1,13 +1,13 @@
-"""Socket.IO: documents as events, as fast as each socket takes them.
+"""Socket.IO: sends documents as events, with backpressure.
 
-Rule 1: what waits to be sent to a socket has a bound, and whoever has more to say waits: the pace
-        of the socket reaches the log. One that takes nothing is not listened to either.
-Rule 2: a socket's requests are answered one after the other, in their order.
-Rule 3: a socket that leaves is no error: its listener is told at once, also where nobody said
-        goodbye and only the request that was to be answered is gone.
+Rule 1: the send buffer of a socket is bounded, and writers wait for room: backpressure reaches the
+        log. Events of a socket that reads nothing are not handled either.
+Rule 2: a socket's events are handled one after the other, in their order.
+Rule 3: a disconnect is not an error: the listener is notified at once, also if the client did not
+        send a disconnect and only its pending request is gone.
 
-Who may connect, the app around it says by an origin, and the listener by what a client tells of
-itself; nothing here looks at either.
+Who may connect is decided by the app around it (origin) and by the listener (authentication), not
+here.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ __all__ = ["PATH", "Listener", "Refusal", "Said", "Socket", "SocketClosed", "Soc
 
 PATH: Final = "/socket.io"
 Refusal = dict[str, Any]
-"""An error: `code`, `message`, and what is known beside."""
+"""An error: `code`, `message` and details."""
 _FLOW: Final = "mobox.flow"
-"""Under which the request by which a client comes has its `Flow`."""
+"""The key of the `Flow` in the ASGI scope of a connecting request."""
 
 _logger: Final = logging.getLogger("mobox.delivery.socketio.library")
-"""Its own words about clients are as many as clients like; what breaks in it is told."""
-_logger.setLevel(logging.ERROR)  # below it not even a record is made, for each packet several
+"""The library logs every packet, as many as clients send; only its exceptions are logged."""
+_logger.setLevel(logging.ERROR)  # avoids creating several records per packet
 _logger.addFilter(lambda record: record.exc_info is not None)
 
 
@@ -58,12 +58,12 @@ class Socket:
 
     def __init__(self, server: Any, name: str, engine_socket: Any, scope: Scope) -> None:
         self.scope = {**scope}
-        """The request by which it came: its own copy, as others may come by the same later."""
+        """A copy of the connecting request, as other sockets may share the connection later."""
         self._server = server
         self._name = name
         self.flow = flow_of(engine_socket)
         self.has_left = False
-        """Which a client may do whose connection stays, and come back by that as another."""
+        """Whether it has disconnected; the connection may stay, and carry another socket."""
         self._engine_socket = engine_socket
 
     @property
@@ -71,11 +71,11 @@ class Socket:
         return not (self.has_left or self.flow.is_closed)
 
     async def hang_up(self) -> None:
-        """Send the client away; it does not come back by itself."""
+        """Disconnect the client; it does not reconnect by itself."""
         await self._server.disconnect(self._name)
 
     async def emit(self, event: str, document: bytes) -> None:
-        """Say something once there is room for it; raises `SocketClosed`."""
+        """Send an event, with backpressure; raises `SocketClosed`."""
         await self.flow.room()
         if self.has_left:
             raise SocketClosed
@@ -84,27 +84,27 @@ class Socket:
 
 
 class Listener(Protocol):
-    """Who hears what clients say."""
+    """Handles the connections and events of clients."""
 
     async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
-        """A client would like to come in, and says who it is; why not, if it may not."""
+        """A client wants to connect, with its `auth` payload; returns the error to refuse it."""
         ...
 
-    async def heard(self, socket: Socket, event: str, said: Said) -> object:
-        """A client said something; what is returned is the answer, and JSON. Must not raise."""
+    async def heard(self, socket: Socket, event: str, message: Said) -> object:
+        """A client sent an event; returns the acknowledgement as JSON. Must not raise."""
         ...
 
     async def left(self, socket: Socket) -> None:
-        """A client is gone."""
+        """A client has disconnected."""
         ...
 
     async def quiet(self) -> None:
-        """Wait until all was said that there is to say."""
+        """Wait until everything that is stored was sent."""
         ...
 
 
 class OwnRooms(socketio.AsyncManager):  # type: ignore[misc]  # it has no types
-    """Nobody is in any room but that of all and its own; the library would look into every one."""
+    """Sockets are only in the room of all and in their own; the library would scan all rooms."""
 
     def basic_disconnect(self, sid: str, namespace: str, **kwargs: Any) -> None:
         others = self.rooms.pop(namespace, {})
@@ -117,20 +117,20 @@ class OwnRooms(socketio.AsyncManager):  # type: ignore[misc]  # it has no types
 
 
 class Sockets:
-    """All clients; an ASGI application to be mounted at `PATH`."""
+    """All sockets; an ASGI application to be mounted at `PATH`."""
 
     def __init__(
         self, listener: Listener, *, most_bytes: int, neighbours: Neighbours | None = None
     ) -> None:
         self._listener = listener
-        self._neighbours = neighbours
+        self._peers = neighbours
         self._sockets: dict[str, Socket] = {}
         self._server = socketio.AsyncServer(
             async_mode="asgi",
             client_manager=OwnRooms(),
             serializer=Packet,
             async_handlers=False,  # Rule 2
-            cors_allowed_origins=[],  # none are looked at
+            cors_allowed_origins=[],  # origins are not checked here
             http_compression=False,
             max_http_buffer_size=most_bytes,
             logger=_logger,
@@ -139,15 +139,15 @@ class Sockets:
         self._engine = self._server.eio
         if neighbours is not None:
             self._engine.generate_id = neighbours.named(self._engine.generate_id)
-        # All but pings go through here, also the answers that the library sends by itself.
+        # All packets but pings go through here, also the responses of the library itself.
         self._engine.send_packet = self._send_packet
-        self._welcome = self._engine.handlers["connect"]
-        self._farewell = self._engine.handlers["disconnect"]
-        self._engine.on("connect", self._arrived)
-        self._engine.on("disconnect", self._departed)
+        self._engine_connect = self._engine.handlers["connect"]
+        self._engine_disconnect = self._engine.handlers["disconnect"]
+        self._engine.on("connect", self._on_engine_connect)
+        self._engine.on("disconnect", self._on_engine_disconnect)
         self._server.on("connect", self._connected)
         self._server.on("disconnect", self._disconnected)
-        self._server.on("*", self._heard)
+        self._server.on("*", self._on_event)
         Payload.max_decode_packets = PACKETS_OF_A_POST
 
     @property
@@ -156,45 +156,45 @@ class Sockets:
 
     @property
     def held(self) -> int:
-        """How many characters wait to be taken, of all sockets together."""
+        """Characters in the send buffers of all sockets."""
         return sum(socket.flow.held for socket in self._sockets.values())
 
-    async def finish(self, patience: float) -> None:
-        """Let all hear the rest of what there is to say, for so many seconds."""
+    async def finish(self, seconds: float) -> None:
+        """Send the rest to all sockets, for up to so many seconds."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(seconds):
                 await self._listener.quiet()
                 for socket in list(self._sockets.values()):
                     with suppress(SocketClosed):
                         await socket.flow.drained()
 
     async def listen(self) -> None:
-        """Answer also what processes hand over that share a port with this one."""
-        if self._neighbours is not None:
-            await self._neighbours.listen(self._answer)
+        """Also handle requests that are forwarded by processes that share the port."""
+        if self._peers is not None:
+            await self._peers.listen(self._answer)
 
-    async def leave(self, patience: float) -> None:
-        """Let others, for so many seconds, end what they say through this process."""
-        if self._neighbours is not None:
-            await self._neighbours.close(patience)
+    async def leave(self, seconds: float) -> None:
+        """Wait for requests that this process forwards to peers, up to so many seconds."""
+        if self._peers is not None:
+            await self._peers.close(seconds)
 
     async def aclose(self) -> None:
-        """Say goodbye to all. They may come back, to whoever serves them then."""
+        """Close all sockets. Clients may reconnect, to this or another server."""
         for engine_socket in list(self._engine.sockets.values()):
             await engine_socket.close(wait=False)
-        if self._engine.service_task_handle is not None:  # it cannot be stopped twice
+        if self._engine.service_task_handle is not None:  # shutdown cannot be called twice
             await self._server.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._neighbours is not None:
+        if self._peers is not None:
             sid = _query_of(scope).get("sid", "")
-            if await self._neighbours.take(sid, scope, receive, send):
+            if await self._peers.take(sid, scope, receive, send):
                 return
         await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         query = _query_of(scope)
-        query.pop("j", None)  # JSONP, which pages of any origin could read
+        query.pop("j", None)  # JSONP, whose responses any origin could read
         engine_socket = self._engine.sockets.get(query.get("sid"))
         if engine_socket is not None and engine_socket.closed:
             del self._engine.sockets[query["sid"]]
@@ -207,17 +207,17 @@ class Sockets:
         else:
             await hold_websocket(self._engine, flow, scope, receive, send)
 
-    # What the library calls
+    # Callbacks of the library
 
-    async def _arrived(self, engine_id: str, environ: dict[str, Any]) -> object:
+    async def _on_engine_connect(self, engine_id: str, environ: dict[str, Any]) -> object:
         self._engine.sockets[engine_id].session["flow"] = environ["asgi.scope"][_FLOW]
-        return await self._welcome(engine_id, environ)
+        return await self._engine_connect(engine_id, environ)
 
-    async def _departed(self, engine_id: str, reason: object) -> object:
+    async def _on_engine_disconnect(self, engine_id: str, reason: object) -> object:
         engine_socket = self._engine.sockets.get(engine_id)
         if engine_socket is not None:
             flow_of(engine_socket).close()
-        return await self._farewell(engine_id, reason)
+        return await self._engine_disconnect(engine_id, reason)
 
     async def _send_packet(self, engine_id: str, packet: Any) -> None:
         engine_socket = self._engine.sockets.get(engine_id)
@@ -227,13 +227,13 @@ class Sockets:
     async def _connected(self, name: str, environ: dict[str, Any], auth: JSON = None) -> bool:
         engine_id = self._server.manager.eio_sid_from_sid(name, "/")
         engine_socket = self._engine.sockets.get(engine_id)
-        if engine_socket is None:  # it has left in the meantime
+        if engine_socket is None:  # it has disconnected in the meantime
             return False
         socket = Socket(self._server, name, engine_socket, environ["asgi.scope"])
         if (refusal := await self._listener.came(socket, auth)) is not None:
             raise socketio.exceptions.ConnectionRefusedError(refusal["message"], refusal)
         self._sockets[name] = socket
-        if not socket.is_open:  # nobody was there yet to be told
+        if not socket.is_open:  # it disconnected before it was registered
             await self._disconnected(name)
         return True
 
@@ -243,11 +243,11 @@ class Sockets:
             socket.has_left = True
             await self._listener.left(socket)
 
-    async def _heard(self, event: str, name: str, said: Said) -> object:
+    async def _on_event(self, event: str, name: str, message: Said) -> object:
         socket = self._sockets[name]
         with suppress(SocketClosed):
             await socket.flow.room()
-            return await self._listener.heard(socket, event, said)
+            return await self._listener.heard(socket, event, message)
         return None
 
 

@@ -1,8 +1,8 @@
-"""What goes over a socket: packets of Socket.IO 5, in text and JSON only, and how many wait.
+"""Packets of Socket.IO 5, as text and JSON only, and the size of a socket's send buffer.
 
-Rule 1: whatever a client sends is a request or a bad one, never an exception of ours: bad ones get
-        to where errors are told, with the number under which the client waits for an answer.
-Rule 2: a packet counts as held until the transport asks for its bytes.
+Rule 1: an invalid packet never raises: it becomes an event named `BAD`, with the acknowledgement id
+        that the client waits for, and is answered with an error.
+Rule 2: a packet counts as held until the transport takes its bytes.
 
 https://socket.io/docs/v4/socket-io-protocol and https://socket.io/docs/v4/engine-io-protocol
 """
@@ -37,41 +37,41 @@ __all__ = [
 
 CONNECT, DISCONNECT, EVENT = range(3)
 BAD: Final = ""
-"""The name of the event that stands for a packet which is none."""
+"""The name of the event that stands for an invalid packet."""
 
 MOST_HELD: Final = 256 * 1024
-"""Characters that wait to be sent to one socket; from there on whoever has more waits too."""
+"""Characters in the send buffer of one socket; above it writers wait."""
 
 PROBE, UPGRADE = "2probe", "5"
-"""By which a client goes over to a WebSocket; it says them there and nowhere else."""
+"""The packets that upgrade to a WebSocket; legal only during the upgrade."""
 
 _LEGAL: Final = re.compile(r"1|3|4[0-6](?!/[^,]{200}).*", re.DOTALL)
-"""The name of a namespace comes back with the answer."""
+"""Namespaces are shorter than 200 characters, as the response repeats them."""
 _PACKET: Final = re.compile(r"([0-6])(/[^,]*,?)?(\d{1,15}(?![\d-]))?(.*)", re.DOTALL | re.ASCII)
 _RESERVED: Final = {"connect", "connect_error", "disconnect", BAD}
 
 
 def is_legal(packet: str) -> bool:
-    """Whether a client may say that to the layer below, which trusts it."""
+    """Whether the packet may reach the library, which trusts its clients."""
     return _LEGAL.fullmatch(packet) is not None
 
 
 def is_connect(packet: str) -> bool:
-    """Whether the layer below answers that by itself, without asking for room."""
+    """Whether the library responds to the packet itself, without waiting for room."""
     return packet.startswith(f"4{CONNECT}")
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What came with an event, and whether the client waits for an answer."""
+    """The payload of an event, and whether the client waits for an acknowledgement."""
 
     payload: JSON
     wants_answer: bool
     problem: str | None = None
-    """Why it is no event."""
+    """Why the packet is invalid."""
 
 
 class Packet:
-    """A packet as python-socketio wants it, with less than it could have: nothing binary."""
+    """A packet in the interface of python-socketio, without binary data."""
 
     uses_binary_events: ClassVar = False
     json: ClassVar[Any] = json
@@ -81,7 +81,7 @@ class Packet:
         packet_type: int = EVENT,
         data: Any = None,
         namespace: str | None = None,
-        id: int | None = None,  # noqa: A002 - the library says so
+        id: int | None = None,  # noqa: A002 - the library's name
         binary: object = None,
         encoded_packet: object = None,
     ) -> None:
@@ -107,7 +107,7 @@ class Packet:
         self.namespace = (match[2] or "/").removesuffix(",").partition("?")[0]
         self.id = int(match[3]) if match[3] else None
         if self.packet_type not in (CONNECT, DISCONNECT, EVENT):
-            return self._refuse("expected an event, and nothing binary")
+            return self._refuse("expected an event without binary data")
         try:
             self.data = json_text.decode(match[4].encode()) if match[4] else None
         except (NotJson, UnicodeEncodeError) as problem:
@@ -117,10 +117,10 @@ class Packet:
     def _read_event(self) -> None:
         match self.data:
             case [str(name), *payload] if name not in _RESERVED:
-                said = Said(payload[0] if payload else None, self.id is not None)
-                self.data = [name, said]
+                message = Said(payload[0] if payload else None, self.id is not None)
+                self.data = [name, message]
             case _:
-                self._refuse("expected the name of an event and what it carries")
+                self._refuse("expected the name of an event and its payload")
 
     def _refuse(self, problem: str) -> None:
         self.packet_type = EVENT
@@ -128,22 +128,22 @@ class Packet:
 
 
 def event_text(name: str, document: bytes) -> str:
-    """The text of an event that carries a document which is JSON already."""
-    return f"{_beginning(name)}{document.decode()}]"
+    """The text of an event whose payload is encoded JSON."""
+    return f"{_prefix(name)}{document.decode()}]"
 
 
 @cache
-def _beginning(name: str) -> str:
-    """Events have few names, all of them ours."""
+def _prefix(name: str) -> str:
+    """Cached: there are few event names, all of them ours."""
     return f"{EVENT}[{json.dumps(name)},"
 
 
 class SocketClosed(Exception):
-    """There is nobody to say anything to."""
+    """The client has disconnected."""
 
 
 class Flow:
-    """What of one socket's packets was not taken yet."""
+    """The send buffer of one socket: counts packets that the transport has not taken yet."""
 
     def __init__(self) -> None:
         self.held = 0
@@ -151,26 +151,26 @@ class Flow:
         self.is_closed = False
 
     async def room(self) -> None:
-        """Wait until the socket has taken most of what was said to it."""
+        """Wait until the buffer is below its limit; raises `SocketClosed`."""
         await self._at_most(MOST_HELD)
 
     async def drained(self) -> None:
-        """Wait until it has taken all."""
+        """Wait until the buffer is empty; raises `SocketClosed`."""
         await self._at_most(0)
 
     def counted(self, packet: Any) -> _CountedPacket:
-        """A packet of Engine.IO, held from now on."""
+        """Add a packet of Engine.IO to the buffer."""
         counted = _CountedPacket(self, packet)
         self.held += counted.size
         return counted
 
     def release(self, size: int) -> None:
-        """The transport has taken so much."""
+        """The transport has taken `size` characters."""
         self.held -= size
         self._changed.set()
 
     def close(self) -> None:
-        """Nobody takes anything any more."""
+        """The client has disconnected: wake waiting writers."""
         self.is_closed = True
         self._changed.set()
 
@@ -183,13 +183,13 @@ class Flow:
 
 
 def flow_of(engine_socket: Any) -> Flow:
-    """The one of a socket of Engine.IO."""
+    """The flow of an Engine.IO socket."""
     flow: Flow = engine_socket.session["flow"]
     return flow
 
 
 class _CountedPacket:
-    """A packet of Engine.IO that tells when it is taken."""
+    """A packet of Engine.IO that releases its size when it is encoded."""
 
     __slots__ = ("_flow", "_packet", "size")
 

@@ -1,9 +1,9 @@
-"""What the requests of sockets say, before the library below hears of it.
+"""Checks the requests of Socket.IO clients before the Engine.IO library gets them.
 
-Rule 1: that library trusts its clients. What would break it does not get there.
-Rule 2: as soon as it hears of a WebSocket it tells a client that polls nothing more. So it hears of
-        one when the client has begun to speak there, and of no end that does not come in time.
-Rule 3: it answers some packets without asking for room. They wait here until there is some.
+Rule 1: the library trusts its clients. Packets that would break it do not reach it.
+Rule 2: as soon as the library sees a WebSocket, it stops sending to the polling client. So it gets
+        the upgrade only after the client has sent the probe there, and with timeouts.
+Rule 3: the library responds to some packets without waiting for room. They wait here instead.
 
 https://socket.io/docs/v4/engine-io-protocol#upgrade
 """
@@ -30,10 +30,10 @@ from mobox.delivery.socketio_packets import (
 __all__ = ["PACKETS_OF_A_POST", "hold_poll", "hold_upgrade", "hold_websocket"]
 
 PACKETS_OF_A_POST: Final = 100
-"""A client that polls sends what it has gathered in one request."""
+"""Maximum number of packets in one POST of a polling client."""
 
 UPGRADE_SECONDS: Final = 5.0
-"""In which a client says each word by which it goes over to a WebSocket."""
+"""Timeout for each packet of an upgrade to a WebSocket."""
 
 Header = tuple[bytes, bytes]
 
@@ -47,14 +47,14 @@ _LEFT: Final[Message] = {"type": "websocket.disconnect", "code": 1008}
 async def hold_websocket(
     engine: Any, flow: Flow, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """A client that comes by a WebSocket."""
+    """Handle a client that connects by WebSocket."""
     await engine.handle_request(scope, _checked(receive, flow), _watched(send, flow.close))
 
 
 async def hold_upgrade(
     engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """A client that polls and would rather have a WebSocket (Rule 2)."""
+    """Upgrade a polling client to a WebSocket (Rule 2)."""
     opening = await receive()
     await send({"type": "websocket.accept"})
     probe = await _in_time(receive)
@@ -64,19 +64,19 @@ async def hold_upgrade(
     flow = flow_of(engine_socket)
 
     def end() -> None:
-        if engine_socket.upgraded:  # else the client goes on polling
+        if engine_socket.upgraded:  # else the client continues polling
             flow.close()
 
     try:
-        heard = _after(opening, probe, then=_upgrading(receive, flow))
-        await engine.handle_request(scope, heard, _watched(_accepted(send), end))
+        replayed = _after(opening, probe, then=_upgrading(receive, flow))
+        await engine.handle_request(scope, replayed, _watched(_accepted(send), end))
     finally:
         if not engine_socket.upgraded:
             engine_socket.upgrading = False
 
 
 def _upgrading(receive: Receive, flow: Flow) -> Receive:
-    """The word that ends an upgrade, and then what every WebSocket says."""
+    """The packet that ends an upgrade, then checked messages."""
     checked = _checked(receive, flow)
     is_over = False
 
@@ -92,20 +92,20 @@ def _upgrading(receive: Receive, flow: Flow) -> Receive:
 
 
 def _checked(receive: Receive, flow: Flow) -> Receive:
-    """What a WebSocket says, as long as it is legal; then it has left."""
+    """Messages of a WebSocket; an illegal one counts as a disconnect."""
 
     async def checked() -> Message:
         message = await receive()
         if message["type"] != "websocket.receive":
             return message
-        is_heard = is_legal(_text(message)) and await _has_room([_text(message)], flow)
-        return message if is_heard else _LEFT
+        is_passed = is_legal(_text(message)) and await _has_room([_text(message)], flow)
+        return message if is_passed else _LEFT
 
     return checked
 
 
 async def _has_room(packets: Iterable[str], flow: Flow) -> bool:
-    """Wait until there is room for the answers (Rule 3); false if nobody is there to take them."""
+    """Wait until there is room for the responses (Rule 3); false if the client is gone."""
     with suppress(SocketClosed):
         if any(map(is_connect, packets)):
             await flow.room()
@@ -114,9 +114,9 @@ async def _has_room(packets: Iterable[str], flow: Flow) -> bool:
 
 
 def _watched(send: Send, end: Callable[[], None]) -> Send:
-    """Who waits until a client takes something hears at once that it is gone.
+    """Wake writers blocked on backpressure when a send fails: the client has disconnected.
 
-    It may be the one who would have read that the client has left.
+    The blocked task may be the only reader of the disconnect message.
     """
 
     async def watched(message: Message) -> None:
@@ -131,7 +131,7 @@ def _watched(send: Send, end: Callable[[], None]) -> Send:
 
 async def _in_time(receive: Receive) -> Message:
     try:
-        async with asyncio.timeout(UPGRADE_SECONDS):  # `wait_for` can miss that it is cancelled
+        async with asyncio.timeout(UPGRADE_SECONDS):  # `wait_for` can miss a cancellation
             return await receive()
     except TimeoutError:
         return _LEFT
@@ -141,9 +141,9 @@ def _text(message: Message) -> str:
     return message.get("text") or ""
 
 
-def _after(*heard: Message, then: Receive) -> Receive:
-    """What was heard already, and then the rest."""
-    before = iter(heard)
+def _after(*received: Message, then: Receive) -> Receive:
+    """The messages that were received already, then the rest."""
+    before = iter(received)
 
     async def receive() -> Message:
         message = next(before, None)
@@ -153,7 +153,7 @@ def _after(*heard: Message, then: Receive) -> Receive:
 
 
 def _accepted(send: Send) -> Send:
-    """A WebSocket need not be accepted twice."""
+    """Drop the library's accept: the WebSocket is accepted already."""
 
     async def rest(message: Message) -> None:
         if message["type"] != "websocket.accept":
@@ -168,7 +168,7 @@ def _accepted(send: Send) -> Send:
 async def hold_poll(
     engine: Any, engine_socket: Any, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """One request of a client that polls; it has one at a time by which it speaks."""
+    """Handle one request of a polling client, which may have one POST at a time."""
     if engine_socket is None or scope["method"] != "POST":
         await _hold_request(engine, engine_socket, scope, receive, send)
     elif engine_socket.session.get("is_speaking"):
@@ -212,14 +212,14 @@ async def _hold_request(
 
 
 async def _part(engine: Any, engine_socket: Any) -> None:
-    """Nobody will take what was to be the answer."""
+    """The client has disconnected before the response: close its socket."""
     if engine_socket is not None:
         reason = engine.reason.TRANSPORT_CLOSE
         await engine_socket.close(wait=False, abort=True, reason=reason)
 
 
 def _packets(body: bytes) -> list[str] | None:
-    """What a body says, if it is packets."""
+    """The packets of a body; `None` if it is invalid."""
     try:
         packets = body.decode().split(_SEPARATOR) if body else []
     except UnicodeDecodeError:
@@ -229,13 +229,13 @@ def _packets(body: bytes) -> list[str] | None:
 
 
 def _with_length(headers: Iterable[Header], length: int) -> list[Header]:
-    """The library reads as much of a body as is announced: of one that came in pieces, nothing."""
+    """Set `content-length`: the library reads that many bytes, and none of a chunked body."""
     others = [(name, value) for name, value in headers if name != b"content-length"]
     return [*others, (b"content-length", str(length).encode())]
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """All that a request says; `None` if it was broken off."""
+    """The whole body; `None` if the client disconnected."""
     parts: list[bytes] = []
     more = True
     while more:
@@ -259,7 +259,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _refuse(send: Send, why: bytes = b"expected packets of Engine.IO 4") -> None:
+async def _refuse(send: Send, problem: bytes = b"expected packets of Engine.IO 4") -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8")]
     await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": why})
+    await send({"type": "http.response.body", "body": problem})

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 __all__ = ["BETWEEN", "STREAM", "encode", "encode_numbered", "frame"]
 
 STREAM = "text/event-stream"
-"""Their media type."""
+"""The media type of SSE."""
 
 BETWEEN = b"\n\ndata: "
-"""What stands between two documents."""
+"""The separator of two documents."""
 
 
 def encode(documents: Iterable[bytes]) -> bytes:
@@ -19,12 +19,12 @@ def encode(documents: Iterable[bytes]) -> bytes:
 
 
 def frame(joined: bytes) -> bytes:
-    """The same of documents that have `BETWEEN` between them."""
+    """The frames of documents that are already joined by `BETWEEN`."""
     return b"data: %b\n\n" % joined if joined else b""
 
 
 def encode_numbered(documents: Iterable[tuple[bytes | None, bytes]]) -> bytes:
-    """The frames of documents, each with the id that a client says when it comes back, if any."""
+    """The frames of documents, each with its `id`, if any, which reconnecting clients send."""
     frames = []
     for number, document in documents:
         place = b"" if number is None else b"id: %b\n" % number

@@ -1,8 +1,8 @@
-"""Mobox in a program of yours. docs/library.md tells how.
+"""Mobox as a library, inside your program; docs/library.md is the guide.
 
-Rule 1: nothing is read from the environment: a program has variables of its own.
-Rule 2: whoever asks for something says for which owner, or leaves that to `principal`.
-Rule 3: a response is that of the server's own route, with its checks, limits and errors.
+Rule 1: no settings are read from the environment, whose variables belong to the program.
+Rule 2: every request has an owner, given by the caller or by the `principal` hook.
+Rule 3: responses come from the server's own routes, with their checks, limits and errors.
 """
 
 from mobox.library.box import Mobox

@@ -1,4 +1,4 @@
-"""A store and its agents, in a program of yours."""
+"""A store and its agents inside your program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor
 from mobox.supervisor.pruning import Pruned, prune
 from mobox.turn import Action, Answer, PromptText, UserMessage
-from mobox.turn import Request as Asked
+from mobox.turn import Request as TurnRequest
 
 __all__ = ["Mobox"]
 
@@ -39,12 +39,15 @@ _CHATS: Final = {
     "ag-ui": ("/api/agui/chat", "/api/agui/agents/{}"),
     "ai-sdk": ("/api/chat", "/api/chat"),
 }
-"""Where the clients of a protocol talk: to anybody, and to one agent."""
+"""The routes of a protocol's clients: for the default agent, and for a named one."""
 _CONNECT: Final = "/api/agui/chat/connect"
 
 
 class Mobox:
-    """A box: open in `async with`, or in the app that it is mounted in; an ASGI application."""
+    """An embedded server, opened by `async with` or by the app that it is mounted in.
+
+    It is also an ASGI application.
+    """
 
     def __init__(self, principal: Hook | None = None, **options: Unpack[Options]) -> None:
         self._principal = principal
@@ -55,7 +58,7 @@ class Mobox:
         self._app: ASGIApp | None = None
 
     async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as opened:  # closed again, unless all of it succeeds
+        async with AsyncExitStack() as opened:  # closed again unless everything succeeds
             opening = open_services(self._settings, self._catalog)
             services = await opened.enter_async_context(opening)
             self._app = create_app(services, self._who)
@@ -74,7 +77,7 @@ class Mobox:
         await self._app({**scope, WITHIN: True}, receive, send)
 
     async def _who(self, connection: HTTPConnection) -> Found:
-        """For whom it was forwarded; else what the app says."""
+        """The owner that a forwarded request was made for, else the principal of the app's hook."""
         owner = forwarded_owner(connection)
         if owner is not None or self._principal is None:
             return owner
@@ -91,9 +94,9 @@ class Mobox:
         agent: str | None = None,
         protocol: str = "ai-sdk",
     ) -> Response:
-        """What an agent says to a chat's client: `useChat` of the AI SDK, or AG-UI's.
+        """The response to a chat request of the AI SDK's `useChat` or of an AG-UI client.
 
-        Whoever leaves stops nothing; `resume`, `connect` and `stream` tell the rest, or all of it.
+        Disconnecting does not stop the run; `resume`, `connect` and `stream` continue reading it.
         """
         if protocol not in _CHATS:
             raise UnknownProtocol(protocol, _CHATS)
@@ -102,12 +105,12 @@ class Mobox:
         return Forwarded(self, scope_of(request, "POST", path, owner, {}), read_body)
 
     def resume(self, request: Request, chat_id: str, *, owner: str | None = None) -> Response:
-        """The message that is being written in a chat, for `useChat` that comes back."""
+        """The message of a chat's active run, for a `useChat` that reconnects."""
         path = f"/api/chat/{chat_id}/stream"
         return Forwarded(self, scope_of(request, "GET", path, owner, {}))
 
     def connect(self, request: Request, *, owner: str | None = None) -> Response:
-        """All that was said in a thread, then what is being said, for AG-UI's client."""
+        """The history of a thread, then its active run, for an AG-UI client."""
         read_body = partial(body_to, None, request, self._settings.max_body)
         return Forwarded(self, scope_of(request, "POST", _CONNECT, owner, {}), read_body)
 
@@ -120,7 +123,7 @@ class Mobox:
         protocol: str | None = None,
         profile: str | None = None,
     ) -> Response:
-        """A run in any protocol, its log unless told: from `Last-Event-ID` on, then as it comes."""
+        """A run in any protocol (by default its log), from `Last-Event-ID`, then live."""
         path, query = f"/api/runs/{run_id}/events", {"format": protocol, "profile": profile}
         return Forwarded(self, scope_of(request, "GET", path, owner, query))
 
@@ -135,22 +138,22 @@ class Mobox:
         chat_id: str | None = None,
         key: str | None = None,
     ) -> Run:
-        """Ask an agent something, in a chat or a new one; the same `key` again is the same run."""
+        """Send a prompt to an agent, in a chat or a new one; the same `key` gives the same run."""
         name = secrets.token_hex(8) if key is None else _name_of(owner, key)
         message = UserMessage(id=f"m_{name}", parts=(PromptText(text=prompt),))
-        asked = Asked(
+        request = TurnRequest(
             chat_id=chat_id or f"chat_{name}",
             action=Action.SUBMIT,
             agent=agent,
             message=message,
             idempotency_key=key,
         )
-        return (await self.supervisor.begin(owner, asked)).run
+        return (await self.supervisor.begin(owner, request)).run
 
     async def log(
         self, owner: str, run_id: str, after: int = 0, *, live: bool = True
     ) -> AsyncIterator[LogEntry]:
-        """What a run says: what there is, and what comes until it ends."""
+        """The log entries of a run; with `live` also those that come until it ends."""
         run = await self.storage.run(owner, run_id)
         batches = self.storage.follow if live else partial(pages, self.storage)
         async for batch in batches(run.id, after):
@@ -160,21 +163,22 @@ class Mobox:
     async def frames(
         self, owner: str, run_id: str, protocol: str = "ai-sdk", profile: str | None = None
     ) -> AsyncIterator[bytes]:
-        """The same as Server-Sent Events of a protocol, until the run ends or waits."""
+        """A run as Server-Sent Events of a protocol, until it ends or waits."""
         run = await self.storage.run(owner, run_id)
         fmt = Format(protocol, profile)
         index = await self._first_index(run, fmt) if is_indexed(protocol) else 0
-        told = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
-        async for batch in frames(self.storage, run.id, formatter_of_run(protocol, told, profile)):
+        stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=owner, first_event_index=index)
+        formatter = formatter_of_run(protocol, stored, profile)
+        async for batch in frames(self.storage, run.id, formatter):
             yield batch
 
     async def _first_index(self, run: Run, fmt: Format) -> int:
-        """Known once the run has spoken: by then the one before it, which waited, has ended."""
+        """Wait for the run's first entry: by then a waiting run before it has ended."""
         await self.storage.beyond(run.id, 0)
         return await self._open.index.first_of(run, fmt)
 
     async def answer(self, owner: str, run_id: str, *answers: Answer) -> Run:
-        """Let a run go on that waits for a person."""
+        """Answer a waiting run, which then continues."""
         return (await self.supervisor.answer(owner, run_id, answers)).run
 
     async def stop(self, owner: str, run_id: str) -> Run:
@@ -182,7 +186,7 @@ class Mobox:
         return await self.supervisor.stop(owner, run_id)
 
     async def prune(self, older_than: timedelta) -> Pruned:
-        """Delete the chats in which nothing has happened for so long."""
+        """Delete chats without activity for this long."""
         return await prune(self.storage, self._settings.data, older_than)
 
     @property
@@ -192,7 +196,7 @@ class Mobox:
 
     @property
     def supervisor(self) -> Supervisor:
-        """What executes runs."""
+        """Executes the runs."""
         return self._open.supervisor
 
     @property
@@ -203,5 +207,5 @@ class Mobox:
 
 
 def _name_of(owner: str, key: str) -> str:
-    """Chats of all owners share one space of names, and owners say the same keys."""
+    """A name for an owner's key: chat ids are global, and owners may use the same keys."""
     return hashlib.sha256(f"{len(owner)}:{owner}{key}".encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""A request to a route of somebody's app, answered by one of ours.
+"""Forwards a request to an app's route to one of Mobox's own routes.
 
-Rule 1: whether it may come from that page was for the app to say whose route it is: our own route
-        does not learn of it. That a body is JSON, and not too big, it asks for as ever.
-Rule 2: the body is read when our route reads it, which is after it knows who asks.
+Rule 1: the app has checked the origin of its own route, so the origin headers are not forwarded.
+        Mobox's route still checks that the body is JSON and within the size limit.
+Rule 2: the body is read when Mobox's route reads it, which is after authentication.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["Forwarded", "body_to", "forwarded_owner", "scope_of"]
 
 _OWNER: Final = "mobox.forwarded_for"
 _THEIRS: Final = ("app", "endpoint", "path_params", "route", "router")
-"""What their router has said of the request."""
+"""Scope keys set by the app's router."""
 _OF_THE_PAGE: Final = (b"origin", b"sec-fetch-")
 _OF_A_BODY: Final = (b"content-", b"transfer-encoding")
-"""How the names begin that say where a request comes from, and what it brings."""
+"""Prefixes of headers about the origin and about the body."""
 _ABOUT_THE_BODY: Final = (b"content-length", b"content-type")
 
 
 class Forwarded(Response):
-    """The response of our route, with the headers and cookies that were set on this one."""
+    """The response of Mobox's route, with the headers and cookies that were set on this one."""
 
     def __init__(
         self, app: ASGIApp, scope: Scope, read_body: Callable[[], Awaitable[bytes]] | None = None
@@ -53,15 +53,15 @@ class Forwarded(Response):
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": self._told(message["headers"])}
+                message = {**message, "headers": self._merged(message["headers"])}
             await send(message)
 
         await self._app(self._scope, first_the_body, with_headers)
         if self.background is not None:
             await self.background()
 
-    def _told(self, ours: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """What was set here goes before what our route says; there may be many cookies."""
+    def _merged(self, ours: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Headers set on this response replace those of Mobox's route; cookies are added."""
         theirs = [pair for pair in self.raw_headers if pair[0] not in _ABOUT_THE_BODY]
         names = {name for name, _ in theirs} - {b"set-cookie"}
         return [*(pair for pair in ours if pair[0] not in names), *theirs]
@@ -70,17 +70,17 @@ class Forwarded(Response):
 def scope_of(
     request: Request, method: str, path: str, owner: str | None, query: Mapping[str, str | None]
 ) -> Scope:
-    """The request as it is made to our route; what `query` names, the request does not say."""
-    scope = {name: told for name, told in request.scope.items() if name not in _THEIRS}
-    said = {**dict(parse_qsl(request.scope["query_string"].decode("latin-1"))), **query}
-    asked = {name: value for name, value in said.items() if value is not None}
+    """The ASGI scope for Mobox's route; `query` overrides the request's own parameters."""
+    scope = {name: value for name, value in request.scope.items() if name not in _THEIRS}
+    own = dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
+    parameters = {name: value for name, value in {**own, **query}.items() if value is not None}
     return {
         **scope,
         "method": method,
         "path": path,
         "raw_path": quote(path).encode(),
         "root_path": "",
-        "query_string": urlencode(asked).encode(),
+        "query_string": urlencode(parameters).encode(),
         "headers": _headers(request, method),
         _OWNER: owner,
     }
@@ -92,13 +92,13 @@ def _headers(request: Request, method: str) -> list[tuple[bytes, bytes]]:
 
 
 def forwarded_owner(connection: HTTPConnection) -> str | None:
-    """For whom a request was forwarded, if it was and that was said."""
+    """The owner that a request was forwarded for, if one was given."""
     owner: str | None = connection.scope.get(_OWNER)
     return owner
 
 
 async def body_to(agent: str | None, request: Request, most: int) -> bytes:
-    """The body, to that agent; of one that is too big as much as our guard needs to see it."""
+    """The body with `agent` set; of a body over the limit, enough for the guard to refuse it."""
     read = bytearray()
     async for piece in request.stream():
         read += piece
@@ -108,9 +108,9 @@ async def body_to(agent: str | None, request: Request, most: int) -> bytes:
 
 
 def _with_agent(body: bytes, agent: str) -> bytes:
-    """The body of a chat's request, to that agent; one that is no object is left to our route."""
+    """A chat request with `agent` set; a body that is not an object is left to the route."""
     try:
-        told: Any = json_text.decode(body)
+        value: Any = json_text.decode(body)
     except NotJson:
         return body
-    return msgspec.json.encode({**told, "agent": agent}) if isinstance(told, dict) else body
+    return msgspec.json.encode({**value, "agent": agent}) if isinstance(value, dict) else body

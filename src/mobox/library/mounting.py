@@ -1,4 +1,4 @@
-"""A box in somebody's FastAPI or Starlette app: its routes below a path, its life the app's."""
+"""Mounts Mobox in a FastAPI or Starlette app, below a path, for the app's lifespan."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["mount"]
 def mount(
     app: Starlette, path: str = "/mobox", *, principal: Hook, **options: Unpack[Options]
 ) -> Mobox:
-    """Serve all of Mobox below `path`, from when the app starts until it ends.
+    """Serve all of Mobox below `path`, during the app's lifespan.
 
-    `principal` is asked who makes a request: the name of an owner, a `Principal`, or `None`.
+    `principal` authenticates each request: it returns an owner's name, a `Principal`, or `None`.
     """
     box = Mobox(principal, **options)
     app.mount(path, box, name="mobox")
@@ -31,7 +31,7 @@ def mount(
         async with box, theirs(running) as state:
             try:
                 yield state
-            finally:  # while what the app has opened is there for its functions
+            finally:  # before the app closes resources that function agents may use
                 await box.supervisor.close()
 
     app.router.lifespan_context = lifespan

@@ -1,4 +1,4 @@
-"""What can be said of a box when it is made."""
+"""The options of `Mobox` and `mount`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Options", "catalog_of", "settings_of"]
 
 
 class Options(TypedDict, total=False):
-    """The settings of a server that make sense in somebody else's, and its agents."""
+    """The agents, and those settings of a server that apply inside another program."""
 
     agents: Iterable[Agent | str | Path]
-    """Functions that are agents, and folders of agents."""
+    """Function agents, and folders of agents."""
     agent: str
-    """Who answers in chats that name nobody."""
+    """The default agent."""
     data: str | Path
     database_url: str
     redis_url: str
     redis_prefix: str
     allowed_hosts: Sequence[str]
-    """Names of the app besides this machine's; `"*"` is any."""
+    """Further host names of the app besides loopback; `"*"` allows any."""
     allowed_origins: Sequence[str]
     max_body: int
     max_runs: int
@@ -38,30 +38,30 @@ class Options(TypedDict, total=False):
 
 
 _KNOWN: Final = tuple(Options.__annotations__)
-_UNDECORATED: Final = "no agent yet: decorate it with @mobox.agent"
+_UNDECORATED: Final = "not an agent: decorate the function with @mobox.agent"
 
 
 def settings_of(options: Options) -> Settings:
-    """The same as a server's settings, by the same rules; here everything is some owner's."""
+    """The options as a server's settings, by the same rules; runs are limited per owner."""
     given: dict[str, Any] = {"max_runs_per_owner": defaults.RUNS_PER_OWNER}
-    for name, told in options.items():
+    for name, value in options.items():
         if name not in _KNOWN:
-            raise InvalidSetting(name, str(told), f"no option; known: {', '.join(_KNOWN)}")
-        if name != "agents" and (text := _text(told)):
+            raise InvalidSetting(name, str(value), f"unknown option; known: {', '.join(_KNOWN)}")
+        if name != "agents" and (text := _text(value)):
             is_any = (name, text) == ("allowed_hosts", ANY_HOST)
             given[name] = (ANY_HOST,) if is_any else parse_setting(name, text)
     return Settings(**given)
 
 
-def _text(told: object) -> str:
-    """As it would be told to a server; "" where it is not."""
-    if isinstance(told, tuple | list):
-        return ",".join(map(str, told))
-    return "" if told is None else str(told)
+def _text(value: object) -> str:
+    """The value as the text of a setting; "" for `None`."""
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def catalog_of(options: Options) -> Catalog:
-    """The agents; what is wrong with one is raised, since nobody would look for a warning."""
+    """The agents; an invalid one raises, as a program may not show warnings."""
     catalog = Catalog()
     agents: Iterable[object] = options.get("agents", ())
     for agent in agents:

@@ -1,9 +1,9 @@
-"""Sandboxes: how an agent's process is started, and what it can reach.
+"""Sandboxes: how an agent's process is started, and what it can access.
 
-Rule 1: an agent gets the environment that is written down for it, never the server's own.
-Rule 2: when it ends, or the server does, all that it started ends too; unless it works against
-        that on purpose, which a sandbox may not be able to prevent.
-Rule 3: nothing but the folder `$MOBOX_STATE` is kept for it between two legs of a chat.
+Rule 1: an agent gets the environment of its configuration, never the server's own.
+Rule 2: when the agent or the server ends, all processes it started end too, unless the agent evades
+        that deliberately, which a sandbox may not be able to prevent.
+Rule 3: only the folder `$MOBOX_STATE` is kept between two attempts of a chat.
 """
 
 from __future__ import annotations
@@ -23,47 +23,47 @@ GROUP = "mobox.sandboxes"
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """What is to run."""
+    """A process to run."""
 
     argv: tuple[str, ...]
     folder: Path
     """Where it runs: the agent's own folder."""
     state: Path
-    """What it may write, kept for its chat; made if it is not there."""
+    """The chat's state folder, which it may write; created if missing."""
     env: Mapping[str, str | None] = field(default_factory=dict)
-    """Names with their values; `None` stands for the server's own value, if it has one."""
+    """Variables with their values; `None` takes the server's own value, if it has one."""
     limits: Mapping[str, int] = field(default_factory=dict)
-    """memory, open_files, processes, file_size; a sandbox leaves out what it cannot hold."""
+    """memory, open_files, processes, file_size; a sandbox ignores what it cannot enforce."""
 
 
 class Status(Struct, frozen=True):
-    """How a process ended; neither is known where its keeper was killed, or is not done yet."""
+    """How a process ended; both are `None` if its keeper was killed, or has not finished."""
 
     exit_code: int | None = None
     signal: int | None = None
 
 
 class Child(Protocol):
-    """A process that was started. The descriptors do not block; whoever started it closes them."""
+    """A started process. The descriptors are non-blocking; the caller closes them."""
 
     pid: int
     stdin: int
     stdout: int
     stderr: int
     created: str | None
-    """What the sandbox had to create for it, in words for people, such as "Created a container for
-    Research"; nothing where a process was only started."""
+    """What the sandbox had to create, as a message for users, such as "Created a container for
+    Research"; `None` where a process was only started."""
 
     async def wait(self) -> Status:
-        """Wait for the end of it, and of all that it started."""
+        """Wait until it and all processes it started have ended."""
         ...
 
     def terminate(self) -> None:
-        """Ask it to end (TERM to its process group)."""
+        """Send TERM to its process group."""
         ...
 
     def kill(self) -> None:
-        """End it, and all that it started; the second time without waiting for it any longer.
+        """Kill it and all processes it started; the second call also stops `wait`.
 
         Both may be called at any time, any number of times.
         """
@@ -74,16 +74,16 @@ class Sandbox(Protocol):
     """A way to run agents."""
 
     def start(self, job: Job) -> Child:
-        """Start it. What cannot be run is told by its exit code, 126 or 127, and its stderr."""
+        """Start it. A command that cannot run exits with 126 or 127, with a message on stderr."""
         ...
 
 
 def get_sandbox(name: str) -> Sandbox:
-    """The sandbox of that name; `subprocess` is the documents' name for `process`."""
+    """The sandbox of that name; `subprocess` is an alias of `process`."""
     sandbox: Sandbox = find(GROUP, name, UnknownSandbox)()
     return sandbox
 
 
 def known() -> list[str]:
-    """The names `get_sandbox` knows."""
+    """The names of the registered sandboxes."""
     return names(GROUP)

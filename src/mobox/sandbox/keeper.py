@@ -1,17 +1,17 @@
-"""The process between the server and an agent: nothing that the agent starts outlives either.
+"""The process between the server and an agent: no process that the agent starts outlives either.
 
     python -I -S keeper.py SOCKET LIMITS COMMAND...
 
-A script, not a module: it is alone in a process of one thread, so that it may fork. It imports no
-more than it must: with `typing`, `socket` and `pathlib` an agent would start 25 ms later.
+A script, not a module: it is single-threaded, so that it may fork. It imports as little as
+possible: with `typing`, `socket` and `pathlib` an agent would start 25 ms later.
 
-Rule 1: what the agent leaves behind, in whatever session, becomes a child of the keeper (Linux's
-        subreaper). When the agent ends they are killed, and only then does the keeper end.
-Rule 2: the server's words come over a socket: `T` sends TERM to the agent's group, `K` or the end
-        of the socket, which is also the death of the server, ends everything.
-Rule 3: two agents never share a state folder, whichever servers they belong to: the keeper locks it
-        first, and its lock ends with it, last. Until then the agent has not begun.
-Rule 4: the keeper's words are lines: `pid N`, then `exit N` or `signal N`, last.
+Rule 1: orphans of the agent, in any session, become children of the keeper (Linux's subreaper).
+        When the agent ends they are killed, and only then does the keeper exit.
+Rule 2: the server sends commands over a socket: `T` sends TERM to the agent's group; `K` or the end
+        of the socket, which is also the death of the server, kills everything.
+Rule 3: two agents never share a state folder, even on different servers: the keeper locks it before
+        the agent starts, and the lock is released when the keeper exits, last.
+Rule 4: the keeper writes lines to the socket: `pid N`, then `exit N` or `signal N`, last.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ LIMITS = {
     "core": resource.RLIMIT_CORE,
 }
 SET_DEATH_SIGNAL, SET_SUBREAPER = 1, 36  # <linux/prctl.h>
-NOT_FOUND, NOT_RUNNABLE = 127, 126  # what shells say
+NOT_FOUND, NOT_RUNNABLE = 127, 126  # the exit codes of shells
 TERMINATE, KILL = b"T", b"K"
 TAKEN = b"mobox: waiting until an earlier process of this chat has ended\n"
 AGAIN = 0.02
-"""Seconds until a folder is tried again that is taken: nobody says when it is free."""
+"""Seconds between two attempts to lock a state folder: there is no notification."""
 
 
 def main(arguments: list[str]) -> None:
-    """Start the agent and stay until nothing of it is left."""
+    """Start the agent, and stay until all its processes have ended."""
     server = own(int(arguments[0]))
     limits = dict(pair.split("=") for pair in arguments[1].split(",") if pair)
     woken = ignore_signals()
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
     if not has_folder(os.environ["MOBOX_STATE"], server):
         say(server, f"signal {signal.SIGTERM:d}")
         os._exit(0)
-    # The agent-to-be ignores TERM as we do until it has become one. What comes before that waits.
+    # The fork ignores TERM until it executes the agent, so TERM is blocked and stays pending.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     agent = os.fork()
     if agent == 0:
@@ -63,9 +63,9 @@ def main(arguments: list[str]) -> None:
 
 
 def own(number: int) -> int:
-    """The same descriptor, not for the agent, and small.
+    """Duplicate a descriptor to a small number that the agent does not inherit.
 
-    A server with many clients passes on numbers that `select` does not take.
+    A server with many clients passes numbers that `select` does not accept.
     """
     small = os.dup(number)
     os.close(number)
@@ -73,7 +73,7 @@ def own(number: int) -> int:
 
 
 def ignore_signals() -> int:
-    """The end of a pipe that becomes readable when a child ends."""
+    """Ignore signals; returns the end of a pipe that becomes readable when a child ends."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     readable, writable = os.pipe()
@@ -84,20 +84,20 @@ def ignore_signals() -> int:
 
 
 def has_folder(state: str, server: int) -> bool:
-    """Lock a folder for as long as this process is; false if the server wants an end before."""
+    """Lock a folder for this process's lifetime; false if the server sends a command before."""
     folder = os.open(state, os.O_RDONLY)
-    is_told = False
+    is_reported = False
     while not locks(folder):
-        if not is_told:
+        if not is_reported:
             os.write(2, TAKEN)
-            is_told = True
+            is_reported = True
         if select.select([server], [], [], AGAIN)[0]:
             return False
     return True
 
 
 def locks(folder: int) -> bool:
-    """Whether it is ours now; where a file system has no locks, nobody has any."""
+    """Whether the lock was acquired; true on file systems without locks."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -108,7 +108,7 @@ def locks(folder: int) -> bool:
 
 
 def prctl(option: int, value: int) -> None:
-    """Only Linux has it; elsewhere what leaves its process group is out of reach."""
+    """Linux only; on other systems processes that leave their group are not killed."""
     if sys.platform == "linux":
         import ctypes
 
@@ -120,7 +120,7 @@ def become_agent(limits: dict[str, str], command: list[str]) -> None:
     code = NOT_RUNNABLE
     try:
         os.setsid()
-        prctl(SET_DEATH_SIGNAL, signal.SIGKILL)  # should somebody kill the keeper
+        prctl(SET_DEATH_SIGNAL, signal.SIGKILL)  # in case the keeper is killed
         for name, value in limits.items():
             limit(LIMITS[name], int(value))
         signal.set_wakeup_fd(-1)
@@ -137,14 +137,14 @@ def become_agent(limits: dict[str, str], command: list[str]) -> None:
 
 
 def limit(which: int, value: int) -> None:
-    """No more than we have ourselves, and for good."""
+    """Set a hard limit, not above the keeper's own."""
     _, hard = resource.getrlimit(which)
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (value, value))
 
 
 def let_go_of_the_pipes() -> None:
-    """Or they would not end with the agent."""
+    """Close the agent's pipes here, or they would not end with the agent."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
@@ -152,7 +152,7 @@ def let_go_of_the_pipes() -> None:
 
 
 def watch(agent: int, server: int, woken: int) -> int:
-    """Do what the server says until the agent has ended; return how it did."""
+    """Execute the server's commands until the agent has ended; returns its wait status."""
     while True:
         status = reap(agent)
         if status is not None:
@@ -165,7 +165,7 @@ def watch(agent: int, server: int, woken: int) -> int:
 
 
 def reap(agent: int) -> int | None:
-    """Let go of every child that has ended, and tell how the agent did if it is one."""
+    """Reap every child that has ended; returns the agent's status if it is one."""
     found = None
     with suppress(ChildProcessError):
         while True:
@@ -177,14 +177,14 @@ def reap(agent: int) -> int | None:
 
 
 def hear(server: int) -> bytes:
-    """The end of the socket, however it comes, is the order to end everything."""
+    """Read commands; the end of the socket, or an error, counts as `K`."""
     with suppress(OSError):
         return os.read(server, 64) or KILL
     return KILL
 
 
 def obey(agent: int, orders: bytes) -> None:
-    """The agent is not reaped yet: its number is its own."""
+    """Signal the agent. It is not reaped yet, so its pid is not reused."""
     number = signal.SIGKILL if KILL in orders else signal.SIGTERM
     try:
         os.killpg(agent, number)
@@ -193,7 +193,7 @@ def obey(agent: int, orders: bytes) -> None:
 
 
 def kill_children() -> None:
-    """Whose own children become ours when they die, until there are none."""
+    """Kill all children; their own children then become ours, until there are none."""
     with suppress(ChildProcessError):
         while True:
             for child in children():
@@ -203,14 +203,14 @@ def kill_children() -> None:
 
 
 def children() -> list[int]:
-    """The processes whose parent we are."""
+    """The pids of our child processes."""
     me = os.getpid()
     with suppress(OSError):
         return [int(pid) for pid in text_of(f"/proc/{me}/task/{me}/children").split()]
-    # A kernel without that file: the parent is the second field behind the name, in parentheses.
+    # A kernel without that file: the ppid is the second field after the name in parentheses.
     found: list[int] = []
     processes: list[str] = []
-    with suppress(OSError):  # nor /proc, as on macOS: there orphans are not ours anyway
+    with suppress(OSError):  # no /proc, as on macOS, where orphans are not ours anyway
         processes = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
     for name in processes:
         with suppress(OSError):
@@ -220,7 +220,7 @@ def children() -> list[int]:
 
 
 def text_of(path: str) -> str:
-    """A file of /proc, as far as it fits into one read."""
+    """The content of a file in /proc, as far as one read returns it."""
     number = os.open(path, os.O_RDONLY)
     try:
         return os.read(number, 65536).decode("utf-8", "replace")
@@ -229,7 +229,7 @@ def text_of(path: str) -> str:
 
 
 def say(server: int, line: str) -> None:
-    """Tell the server; if it is gone, nobody needs to know."""
+    """Write a line to the server; ignored if it is gone."""
     with suppress(OSError):
         os.write(server, line.encode() + b"\n")
 

@@ -1,7 +1,7 @@
-"""Agents as processes of this machine: limited, with an environment of their own, and kept.
+"""Runs agents as local processes, with limits, their own environment, and a keeper.
 
-They run as the same user as the server and can read its files: this keeps agents from breaking
-things by accident, not from breaking in.
+They run as the server's user and can read its files: this protects against accidents, not against
+malicious agents.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ KEEPER: Final = Path(__file__).with_name("keeper.py")
 PASSED_ON: Final = (
     "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
-"""What every agent gets of the server's environment: where things are, and no secrets."""
+"""The variables that every agent gets from the server's environment: paths and no secrets."""
 
 LIMITS: Final = {
     "open_files": 1024,
-    "processes": 8192,  # of the user, not of the agent: it only ends a fork bomb
+    "processes": 8192,  # of the user, not of the agent: only stops a fork bomb
     "file_size": 1 << 30,
     "core": 0,
 }
-"""What holds where the job says nothing. Address space is left alone: V8 reserves terabytes."""
+"""Default limits. Address space is not limited by default: V8 reserves terabytes."""
 
 _CAN_LIMIT: Final = {"memory", *LIMITS}
 
@@ -45,19 +45,19 @@ class ProcessSandbox:
     """Runs jobs as processes."""
 
     def start(self, job: Job) -> KeptProcess:
-        """Start a keeper, and by it the job.
+        """Start a keeper, which starts the job.
 
-        Called in the thread that stays: the kernel's death signal is sent when the *thread* that
-        started a process ends, and agents of a thread pool would die with their thread.
+        Call it in a permanent thread: the kernel sends the death signal when the *thread* that
+        started a process ends, so agents started in a thread pool would die with their thread.
         """
-        for folder in (job.state.parent, job.state):  # of parents `mkdir` would not set the mode
+        for folder in (job.state.parent, job.state):  # `mkdir` does not set the mode of parents
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         limits = {name: value for name, value in job.limits.items() if name in _CAN_LIMIT}
-        told = ",".join(f"{name}={value}" for name, value in {**LIMITS, **limits}.items())
+        argument = ",".join(f"{name}={value}" for name, value in {**LIMITS, **limits}.items())
         ours, theirs = socket.socketpair()
         try:
-            return KeptProcess(_start_keeper(job, told, theirs.fileno()), ours)
-        except OSError:  # no such folder, or no more processes
+            return KeptProcess(_start_keeper(job, argument, theirs.fileno()), ours)
+        except OSError:  # no such folder, or too many processes
             ours.close()
             raise
         finally:
@@ -79,16 +79,16 @@ def _start_keeper(job: Job, limits: str, server: int) -> subprocess.Popen[bytes]
 
 
 def environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a job: what all get, what is written down for it, and what is mobox's."""
-    state = str(job.state.absolute())  # it runs in another folder than we do
-    asked = {**dict.fromkeys(PASSED_ON), "HOME": state, **job.env}
-    values = {name: ours.get(name) if value is None else value for name, value in asked.items()}
+    """The environment of a job: the common variables, its configured ones, and Mobox's."""
+    state = str(job.state.absolute())  # its working directory is another one
+    wanted = {**dict.fromkeys(PASSED_ON), "HOME": state, **job.env}
+    values = {name: ours.get(name) if value is None else value for name, value in wanted.items()}
     path = [str(AGENT_PATH), values.get("PYTHONPATH")]
     values |= {
         "MOBOX_EMIT": "1",
         "MOBOX_STATE": state,
         "PYTHONPATH": os.pathsep.join(entry for entry in path if entry),
-        "PYTHONUNBUFFERED": "1",  # or what it prints comes when it ends
+        "PYTHONUNBUFFERED": "1",  # or its output only arrives when it ends
         "PYTHONUTF8": "1",
     }
     return {name: value for name, value in values.items() if value is not None}
@@ -97,18 +97,18 @@ def environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str
 class KeptProcess:
     """An agent's process, seen through its keeper.
 
-    The keeper's end of the socket closes when it ends, and it ends last: so that is what is waited
-    for, and not a pidfd (Linux only), a thread (one per agent) or `asyncio`'s own `Process.wait`,
-    which also waits for the ends of pipes that somebody else may hold.
+    The keeper's end of the socket closes when it exits, which is last. `wait` waits for that, and
+    not for a pidfd (Linux only), a thread (one per agent) or `asyncio`'s own `Process.wait`, which
+    also waits for the ends of pipes that other processes may hold.
     """
 
-    created = None  # there is nothing around it that would have to be
+    created = None  # a process needs no container or the like
 
     def __init__(self, keeper: subprocess.Popen[bytes], server: socket.socket) -> None:
         self.pid = keeper.pid
         self._keeper = keeper
         self._socket = server
-        self._said = b""
+        self._received = b""
         self._killed = False
         self._loop = asyncio.get_running_loop()
         self._status: asyncio.Future[Status] = self._loop.create_future()
@@ -116,46 +116,46 @@ class KeptProcess:
             _own, (keeper.stdin, keeper.stdout, keeper.stderr)
         )
         server.setblocking(False)
-        self._loop.add_reader(server, self._hear)
+        self._loop.add_reader(server, self._read_status)
 
     async def wait(self) -> Status:
         return await asyncio.shield(self._status)
 
     def terminate(self) -> None:
-        self._order(b"T")
+        self._send(b"T")
 
     def kill(self) -> None:
-        """The second time nobody waits any more, and the keeper goes on by itself.
+        """Kill the job; the second call also stops `wait`, while the keeper continues.
 
-        It may wait for a process that the kernel holds, or for those who start new ones faster than
-        it kills them: killed itself, it would leave them all to nobody.
+        The keeper may be waiting for a process that is stuck in the kernel, or for processes that
+        fork faster than it kills them. It is not killed itself, or they would have no reaper.
         """
-        self._order(b"K")
+        self._send(b"K")
         if self._killed and not self._status.done():
-            self._keeper.send_signal(signal.SIGCONT)  # somebody may have stopped it
+            self._keeper.send_signal(signal.SIGCONT)  # it may have been stopped
             self._status.set_result(Status())
         self._killed = True
 
-    def _order(self, order: bytes) -> None:
+    def _send(self, command: bytes) -> None:
         if not self._status.done():
             with suppress(OSError):  # it has just ended
-                self._socket.send(order)
+                self._socket.send(command)
 
-    def _hear(self) -> None:
+    def _read_status(self) -> None:
         data = b""
         with suppress(ConnectionError):
             data = self._socket.recv(4096)
-        self._said += data
+        self._received += data
         if not data:
             self._loop.remove_reader(self._socket)
             self._socket.close()
-            self._keeper.wait()  # it has ended: this only takes it off the kernel's list
+            self._keeper.wait()  # it has ended: this only reaps it
             if not self._status.done():
-                self._status.set_result(_status_of(self._said))
+                self._status.set_result(_status_of(self._received))
 
 
 def _own(pipe: IO[bytes] | None) -> int:
-    """The descriptor of a pipe, which no file object closes any more."""
+    """Duplicate the descriptor of a pipe, so that no file object closes it."""
     assert pipe is not None
     with pipe:
         number = os.dup(pipe.fileno())
@@ -163,8 +163,8 @@ def _own(pipe: IO[bytes] | None) -> int:
     return number
 
 
-def _status_of(said: bytes) -> Status:
-    words = dict(line.split() for line in said.decode().splitlines())
+def _status_of(received: bytes) -> Status:
+    words = dict(line.split() for line in received.decode().splitlines())
     if "signal" in words:
         return Status(signal=int(words["signal"]))
     return Status(exit_code=int(words["exit"])) if "exit" in words else Status()

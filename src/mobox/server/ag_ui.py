@@ -1,8 +1,8 @@
-"""The routes that clients of AG-UI talk to; those of CopilotKit say the same in other places.
+"""The routes of AG-UI clients; CopilotKit's routes call these.
 
-Rule 1: a thread is a chat, whoever else talks in it.
-Rule 2: a response only reads a log: it may begin late, twice or not at all, and the run goes on.
-Rule 3: a request that comes again under the name it had is answered again, and nothing is done.
+Rule 1: a thread is a chat, which clients of other protocols may use too.
+Rule 2: a response only reads a log: it may start late, twice or not at all, and the run continues.
+Rule 3: a request that is repeated with the same `runId` gets the same response and does nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = ["AGUIRoutes", "StopThread"]
 
 
 class StopThread(Struct, rename="camel", kw_only=True):
-    """Which run to stop: that of a request, by the `runId` it had; else the active one."""
+    """Which run to stop: that of the request with this `runId`, else the active one."""
 
     thread_id: Id
     run_id: Id | None = None
@@ -67,43 +67,44 @@ class AGUIRoutes:
         self._heartbeats = services.heartbeats
 
     async def run(self, request: HttpRequest) -> ASGIApp:
-        """A message, or answers; the response is what the agent says."""
+        """A message or answers; the response streams the agent's output."""
         return await self.answer(request, request.path_params.get("agent"))
 
     chat = run
 
     async def connect(self, request: HttpRequest) -> ASGIApp:
-        """All that was said in a thread, then what is being said.
+        """The history of a thread, then its active run.
 
-        With `replay=1`, the last run from its first event instead: whoever knows the thread, but
-        not what was told of that run while it happened, has that too then.
+        With `replay=1`, the last run from its first event instead, for a client that has the
+        thread's messages but not that run's events.
         """
-        owner, asked = owner_of(request), read_input(await read_json(request))
-        run = await latest_run(self._storage, owner, asked.thread_id)
+        owner, body = owner_of(request), read_input(await read_json(request))
+        run = await latest_run(self._storage, owner, body.thread_id)
         if run is None:
             return EventStream(_nothing(), self._heartbeats)
         after = 0 if request.query_params.get("replay") == "1" else run.tail_seq
-        messages = await self._messages(owner, asked.thread_id)
-        return await self._stream(asked, Continued(run, after), messages)
+        messages = await self._messages(owner, body.thread_id)
+        return await self._stream(body, Continued(run, after), messages)
 
     async def stop(self, request: HttpRequest) -> Response:
-        """End a run; whoever reads it sees how it ends."""
+        """Stop a run; its readers see how it ends."""
         body = await read_as(request, StopThread)
         return await self.end(owner_of(request), body.thread_id, body.run_id)
 
     connect_chat, stop_chat = connect, stop
 
     async def answer(self, request: HttpRequest, agent: str | None) -> ASGIApp:
-        """What the agent says to a request; without its name, the one that the request names."""
-        owner, asked = owner_of(request), read_input(await read_json(request))
-        messages = await self._messages(owner, asked.thread_id)
-        wanted = request_of(asked, _said(messages), request.headers.get("idempotency-key"))
+        """The response of an agent; without `agent`, of the one that the request names."""
+        owner, body = owner_of(request), read_input(await read_json(request))
+        messages = await self._messages(owner, body.thread_id)
+        stored = _user_messages(messages)
+        wanted = request_of(body, stored, request.headers.get("idempotency-key"))
         if agent is not None:
             wanted = replace(wanted, agent=agent)
-        told = await counted(request, wanted, lambda: self._begin(owner, wanted))
-        if wanted.action is not Action.CONTINUE:  # which says nothing before the run
-            messages = await self._messages(owner, asked.thread_id)
-        return await self._stream(asked, told, messages)
+        reading = await counted(request, wanted, lambda: self._begin(owner, wanted))
+        if wanted.action is not Action.CONTINUE:  # an answer adds no message before the run
+            messages = await self._messages(owner, body.thread_id)
+        return await self._stream(body, reading, messages)
 
     async def end(self, owner: str, thread_id: str, name: str | None) -> Response:
         """Stop the run that answers the request of that name, or the active one."""
@@ -116,9 +117,9 @@ class AGUIRoutes:
     # Which run
 
     async def _answers(self, run: Run, name: str | None) -> bool:
-        """Whether what the run says now is said to the request of that name."""
-        asked = await self._storage.asked(run.id)
-        return name in (None, run.id) or (bool(asked) and asked[-1].name == name)
+        """Whether the run is currently responding to the request of that name."""
+        requests = await self._storage.asked(run.id)
+        return name in (None, run.id) or (bool(requests) and requests[-1].name == name)
 
     async def _begin(self, owner: str, wanted: Request) -> Continued:
         if wanted.action is Action.REGENERATE and (again := await self._named(owner, wanted)):
@@ -131,14 +132,14 @@ class AGUIRoutes:
             raise
 
     async def _named(self, owner: str, wanted: Request) -> Continued | None:
-        """The run that answers this request already, and from where."""
+        """The run that already responds to this request, and the entry to read after."""
         try:
             found = await self._storage.named(owner, wanted.chat_id, wanted.name or "")
         except NotFound:
             return None
         return Continued(found.run, found.asking.after)
 
-    # What is told
+    # The response
 
     async def _messages(self, owner: str, thread_id: str) -> tuple[StoredMessage, ...]:
         try:
@@ -147,36 +148,36 @@ class AGUIRoutes:
             return ()
 
     async def _stream(
-        self, asked: RunInput, reading: Continued, messages: Iterable[StoredMessage]
+        self, body: RunInput, reading: Continued, messages: Iterable[StoredMessage]
     ) -> EventStream:
         run, after = reading.run, reading.after
-        profile = profile_for(asked.protocol_version)
+        profile = profile_for(body.protocol_version)
         before = takewhile(lambda message: message.run_id != run.id, messages)
         formatter = AGUIFormatter(
             run.id,
             profile,
-            thread_id=asked.thread_id,
-            run_id=asked.run_id,
+            thread_id=body.thread_id,
+            run_id=body.run_id,
             history=_History([*before], profile),
         )
         knowing = KnowingPages(formatter, _states(await self._storage.asked(run.id)))
-        told = frames(self._storage, run.id, knowing, after)
-        return EventStream(told, self._heartbeats, {"x-mobox-run": run.id})
+        batches = frames(self._storage, run.id, knowing, after)
+        return EventStream(batches, self._heartbeats, {"x-mobox-run": run.id})
 
 
 class _History(Sequence[AGUIMessage]):
-    """What was said before a run, told when somebody wants it: few responses have use for it."""
+    """The messages before a run, formatted on first use: few responses need them."""
 
     def __init__(self, messages: Sequence[StoredMessage], profile: str) -> None:
         self._messages = messages
         self._profile = profile
 
     @cached_property
-    def _told(self) -> list[AGUIMessage]:
-        return [told for message in self._messages for told in _told(message, self._profile)]
+    def _formatted(self) -> list[AGUIMessage]:
+        return [each for message in self._messages for each in _format(message, self._profile)]
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._formatted)
 
     @overload
     def __getitem__(self, index: int) -> AGUIMessage: ...
@@ -185,29 +186,29 @@ class _History(Sequence[AGUIMessage]):
     def __getitem__(self, index: slice) -> list[AGUIMessage]: ...
 
     def __getitem__(self, index: int | slice) -> AGUIMessage | list[AGUIMessage]:
-        return self._told[index]
+        return self._formatted[index]
 
 
 async def _nothing() -> AsyncIterator[bytes]:
-    """A thread that is only about to begin: a client that was told so would clear its page."""
+    """The stream of a thread that does not exist yet: an empty snapshot would clear the page."""
     batches: tuple[bytes, ...] = ()
     for batch in batches:
         yield batch
 
 
-def _states(asked: Iterable[Asking]) -> list[PageState]:
-    """The states of pages, from the first that had any: before that there is nothing to know."""
-    brought = [(asking.after, asking.frontend) for asking in asked]
-    states = [PageState(after, page.state) for after, page in brought if page is not None]
+def _states(requests: Iterable[Asking]) -> list[PageState]:
+    """The shared state that each request brought, from the first that is not empty."""
+    pages = [(request.after, request.frontend) for request in requests]
+    states = [PageState(after, page.state) for after, page in pages if page is not None]
     return [*dropwhile(lambda state: not state.value, states)]
 
 
-def _said(messages: Iterable[StoredMessage]) -> Said:
-    said = (message.body for message in messages)
-    return {each.id: each.parts for each in said if isinstance(each, UserMessage)}
+def _user_messages(messages: Iterable[StoredMessage]) -> Said:
+    bodies = (message.body for message in messages)
+    return {each.id: each.parts for each in bodies if isinstance(each, UserMessage)}
 
 
-def _told(message: StoredMessage, profile: str) -> list[AGUIMessage]:
+def _format(message: StoredMessage, profile: str) -> list[AGUIMessage]:
     if isinstance(message.body, Message):
         return snapshot(message.body, profile)
     return [user_message(message.body)]

@@ -1,4 +1,4 @@
-"""The rows of the table of routes that are AG-UI's and CopilotKit's."""
+"""The rows of AG-UI and CopilotKit in the table of routes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _INPUT: Final = {
     "messages": [{"id": "m1", "role": "user", "content": "tool"}],
 }
 _RUN: Final = (
-    "A message, or answers: entries of `resume`, results of the page's tools. The response is what "
-    "the agent says, until it ends or waits. Names may also be written `thread_id`.\n\n"
-    "Messages whose ids are stored are known; words that come again ask for another answer. "
-    "Clients that tell no `protocolVersion` are written to as before 1.0."
+    "A message or answers: entries of `resume`, results of frontend tools. The response streams "
+    "the agent's output until the run ends or waits. Fields may also be written as `thread_id`.\n\n"
+    "Only messages with new ids are added; the last message sent again regenerates its answer. "
+    "Clients that send no `protocolVersion` get the events of versions before 1.0."
 )
 _CONNECT: Final = (
-    "All that was said in the thread, then what is being said, as it comes. Only `threadId` and "
-    "`runId` count. A thread that does not exist yet is an empty stream."
+    "The history of the thread, then its active run, live. Only `threadId` and `runId` are used. "
+    "A thread that does not exist yet gives an empty stream."
 )
 _REPLAY: Final = Parameter(
     name="replay",
     place="query",
-    description="`1`: the last run from its first event instead, as it was told while it went on.",
+    description="`1`: replay the last run from its first event instead of a snapshot.",
 )
-_STOP: Final = "Leaving the response does not. Without `runId` it is the active run."
+_STOP: Final = "Disconnecting does not stop a run. Without `runId` the active run is stopped."
 
 
 def _run(path: str, summary: str, tag: str) -> Route:
@@ -83,8 +83,8 @@ def _stop(path: str) -> Route:
     )
 
 
-_ANY: Final = "Say something; `forwardedProps.agent` may name who is asked"
-_ONE: Final = "Say something to an agent"
+_ANY: Final = "Send a message; `forwardedProps.agent` may name the agent"
+_ONE: Final = "Send a message to an agent"
 
 AG_UI_ROUTES: Final[dict[str, Route]] = {
     "agui.chat": _run("/api/agui/chat", _ANY, "AG-UI"),
@@ -97,7 +97,7 @@ AG_UI_ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/copilotkit/info",
         scope="read",
-        summary="Say who can be asked",
+        summary="List agents",
         responses={200: RuntimeInfo},
         tags=("CopilotKit",),
     ),
@@ -115,4 +115,4 @@ AG_UI_ROUTES: Final[dict[str, Route]] = {
         tags=("CopilotKit",),
     ),
 }
-"""By who answers, as in `routes.ROUTES`."""
+"""By handler, as in `routes.ROUTES`."""

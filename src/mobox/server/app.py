@@ -39,16 +39,16 @@ __all__ = ["create_app", "open_services", "routes_of"]
 async def open_services(
     settings: Settings, catalog: Catalog | None = None, neighbours: Neighbours | None = None
 ) -> AsyncIterator[Services]:
-    """What a server needs, for as long as it runs; at the end its agents are ended.
+    """Open everything that a server needs; on exit stop its agents and close it.
 
-    Without a catalog the agents are those in the folder that the settings name.
+    Without a catalog the agents are loaded from the folder in the settings.
     """
     async with open_supervisor(settings, catalog) as (storage, supervisor):
         heartbeats = Heartbeats()
         heartbeats.start()
         metrics = metrics_of(storage, supervisor)
         metrics.gauge(
-            "mobox_streams", "Responses that are being streamed.", lambda: heartbeats.open_streams
+            "mobox_streams", "Open event streams (SSE responses).", lambda: heartbeats.open_streams
         )
         index = SessionIndex(storage)
         sessions = Sessions(storage, supervisor, index, metrics)
@@ -72,20 +72,22 @@ async def open_services(
 
 
 def _sockets(
-    sessions: Sessions, metrics: Registry, settings: Settings, neighbours: Neighbours | None
+    sessions: Sessions, metrics: Registry, settings: Settings, peers: Neighbours | None
 ) -> Sockets:
-    sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=neighbours)
-    metrics.gauge("mobox_sockets", "Sockets that are connected.", lambda: sockets.open_sockets)
+    sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=peers)
+    metrics.gauge("mobox_sockets", "Connected Socket.IO clients.", lambda: sockets.open_sockets)
     metrics.gauge(
-        "mobox_sockets_held", "Characters that sockets are yet to take.", lambda: sockets.held
+        "mobox_sockets_held",
+        "Characters buffered for sockets that have not read them yet.",
+        lambda: sockets.held,
     )
     return sockets
 
 
 def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
-    """The application. Its services are the caller's to open and to close.
+    """The application. The caller opens and closes its services.
 
-    `principal` says who asks, by what an app around this one knows of a request.
+    `principal` is the authentication hook of an app around this one.
     """
     settings = services.settings
     app = Starlette(
@@ -93,7 +95,7 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
         middleware=_cross_origin(settings.origins),
         exception_handlers=exception_handlers,
     )
-    # Around all of Starlette, which tells what went wrong outside of its own middleware.
+    # Around all of Starlette, whose handler of unexpected errors is outside its middleware.
     guarded = Guard(
         Doored(app, _door(services, principal)),
         hosts=settings.hosts_of(is_hooked=principal is not None),
@@ -108,7 +110,7 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
 def _door(services: Services, principal: Hook | None) -> Door:
     settings, storage = services.settings, services.storage
     if not _knows_owners(settings, principal):
-        return Door(_anybody, Visits(storage, None))
+        return Door(_local_owner, Visits(storage, None))
     limits = OwnerLimits(streams=settings.max_streams, runs_per_minute=settings.max_runs_per_minute)
     return Door(principal or KeyHolders(storage), Visits(storage, limits))
 
@@ -117,13 +119,13 @@ def _knows_owners(settings: Settings, principal: Hook | None) -> bool:
     return principal is not None or settings.auth == "keys"
 
 
-def _anybody(_connection: HTTPConnection) -> Principal:
-    """On a server without keys everybody is the same, and may everything."""
+def _local_owner(_connection: HTTPConnection) -> Principal:
+    """Without authentication all clients are the same owner, with all scopes."""
     return Principal(OWNER, EVERY_SCOPE)
 
 
 def _cross_origin(origins: Collection[str]) -> list[Middleware]:
-    """Let the pages of these origins ask, and read the answers."""
+    """CORS: let pages of these origins send requests and read the responses."""
     if not origins:
         return []
     return [
@@ -138,7 +140,7 @@ def _cross_origin(origins: Collection[str]) -> list[Middleware]:
 
 
 def routes_of(services: Services) -> list[BaseRoute]:
-    """All that is served, with what people see."""
+    """All routes: the API, the documentation and the page."""
     pages, website = Pages(), services.website
     return [
         *served(services),

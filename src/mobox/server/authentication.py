@@ -1,9 +1,9 @@
-"""Who asks, and what they may: the one door by which requests and sockets come in.
+"""Authentication and authorization of requests and sockets.
 
-Rule 1: what somebody has is looked up by their owner's name, so what is others' does not exist.
-Rule 2: it does not matter what carried a key: the same key may do the same.
-Rule 3: whatever is wrong with a key, nobody is told which of it.
-Rule 4: without a door nobody comes in: who asks is read from the scope, and from nowhere else.
+Rule 1: everything is looked up by its owner, so other owners' data does not exist for a client.
+Rule 2: a key has the same rights over HTTP and over a socket.
+Rule 3: the response does not reveal why a key was rejected.
+Rule 4: routes read the principal from the ASGI scope only, where `Door` puts it.
 """
 
 from __future__ import annotations
@@ -40,75 +40,75 @@ __all__ = [
 
 SCOPES: Final = {
     "read": "chats, runs and their streams",
-    "write": "say something, answer, stop, rename, delete",
-    "operate": "numbers about the server",
+    "write": "send messages, answer, stop, rename, delete",
+    "operate": "the server's metrics",
 }
 EVERY_SCOPE: Final = tuple(SCOPES)
 USUAL_SCOPES: Final = ("read", "write")
-"""What a key may that nothing else is said of, and whoever an app of yours knows."""
+"""The default scopes of keys, and of the principals of an app's own authentication."""
 
 _DOOR: Final = "mobox.door"
 _PRINCIPAL: Final = "mobox.principal"
-_UNKNOWN: Final = "expected somebody who is known"
+_UNKNOWN: Final = "authentication required"
 _MILLISECONDS: Final = 10**11
-"""As a time this is of 1973 in milliseconds, and of the year 5138 in seconds."""
+"""A time below it is probably in seconds: in milliseconds it is in 1973, in seconds in 5138."""
 _NOTED_FOR: Final = 60_000
-"""Milliseconds for which the use of a key is not written down again."""
+"""Milliseconds between two updates of a key's `used_at`."""
 
 
 class Principal(Struct, frozen=True):
-    """Somebody who asks."""
+    """An authenticated client."""
 
     owner: str
-    """Whose chats they are: the same name, the same chats."""
+    """The owner of its chats: the same name, the same chats."""
     scopes: tuple[str, ...] = USUAL_SCOPES
     key_id: str | None = None
-    """The key by which they are known; none where an app knows them."""
+    """The API key that was used; none with an app's own authentication."""
     expires_at: int | None = None
-    """When they are nobody again, in milliseconds: what they read then is cut off."""
+    """Expiry in milliseconds; open streams are closed at that time."""
 
     def is_over(self, now: int) -> bool:
-        """Whether they are nobody by now."""
+        """Whether it has expired."""
         return self.expires_at is not None and self.expires_at <= now
 
     def check(self, scope: str) -> None:
-        """Raise `NotPermitted` unless they may."""
+        """Raise `NotPermitted` unless it has the scope."""
         if scope not in self.scopes:
             raise NotPermitted(scope)
 
 
 Found: TypeAlias = "Principal | str | None"
 Hook: TypeAlias = Callable[[HTTPConnection], "Found | Awaitable[Found]"]
-"""An app's own word for who asks: a `Principal`, the name of an owner, or `None` for nobody."""
+"""An app's own authentication: returns a `Principal`, the name of an owner, or `None`."""
 
 
 class Door:
-    """Knows who asks, or that nobody does."""
+    """Authenticates requests and sockets."""
 
     def __init__(self, hook: Hook, visits: Visits) -> None:
         self._hook = hook
         self.visits = visits
 
     @property
-    def _asks_for_keys(self) -> bool:
+    def _uses_keys(self) -> bool:
         return isinstance(self._hook, KeyHolders)
 
     def nobody(self, problem: str | None = None) -> Exception:
-        """As keys are asked for here, or as an app would say it."""
-        if self._asks_for_keys:
+        """The exception for failed authentication: ours with keys, else an `HTTPException`."""
+        if self._uses_keys:
             return Unauthenticated(problem) if problem else Unauthenticated()
         return HTTPException(401, problem or _UNKNOWN)
 
     async def admit(self, connection: HTTPConnection) -> Principal:
-        """Who asks, from now on said in the scope.
+        """Authenticate, and put the principal into the scope.
 
-        Raises `Unauthenticated`, or what an app says: `HTTPException`.
+        Raises `Unauthenticated`; with an app's own authentication `HTTPException`.
         """
         found = self._hook(connection)
         if inspect.isawaitable(found):
             found = await found
         principal = Principal(found) if isinstance(found, str) else found
-        problem = None if self._asks_for_keys or principal is None else _problem_of(principal)
+        problem = None if self._uses_keys or principal is None else _problem_of(principal)
         if problem is not None:
             raise InvalidPrincipal(getattr(self._hook, "__name__", repr(self._hook)), problem)
         if principal is None or not principal.owner or principal.is_over(now_ms()):
@@ -117,39 +117,39 @@ class Door:
         return principal
 
     def know(self, scope: Scope, principal: Principal) -> None:
-        """Say who asks."""
+        """Put the principal into the scope."""
         scope[_PRINCIPAL] = principal
 
 
 def _problem_of(found: object) -> str | None:
-    """What is wrong with what an app returned, which nobody has checked."""
+    """What is wrong with the value that an app's hook returned."""
     if not isinstance(found, Principal):
         return f"expected a Principal, the name of an owner or None, got {type(found).__name__}"
     owner: object = found.owner
     scopes: object = found.scopes
     until: object = found.expires_at
     if not isinstance(owner, str):
-        return f"owner: expected the name of one, got {owner!r}"
+        return f"owner: expected a string, got {owner!r}"
     if not isinstance(scopes, tuple | list) or not set(scopes) <= set(SCOPES):
         return f"scopes: expected some of {', '.join(SCOPES)}, got {scopes!r}"
     if until is not None and (not isinstance(until, int) or until < _MILLISECONDS):
         return f"expires_at: expected milliseconds since 1970, got {until!r}"
-    if found.key_id is not None:  # it would be looked up, and not be found
-        return f"key_id: expected none, as it is for keys that Mobox has made, got {found.key_id!r}"
+    if found.key_id is not None:  # the watcher would look it up, and not find it
+        return f"key_id: expected None, as only Mobox's own keys have one, got {found.key_id!r}"
     return None
 
 
 class KeyHolders:
-    """Knows people by the keys that they hold."""
+    """Authenticates by API keys."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
         self._noted: dict[str, int] = {}
 
     async def __call__(self, connection: HTTPConnection) -> Principal | None:
-        """The owner of the key that came in `Authorization`."""
-        told = connection.headers.getlist("authorization")
-        scheme, _, secret = told[0].partition(" ") if len(told) == 1 else ("", "", "")
+        """The principal of the key in `Authorization: Bearer`."""
+        values = connection.headers.getlist("authorization")
+        scheme, _, secret = values[0].partition(" ") if len(values) == 1 else ("", "", "")
         secret = secret.strip()
         if scheme.lower() != "bearer" or not secret.startswith(KEY):
             return None
@@ -163,12 +163,12 @@ class KeyHolders:
         if now - self._noted.get(key.id, 0) < _NOTED_FOR:
             return
         self._noted[key.id] = now
-        with suppress(StorageError):  # who only reads needs no database that can be written
+        with suppress(StorageError):  # reading must work while the database is read-only
             await self._keys.note_use(key.id, now)
 
 
 class Doored:
-    """The app, with a door."""
+    """ASGI middleware that puts the `Door` into the scope."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app = app
@@ -179,21 +179,21 @@ class Doored:
 
 
 def door_of(connection: HTTPConnection) -> Door:
-    """The door by which it came."""
+    """The `Door` of this connection."""
     door: Door = connection.scope[_DOOR]
     return door
 
 
 def principal_of(connection: HTTPConnection) -> Principal:
-    """Who asks, which was found out before."""
+    """The authenticated principal of this connection."""
     principal: Principal = connection.scope[_PRINCIPAL]
     return principal
 
 
 def with_key(scope: Scope, auth: JSON) -> Scope:
-    """The request by which a socket came, with the key that the socket told.
+    """The request of a socket, with the key of its `auth` payload as an `Authorization` header.
 
-    A browser's WebSocket has no headers to set: what it would say there it says when it connects.
+    A browser cannot set headers of a WebSocket, so Socket.IO clients send the key when connecting.
     """
     key = auth.get("key") if isinstance(auth, dict) else None
     others = [pair for pair in scope["headers"] if pair[0] != b"authorization"]

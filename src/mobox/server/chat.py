@@ -1,7 +1,7 @@
-"""The routes that a chat's client talks to while a run goes on.
+"""The routes of the AI SDK's `useChat`: send a message, resume its stream, stop, answer.
 
-Rule 1: a response only reads a log: it may begin late, twice or not at all, and the run goes on.
-Rule 2: an answer to nothing is an error, never an empty stream.
+Rule 1: a response only reads a log: it may start late, twice or not at all, and the run continues.
+Rule 2: an answer without an input request is an error, never an empty stream.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["AnswerBody", "ChatRoutes", "RunState", "StopBody"]
 
 PROTOCOL: Final = "ai-sdk"
 JUST_ENDED: Final = 30_000
-"""Milliseconds for which a run that is over is still replayed to whoever asks for the active one:
-it may have ended between the page's two questions, for the history and for the stream."""
+"""Milliseconds for which an ended run is still replayed by a request for the active one: it may
+have ended between the page's two requests, for the history and for the stream."""
 
 
 class ChatRoutes:
@@ -47,34 +47,34 @@ class ChatRoutes:
         self._heartbeats = services.heartbeats
 
     async def post(self, request: Request) -> ASGIApp:
-        """A message, an edit, another try or an answer; the response is what the agent says."""
+        """A message, an edit, a retry or an answer; the response streams the agent's output."""
         owner = owner_of(request)
-        asked = read_request(await read_json(request), request.headers.get("idempotency-key"))
+        wanted = read_request(await read_json(request), request.headers.get("idempotency-key"))
         formatter_profile(request)
-        told = await counted(request, asked, lambda: self._talk.say(owner, asked))
-        return self._stream(request, told.run, told.after)
+        continued = await counted(request, wanted, lambda: self._talk.say(owner, wanted))
+        return self._stream(request, continued.run, continued.after)
 
     async def stream(self, request: Request) -> ASGIApp:
-        """The message that is being written, from its beginning; 204 if there is none."""
+        """The message of the active run, from its start; 204 if there is none."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         formatter_profile(request)
         name = request.query_params.get("run")
         if name is not None:
             return self._stream(request, await self._run(owner, chat_id, name))
         run = await latest_run(self._storage, owner, chat_id)
-        if run is None or not self._is_news(request, run):
+        if run is None or not self._is_streamed(request, run):
             return Response(status_code=204)
         return self._stream(request, run)
 
     async def stop(self, request: Request) -> Response:
-        """End a run; whoever reads it sees how it ends."""
+        """Stop a run; its readers see how it ends."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         body = await read_as(request, StopBody)
         state = await self._talk.stop(owner, chat_id, body.run_id, body.active_stream_id)
         return json_response(state, 200 if state.run_id is None else 202)
 
     async def answer(self, request: Request) -> Response:
-        """Answer what the agent asked; read the stream for what it says to that."""
+        """Answer an input request; the agent's further output is in the stream."""
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         body = await read_as(request, AnswerBody)
         return json_response(await self._talk.answer(owner, chat_id, body), 202)
@@ -84,7 +84,7 @@ class ChatRoutes:
     async def _run(self, owner: str, chat_id: str, run_id: str) -> Run:
         return await run_of_chat(self._storage, owner, chat_id, run_id)
 
-    def _is_news(self, request: Request, run: Run) -> bool:
+    def _is_streamed(self, request: Request, run: Run) -> bool:
         if run.status != "done":
             return True
         strict = request.query_params.get("strict") == "1"
@@ -94,12 +94,12 @@ class ChatRoutes:
 
     def _stream(self, request: Request, run: Run, after: int = 0) -> EventStream:
         formatter = get_formatter(PROTOCOL, run.id, formatter_profile(request))
-        told = frames(self._storage, run.id, formatter, after)
-        return EventStream(told, self._heartbeats, {**HEADERS, "x-mobox-run": run.id})
+        batches = frames(self._storage, run.id, formatter, after)
+        return EventStream(batches, self._heartbeats, {**HEADERS, "x-mobox-run": run.id})
 
 
 def formatter_profile(request: Request) -> str | None:
-    """The client's version, if it says so; one that is not known raises `UnknownProfile`."""
+    """The requested profile, if any; an unknown one raises `UnknownProfile`."""
     profile = request.query_params.get("profile")
     if profile is not None:
         get_formatter(PROTOCOL, "", profile)

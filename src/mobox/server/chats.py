@@ -1,4 +1,4 @@
-"""The routes for what is stored: chats, their messages, and the agents there are."""
+"""The routes for chats, their messages, and the list of agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 MOST = 200
 LONGEST = 200
-"""Characters of what is searched for; databases have bounds of their own, and say it worse."""
+"""Maximum length of a search query; databases have limits too, with worse errors."""
 
 
 class ChatRow(Struct, rename="camel", kw_only=True):
@@ -48,18 +48,18 @@ class ListedChat(ChatRow, rename="camel", kw_only=True):
     """A chat in a list."""
 
     status: Status | None = None
-    """Of the run that goes on, or waits for an answer."""
+    """Of the active run, if there is one."""
 
 
 class ChatList(Struct, rename="camel", kw_only=True):
-    """Some chats, the latest first; `before` asks for those before them."""
+    """A page of chats, the latest first; `before` is the cursor of the next page."""
 
     chats: list[ListedChat]
     before: str | None = None
 
 
 class ActiveRun(Struct, rename="camel", kw_only=True):
-    """The run that writes the message which is missing from the history."""
+    """The active run, whose message is not part of the history yet."""
 
     id: str
     status: Status
@@ -67,19 +67,19 @@ class ActiveRun(Struct, rename="camel", kw_only=True):
 
 
 class ChatMessage(Struct, kw_only=True):
-    """A UIMessage, and the columns that frontends without parts read: they say the same."""
+    """A UIMessage, and the same content in fields for frontends without parts."""
 
     id: str
     role: str
     parts: list[JSON]
     content: str
-    """The text: the answer alone, or what the user wrote."""
+    """The text of the answer, or of the user's message."""
     metadata: JSON = UNSET
-    """Of an answer also `processing`, its status and todo lines, and `thinking`, one text."""
+    """An answer also has `processing` (status and todo lines) and `thinking` (one text)."""
 
 
 class Messages(Struct, rename="camel", kw_only=True):
-    """A stretch of a chat as UIMessages, oldest first; `before` asks for those before them."""
+    """A page of a chat's UIMessages, oldest first; `before` is the cursor of earlier ones."""
 
     messages: list[ChatMessage]
     before: str | None = None
@@ -87,13 +87,13 @@ class Messages(Struct, rename="camel", kw_only=True):
 
 
 class ChatView(ChatRow, rename="camel", kw_only=True):
-    """A chat, without the message that is being written."""
+    """A chat with its messages, without the message of the active run."""
 
     agent: str | None = None
-    """Who answered last, and answers next unless somebody else is asked."""
+    """The agent of the last run, which also answers next unless a request names another."""
     messages: list[ChatMessage]
     before: str | None = None
-    """Asks for the messages before these, if only the last were asked for."""
+    """The cursor of earlier messages, if `limit` left some out."""
     active_run: ActiveRun | None = None
 
 
@@ -104,7 +104,7 @@ class Rename(Struct, forbid_unknown_fields=True):
 
 
 class AgentRow(Struct, kw_only=True):
-    """An agent that can be chosen."""
+    """An agent."""
 
     id: str
     name: str
@@ -112,7 +112,7 @@ class AgentRow(Struct, kw_only=True):
 
 
 class AgentList(Struct, kw_only=True):
-    """The agents there are."""
+    """The available agents."""
 
     agents: list[AgentRow]
 
@@ -135,7 +135,7 @@ class ChatsRoutes:
         return json_response(ChatList(chats=chats, before=page.before))
 
     async def get(self, request: Request) -> Response:
-        """One chat with its messages, and the run that is going on: at one moment."""
+        """One chat with its messages and its active run, read in one snapshot."""
         profile = formatter_profile(request)
         owner, chat_id = owner_of(request), request.path_params["chat_id"]
         limit = _limit(request) if "limit" in request.query_params else None
@@ -168,20 +168,20 @@ class ChatsRoutes:
         )
 
     async def rename(self, request: Request) -> Response:
-        """Another title."""
+        """Set a chat's title."""
         title = (await read_as(request, Rename)).title.strip()
         if not title:
-            raise InvalidRequest("title", "expected words, got spaces")
+            raise InvalidRequest("title", "expected text, got only spaces")
         chat_id = request.path_params["chat_id"]
         return json_response(_row(await self._storage.rename(owner_of(request), chat_id, title)))
 
     async def delete(self, request: Request) -> Response:
-        """A chat, its runs, and what its agents kept."""
+        """Delete a chat, its runs and its agents' state."""
         await self._supervisor.delete(owner_of(request), request.path_params["chat_id"])
         return Response(status_code=204)
 
     async def agents(self, _request: Request) -> Response:
-        """The agents that `agent` in a body may name."""
+        """List the agents that `agent` in a request may name."""
         agents = [
             AgentRow(id=agent.id, name=agent.name, description=agent.description)
             for agent in self._supervisor.catalog
@@ -190,18 +190,18 @@ class ChatsRoutes:
 
 
 def _limit(request: Request) -> int:
-    told = request.query_params.get("limit", "50")
-    # Python refuses to read a number of thousands of digits.
-    if re.fullmatch("[0-9]{1,9}", told) is None or not 1 <= int(told) <= MOST:
-        raise InvalidRequest("limit", f"expected a number from 1 to {MOST}, got {told[:20]!r}")
-    return int(told)
+    text = request.query_params.get("limit", "50")
+    # Python refuses to parse a number of thousands of digits.
+    if re.fullmatch("[0-9]{1,9}", text) is None or not 1 <= int(text) <= MOST:
+        raise InvalidRequest("limit", f"expected a number from 1 to {MOST}, got {text[:20]!r}")
+    return int(text)
 
 
 def _query(request: Request) -> str:
-    told = request.query_params.get("query", "")
-    if len(told) > LONGEST:
-        raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(told)}")
-    return told
+    query = request.query_params.get("query", "")
+    if len(query) > LONGEST:
+        raise InvalidRequest("query", f"expected at most {LONGEST} characters, got {len(query)}")
+    return query
 
 
 def _row(chat: Chat) -> ChatRow:

@@ -1,6 +1,6 @@
-"""The runtime that CopilotKit's frontends expect, so that they need no server of their own.
+"""The runtime API that CopilotKit's frontends expect, so that they need no runtime server.
 
-Its threads are chats like any other: they outlive the page, the connection and the server.
+Its threads are ordinary chats: they survive page reloads, dropped connections and restarts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mobox.server.services import Services, json_response, owner_of, read_as
 __all__ = ["CopilotKitRoutes", "RuntimeInfo", "StopRun"]
 
 DEFAULT: Final = "default"
-"""The agent that a frontend asks for where nobody told it a name."""
+"""The agent name that a frontend uses where none is configured."""
 
 
 class AgentInfo(Struct, rename="camel", kw_only=True):
@@ -32,7 +32,7 @@ class AgentInfo(Struct, rename="camel", kw_only=True):
 
 
 class RuntimeInfo(Struct, rename="camel", kw_only=True):
-    """What a frontend asks first."""
+    """The response to a frontend's first request."""
 
     version: str = __version__
     agents: dict[str, AgentInfo]
@@ -42,7 +42,7 @@ class RuntimeInfo(Struct, rename="camel", kw_only=True):
 
 
 class StopRun(Struct, rename="camel"):
-    """Which request of the thread is to end: a late stop must not end a newer one."""
+    """Which request of the thread to stop: a late stop must not end a newer one."""
 
     run_id: Id | None = None
 
@@ -55,28 +55,28 @@ class CopilotKitRoutes:
         self._ag_ui = AGUIRoutes(services)
 
     async def info(self, _request: Request) -> Response:
-        """The agents there are; whoever names none asks `default`."""
+        """List the agents; `default` is the one of requests that name none."""
         agents = {
             agent.id: AgentInfo(name=agent.name, description=agent.description)
             for agent in self._catalog
         }
         if agents:
-            unnamed = AgentInfo(name=DEFAULT, description="The agent of chats that name none.")
+            unnamed = AgentInfo(name=DEFAULT, description="The default agent.")
             agents = {DEFAULT: unnamed} | agents
         return json_response(RuntimeInfo(agents=agents))
 
     async def run(self, request: Request) -> ASGIApp:
-        """A message, or answers; the response is what the agent says."""
+        """A message or answers; the response streams the agent's output."""
         agent = request.path_params["agent"]
         is_alias = agent == DEFAULT and all(each.id != DEFAULT for each in self._catalog)
         return await self._ag_ui.answer(request, None if is_alias else agent)
 
     async def connect(self, request: Request) -> ASGIApp:
-        """All that was said in a thread, then what is being said."""
+        """The history of a thread, then its active run."""
         return await self._ag_ui.connect(request)
 
     async def stop(self, request: Request) -> Response:
-        """End a run; whoever reads it sees how it ends."""
+        """Stop a run; its readers see how it ends."""
         body = await read_as(request, StopRun)
         return await self._ag_ui.end(
             owner_of(request), request.path_params["thread_id"], body.run_id

@@ -1,4 +1,4 @@
-"""A route with its door: who asks is found out, and whether they may, before anything is done."""
+"""Authenticates and authorizes a request before its route's handler is called."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Entrance", "Handler"]
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 
 TICKET: Final = "ticket"
-"""The parameter by which a route takes tickets, where its row in the table names it."""
+"""The query parameter for tickets; a route accepts them if its row in the table lists it."""
 
 
 class Entrance:
@@ -46,7 +46,7 @@ class Entrance:
             await (await self._handler(request))(scope, receive, send)
 
     async def _stream(self, request: Request, principal: Principal, send: Send) -> None:
-        """There is a place for it before anything is begun, and it may be cut off later."""
+        """Reserve a stream of the owner's limit first; the key may be revoked while it is open."""
         with door_of(request).visits.entered(principal) as visit:
             response = await self._handler(request)
             if isinstance(response, EventStream):
@@ -60,6 +60,6 @@ class Entrance:
             return await door.admit(request)
         principal = await holder_of(self._keys, secret, request.path_params["run_id"])
         if principal is None:
-            raise door.nobody("expected a ticket for this run that nobody has used yet")
+            raise door.nobody("invalid, expired or already used ticket for this run")
         door.know(request.scope, principal)
         return principal

@@ -1,7 +1,7 @@
-"""What the server says when it refuses: `{"error": {"code", "message"}}`, and what is known beside.
+"""Maps exceptions to error responses: `{"error": {"code", "message", …details}}`.
 
-Rule 1: what the caller did wrong is explained in the words of the exception.
-Rule 2: what went wrong in here is logged, and not told.
+Rule 1: a client's mistake is reported with the exception's own message.
+Rule 2: an internal failure is logged, and the client gets a general message.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ logger = logging.getLogger(__name__)
 
 
 class Answer(NamedTuple):
-    """How an exception is told: `told` maps names in the answer to attributes of the exception."""
+    """How an exception is reported: `told` maps names in the body to the exception's attributes."""
 
     status: int
     code: str
     told: Mapping[str, str] = {}
     instead: str | None = None
-    """What is said where the exception's own words are only for the log."""
+    """The message for clients where the exception's own message is only logged."""
 
 
-_INTERNAL: Final = "something went wrong in the server; its log says what"
-NO_STORAGE: Final = "the storage cannot be used now; the log of the server says why"
+_INTERNAL: Final = "internal server error; see the server's log"
+NO_STORAGE: Final = "the database is unavailable; see the server's log, or retry later"
 
 _LOGIN: Final = {"www-authenticate": 'Bearer realm="app"'}
-"""Of the app that says who asks: no key of ours is asked for. Our page goes by it."""
+"""For an app's own authentication: Mobox's page asks for the app's token, not for a Mobox key."""
 RETRY_AFTER: Final = "5"
 _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"www-authenticate": 'Bearer realm="mobox"'},
     429: {"retry-after": RETRY_AFTER},
-    503: {"retry-after": RETRY_AFTER},  # it may be over in some seconds
+    503: {"retry-after": RETRY_AFTER},  # it may work again in some seconds
 }
 
 ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
@@ -90,7 +90,7 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     LogDeleted: Answer(410, "log_deleted"),
     RunActive: Answer(409, "run_active", {"runId": "run_id"}),
     Fenced: Answer(409, "fenced", {"runId": "run_id"}),
-    KeyReused: Answer(422, "key_reused"),  # as draft-ietf-httpapi-idempotency-key-header says
+    KeyReused: Answer(422, "key_reused"),  # draft-ietf-httpapi-idempotency-key-header
     NotWaiting: Answer(409, "not_waiting", {"runId": "run_id"}),
     TooManyRuns: Answer(429, "too_many_runs"),
     TooManySessions: Answer(429, "too_many_sessions"),
@@ -100,19 +100,19 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     StorageError: Answer(503, "storage_unavailable", instead=NO_STORAGE),
     MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
 }
-"""By class; a class that is not here is told as the nearest one above it."""
+"""By class; a class that is not listed is reported as its nearest base class."""
 OUR_FAULT: Final = {"code": "internal_error", "message": _INTERNAL}
 
 
 class Told(NamedTuple):
-    """An exception as it is told: the status over HTTP, and what is in `error`."""
+    """An exception as it is reported: the HTTP status, and the content of `error`."""
 
     status: int
     error: dict[str, Any]
 
 
 def error_response(status: int, code: str, message: str, **more: Any) -> Response:
-    """An answer that says what is wrong."""
+    """An error response."""
     body = {"error": {"code": code, "message": message, **more}}
     headers = dict(_HEADERS.get(status, {}))
     if "retryAfter" in more:
@@ -121,7 +121,7 @@ def error_response(status: int, code: str, message: str, **more: Any) -> Respons
 
 
 def explain(error: Exception, where: str) -> Told:
-    """How an exception is told. What went wrong in here goes no further, so it is logged."""
+    """How an exception is reported. Internal failures are logged, as clients do not see them."""
     answer = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
     if answer.instead is not None:
         logger.error("%s failed", where, exc_info=error)
@@ -131,21 +131,21 @@ def explain(error: Exception, where: str) -> Told:
     return Told(answer.status, {"code": answer.code, "message": str(error), **known})
 
 
-async def _tell(request: Request, error: Exception) -> Response:
-    """What mobox raised."""
+async def _mobox_error(request: Request, error: Exception) -> Response:
+    """Report an exception of mobox."""
     status, body = explain(error, f"{request.method} {request.url.path}")
     return error_response(status, **body)
 
 
 def explain_status(error: HTTPException) -> Told:
-    """How an exception of Starlette's is told: its code is ours for 401, else the status' name."""
+    """How an exception of Starlette is reported: `unauthenticated` for 401, else the phrase."""
     name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
     code = ANSWERS[Unauthenticated].code if error.status_code == 401 else name
     return Told(error.status_code, {"code": code, "message": error.detail})
 
 
-async def _tell_status(request: Request, error: Exception) -> Response:
-    """What Starlette raised, or an app that says who asks: no such route, nobody known."""
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Report an `HTTPException` of Starlette or of an app's hook: no such route, no user."""
     assert isinstance(error, HTTPException)
     status, body = explain_status(error)
     response = error_response(status, **body)
@@ -153,20 +153,20 @@ async def _tell_status(request: Request, error: Exception) -> Response:
     return response
 
 
-async def _tell_nobody(request: Request, error: Exception) -> Response:
-    """The client left before it had said everything."""
-    return error_response(400, "incomplete", "the request ended before its body did")
+async def _disconnected(request: Request, error: Exception) -> Response:
+    """The client disconnected before it had sent the whole body."""
+    return error_response(400, "incomplete", "the connection was closed before the body was sent")
 
 
-async def _hide(request: Request, error: Exception) -> Response:
-    """Anything else. Starlette raises it again, and the server logs it."""
+async def _internal_error(request: Request, error: Exception) -> Response:
+    """Any other exception. Starlette raises it again, and the server logs it."""
     return error_response(500, **OUR_FAULT)
 
 
 exception_handlers: Final[dict[Any, Callable[[Request, Exception], Awaitable[Response]]]] = {
-    MoboxError: _tell,
-    HTTPException: _tell_status,
-    ClientDisconnect: _tell_nobody,
-    Exception: _hide,
+    MoboxError: _mobox_error,
+    HTTPException: _http_error,
+    ClientDisconnect: _disconnected,
+    Exception: _internal_error,
 }
 """For `Starlette(exception_handlers=...)`."""

@@ -1,16 +1,16 @@
 """Server-Sent Events as an ASGI response, and the one timer that keeps all of them alive.
 
-Rule 1: a batch is one `send`, and the next is taken when that returns: the server's flow control
-        reaches the log, and a reader that stalls holds one batch and the server's buffer.
-Rule 2: a heartbeat goes out between batches, after silence; where a batch waits to be written, no
-        heartbeat is needed, and none is left to wait.
-Rule 3: a reader that leaves is no error; the batches are closed at once.
-Rule 4: batches that fail are logged, and the connection is cut: only what is whole is ended.
-        In an app of somebody else's it is not enough to stop: Starlette's `BaseHTTPMiddleware`
-        ends what stops, also by an exception. It breaks off, as servers do, where a message comes
-        that no response has.
-Rule 5: while nothing happens a stream has one task beside the server's own, which waits for the
-        reader to leave, and no timer.
+Rule 1: a batch is one `send`, and the next is read when that returns: backpressure reaches the log,
+        and a stalled client costs one batch and the server's buffer.
+Rule 2: a heartbeat is sent between batches, after silence. While a batch is being written none is
+        needed, and none is queued.
+Rule 3: a client that disconnects is not an error; the batches are closed at once.
+Rule 4: an exception in the batches is logged, and the connection is aborted: only a complete stream
+        ends properly. Inside another app returning is not enough: Starlette's `BaseHTTPMiddleware`
+        ends the response properly, even after an exception. It aborts, as servers do, when it gets
+        a message type that ASGI does not have.
+Rule 5: an idle stream has one task beside the server's own, which waits for the disconnect, and no
+        timer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BEAT: Final = b":\n\n"
 _TICKS: Final = 10
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _HEADERS: Final = {
-    # The AI SDK and AG-UI ignore the type, EventSource its parameter; others guess Latin-1 without.
+    # The AI SDK and AG-UI ignore the type, EventSource the charset; others default to Latin-1.
     "content-type": f"{STREAM}; charset=utf-8",
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
@@ -45,9 +45,9 @@ logger = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """The streams that are open, and the timer that they share.
+    """The open streams, and the timer that they share.
 
-    A stream is silent for less than `interval` seconds.
+    A stream is never silent for more than `interval` seconds.
     """
 
     def __init__(self, interval: float = 10.0) -> None:
@@ -86,11 +86,11 @@ class Heartbeats:
 
 
 class _Left(Exception):
-    """The server says that there is nobody to send to."""
+    """The client has disconnected."""
 
 
 class BrokenOff(Exception):
-    """A response has begun, and there will be no more of it."""
+    """A response was aborted after it had started."""
 
 
 class EventStream:
@@ -133,21 +133,21 @@ class EventStream:
             await self._close()
         if self._broken and scope.get(WITHIN):
             await send({"type": _NO_ANSWER})
-            raise BrokenOff("a stream of events ended before it was whole")
+            raise BrokenOff("event stream aborted before its end")
 
     def cut(self) -> None:
-        """Stop sending, without an end."""
+        """Stop sending, without ending the response."""
         if not self._over and not self._cut and self._task:
             self._cut = True
             self._task.cancel()
 
     async def end(self) -> None:
-        """The reader may not read any more."""
+        """Abort: the client's authentication was revoked or has expired."""
         self._broken = not self._cut and not self._over
         self.cut()
 
     def tick(self) -> None:
-        """Send a heartbeat if it has been silent for long; called by the timer."""
+        """Send a heartbeat after a silent interval; called by the timer."""
         self._quiet += 1
         if self._quiet >= _TICKS and not self._writing.locked():
             self._quiet = 0
@@ -168,12 +168,13 @@ class EventStream:
                     await self._write(batch)
         except _Left:
             raise
-        except NotFound as gone:  # somebody deleted the chat
+        except NotFound as gone:  # the chat was deleted
             self._broken = True
-            logger.info("a stream of events broke off: %s", gone)
+            logger.info("event stream aborted: %s", gone)
         except Exception:
             self._broken = True
-            logger.exception("a stream of events broke off")
+            run_id = self._headers.get("x-mobox-run", "unknown")
+            logger.exception("event stream of run %s aborted", run_id)
         else:
             await self._write(b"", more=False)
 
@@ -181,7 +182,7 @@ class EventStream:
         async with self._writing:
             try:
                 await self._send({"type": "http.response.body", "body": body, "more_body": more})
-            except OSError:  # what ASGI 2.4 says of a reader that has left
+            except OSError:  # ASGI 2.4: the client has disconnected
                 raise _Left from None
             self._quiet = 0
 
@@ -205,4 +206,5 @@ class EventStream:
             if aclose := getattr(self._batches, "aclose", None):
                 await aclose()
         except Exception:
-            logger.exception("a stream of events could not be closed")
+            run_id = self._headers.get("x-mobox-run", "unknown")
+            logger.exception("event stream of run %s: closing failed", run_id)

@@ -15,18 +15,18 @@ __all__ = ["frames"]
 async def frames(
     log: Log, run_id: RunId, formatter: Formatter, after: int = 0
 ) -> AsyncIterator[bytes]:
-    """A message from its first entry, or after one, to where it ends or waits.
+    """The frames of a run, from its start or after an entry, until it ends or waits.
 
-    Before `after` the formatter is told everything and the client nothing: it has that already.
+    Entries up to `after` are only fed to the formatter, as the client has them already.
     """
     if after:
         async for page in pages(log, run_id, through=after):
             format_all(formatter, page)
         yield sse.encode(formatter.resume())
-    tell = joining(formatter)
+    join = joining(formatter)
     entries: Sequence[LogEntry] = ()
     async for entries in log.follow(run_id, after, through_pauses=False):
-        if told := sse.frame(tell(entries, sse.BETWEEN)):
-            yield told
+        if batch := sse.frame(join(entries, sse.BETWEEN)):
+            yield batch
     if not entries or not isinstance(entries[-1].event, Done):
         yield sse.encode(formatter.pause())

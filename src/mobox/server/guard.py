@@ -1,17 +1,16 @@
-"""What every request must pass, and what every answer carries.
+"""Checks every request, and adds security headers to every response.
 
-Rule 1: it answers only to its own names: a page whose name was made to point here, by "DNS
-        rebinding", gets nothing. An address cannot be made to point elsewhere; where owners are
-        known it will do. Where keys are asked for, such a page has none, and any name will do
-        unless some are listed.
-Rule 2: nothing changes because a foreign page asked, and the API does no work for it, whose time
-        would tell what is said here: `Origin` must be the server's own or listed, and a browser
-        that tells none must say by `Sec-Fetch-Site` that it is at home. Pages can be linked to.
-        Whether a listed one may read the answer, CORS says, which is the app's.
-Rule 3: a body is JSON, or what a socket says, plain, and not too big. One that turns out to be too
-        big is answered here, and the app sees a client that left: never a part as though it were
-        the whole.
-Rule 4: an app may set any of the headers itself; what it leaves out is added.
+Rule 1: `Host` must be one of the server's names, against DNS rebinding. An IP address cannot be
+        rebound, so with authentication any address is accepted. With keys a rebound page has no
+        key, so any name is accepted unless some are listed.
+Rule 2: cross-origin pages can neither change anything nor make the API work (whose duration would
+        leak what is stored): `Origin` must be the server's own or listed, and a browser that sends
+        none must state a same-origin `Sec-Fetch-Site`. Pages can be linked to.
+        Whether a listed origin may read the response is decided by the app's CORS middleware.
+Rule 3: a body is JSON (or Socket.IO text), not compressed, and within the size limit. One that
+        exceeds it while it is read gets 413 here, and the app sees a disconnect: never a partial
+        body as if it were complete.
+Rule 4: an app may set any of the headers itself; missing ones are added.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _CHANGES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 _SCHEMES: Final = {"ws": "http", "wss": "https"}
 _SOCKETS: Final = "/socket.io/"
 _API: Final = ("/api/", _SOCKETS)
-_AT_HOME: Final = {"", "none", "same-origin"}  # "" is a client that does not say
+_AT_HOME: Final = {"", "none", "same-origin"}  # "" is a client that does not send the header
 
 _HEADERS: Final = {
     b"x-content-type-options": b"nosniff",
@@ -51,10 +50,10 @@ _API_HEADERS: Final = {b"cache-control": b"no-store"}
 
 
 class Guard:
-    """The app, guarded. `hosts` are names without ports, `origins` are as a browser says them.
+    """ASGI middleware. `hosts` are names without ports, `origins` as browsers write them.
 
-    Without `hosts` it answers to any name. `takes_addresses` is whether it does to any address,
-    `is_hooked` whether an app around it made its settings.
+    Without `hosts` any name is accepted; with `takes_addresses` any IP address. `is_hooked` is
+    whether the settings come from an app around it.
     """
 
     def __init__(
@@ -114,15 +113,15 @@ Check: TypeAlias = Callable[[Guard, Scope, Headers], Response | None]
 
 
 def _host(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
-    told = headers.getlist("host")
-    match = _HOST.fullmatch(told[0].lower()) if len(told) == 1 else None
+    values = headers.getlist("host")
+    match = _HOST.fullmatch(values[0].lower()) if len(values) == 1 else None
     if match is None:
-        return error_response(400, "invalid_host", "expected one Host header that names a host")
+        return error_response(400, "invalid_host", "expected exactly one valid Host header")
     if guard.answers_to(match[1]):
         return None
     how = _option(guard, scope, "allowed_hosts", match[1])
     return error_response(
-        421, "unknown_host", f"this server is not {match[1]}; if it should be: {how}"
+        421, "unknown_host", f"Host {match[1]} is not allowed. To allow it: {how}"
     )
 
 
@@ -134,7 +133,7 @@ def _is_address(name: str) -> bool:
 
 
 def _option(guard: Guard, scope: Scope, field: str, value: str) -> str:
-    """How to allow it, where it is to be said."""
+    """The option that allows the value, as it is written in this kind of server."""
     if scope.get(WITHIN):
         return f"mobox.mount(…, {field}=('{value}',))"
     if guard.is_hooked:
@@ -145,24 +144,21 @@ def _option(guard: Guard, scope: Scope, field: str, value: str) -> str:
 def _origin(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
     if scope["type"] == "http" and not _matters(scope):
         return None
-    told = headers.getlist("origin")
+    values = headers.getlist("origin")
     scheme = _SCHEMES.get(scope["scheme"], scope["scheme"])
     own = parse_origin(f"{scheme}://{headers['host']}")
-    origins = [parse_origin(text) for text in told]
+    origins = [parse_origin(text) for text in values]
     if all(origin and (origin == own or guard.lists(origin)) for origin in origins) and (
-        told or headers.get("sec-fetch-site", "") in _AT_HOME
+        values or headers.get("sec-fetch-site", "") in _AT_HOME
     ):
         return None
-    how = _option(guard, scope, "allowed_origins", told[0] if len(told) == 1 else "…")
-    return error_response(
-        403,
-        "cross_origin",
-        f"{', '.join(told) or 'another site'} may not ask here; if it should: {how}",
-    )
+    how = _option(guard, scope, "allowed_origins", values[0] if len(values) == 1 else "…")
+    origin = f"Origin {', '.join(values)}" if values else "A cross-site request"
+    return error_response(403, "cross_origin", f"{origin} is not allowed. To allow it: {how}")
 
 
 def _matters(scope: Scope) -> bool:
-    """Whether it does something, or reads what was said; `OPTIONS` only asks what it might."""
+    """Whether the request changes or reads data; `OPTIONS` (CORS preflight) does neither."""
     return scope["method"] in _CHANGES or (scope["method"] != "OPTIONS" and _is_api(scope))
 
 
@@ -197,8 +193,8 @@ def _type(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
 
 
 def _length(guard: Guard, scope: Scope, headers: Headers) -> Response | None:
-    told = headers.get("content-length", "0")
-    if told.isdecimal() and guard.takes(int(told)):
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and guard.takes(int(length)):
         return None
     return _too_large()
 
@@ -207,7 +203,7 @@ _CHECKS: Final = (_host, _origin, _encoding, _type, _length)
 
 
 class _Exchange:
-    """A request whose body is counted, and the answer to it."""
+    """A request whose body is counted, and its response."""
 
     __slots__ = ("_is_answered", "_is_api", "_left", "_receive", "_scope", "_send", "is_refused")
 
@@ -216,7 +212,7 @@ class _Exchange:
         self._receive = receive
         self._send = send
         self._left = max_body
-        self._is_api = _is_api(scope)  # by now: what is mounted in the app changes its scope
+        self._is_api = _is_api(scope)  # now, as a mount in the app changes its scope
         self._is_answered = False
         self.is_refused = False
 
@@ -243,14 +239,14 @@ class _Exchange:
         self.is_refused = True
 
     def _completed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        told = dict(headers)
+        present = dict(headers)
         wanted = dict(_HEADERS)
-        if told.get(b"content-type", b"").startswith(b"text/html"):
+        if present.get(b"content-type", b"").startswith(b"text/html"):
             wanted |= _PAGE_HEADERS
         if self._is_api:
             wanted |= _API_HEADERS
-        return headers + [(name, value) for name, value in wanted.items() if name not in told]
+        return headers + [(name, value) for name, value in wanted.items() if name not in present]
 
 
 def _too_large() -> Response:
-    return error_response(413, "body_too_large", "the body is larger than this server takes")
+    return error_response(413, "body_too_large", "the body exceeds this server's size limit")

@@ -1,11 +1,11 @@
-"""What became of each line: the line, the events that were parsed from it, the frames they are.
+"""The inspector's rows: a raw line, the events parsed from it, and their frames per format.
 
-Rule 1: a row is an entry of the log; a line stands at the first entry that it made, or, if it made
-        none, at the next one that there is.
-Rule 2: lines are committed with their events. So those of the entries that were read are there, as
-        far as they are kept.
-Rule 3: what a format says to end a response where the run waits stands at PAUSED, and apart: a
-        response that goes on there, since nobody waited, does not have it.
+Rule 1: a row is a log entry; a line is shown at the first entry parsed from it or, if there is
+        none, at the next entry.
+Rule 2: lines are committed with their events, so the lines of all read entries are stored, unless
+        they were pruned.
+Rule 3: documents that end a response where the run waits are shown at PAUSED, separately: a
+        response that continues there does not have them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["InspectedEntry", "InspectedLine", "Inspector"]
 
 
 class InspectedLine(Struct, rename="camel", kw_only=True):
-    """A line as its agent wrote it; one that made no event has `lastSeq` before `firstSeq`."""
+    """A raw line of the agent; one without events has `lastSeq` before `firstSeq`."""
 
     n: int
     first_seq: int
@@ -35,7 +35,7 @@ class InspectedLine(Struct, rename="camel", kw_only=True):
 
 
 class InspectedEntry(Struct, rename="camel", kw_only=True):
-    """An entry of the log, where it comes from, and what it is in each format."""
+    """A log entry, the raw lines it was parsed from, and its frames in each format."""
 
     seq: int
     id: int
@@ -44,15 +44,15 @@ class InspectedEntry(Struct, rename="camel", kw_only=True):
     lines: list[InspectedLine]
     frames: dict[str, list[JSON]]
     endings: dict[str, list[JSON]]
-    """What ends a response that ends here; only where the run begins to wait."""
+    """Documents that end a response here; only where the run starts to wait."""
     waits: bool
     """Whether the run waits for an answer after this entry."""
     unread: bool
-    """Whether this is a line, or a part of one, that the parser did not understand."""
+    """Whether this is a line, or a part of one, that the parser did not recognize."""
 
 
 class Inspector:
-    """Tells a log row by row, in the words of these formatters."""
+    """Formats a log as inspector rows, with these formatters."""
 
     def __init__(self, log: Log, run_id: RunId, formatters: Mapping[str, Formatter]) -> None:
         self._log = log
@@ -68,11 +68,11 @@ class Inspector:
         return [[msgspec.json.encode(self._row(entry))] for entry in entries]
 
     def pause(self) -> list[bytes]:
-        """PAUSED was a row."""
+        """Nothing: PAUSED has a row."""
         return []
 
     def resume(self) -> list[bytes]:
-        """Rows have their places in them."""
+        """Nothing: each row has its own `seq`."""
         return []
 
     def _row(self, entry: LogEntry) -> InspectedEntry:
@@ -93,12 +93,12 @@ class Inspector:
         )
 
     def _endings(self) -> dict[str, list[JSON]]:
-        """What ends a response: from copies, for a formatter that has said it can say no more."""
+        """The documents that end a response, from copies: a formatter cannot continue after it."""
         ended = {name: deepcopy(each).pause() for name, each in self._formatters.items()}
         return {name: [*map(_shown, documents)] for name, documents in ended.items() if documents}
 
     async def _read_lines(self, through: int) -> None:
-        """Read on, until there is a line of a later entry."""
+        """Read raw lines until there is one of a later entry."""
         while not self._lines or self._lines[-1].first_seq <= through:
             found = await self._log.raw_lines(self._run_id, self._line)
             if not found:
@@ -107,7 +107,7 @@ class Inspector:
             self._line = found[-1].n
 
     def _lines_before(self, seq: int) -> Iterator[InspectedLine]:
-        """The lines of this entry, which no row has had."""
+        """The lines up to this entry that no earlier row has shown."""
         while self._lines and self._lines[0].first_seq <= seq:
             line = self._lines.pop(0)
             yield InspectedLine(
@@ -119,5 +119,5 @@ class Inspector:
 
 
 def _shown(document: bytes) -> JSON:
-    """A document in a row: JSON as it is, and what is none, which ends a stream, as a text."""
+    """A document in a row: JSON as it is; anything else, such as `[DONE]`, as a string."""
     return msgspec.Raw(document) if document.startswith(b"{") else document.decode()

@@ -1,7 +1,7 @@
-"""The secrets that open doors: how they are made, and what is kept of them.
+"""Secrets of API keys and tickets: how they are generated and stored.
 
-Rule 1: a secret is 256 random bits, so its digest needs no salt and cannot be guessed from it.
-Rule 2: it is shown once, to who asked for it. What is stored and compared is the digest.
+Rule 1: a secret is 256 random bits, so its digest needs no salt and does not reveal it.
+Rule 2: a secret is shown once, when it is created. Only its digest is stored and compared.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ __all__ = [
 
 KEY: Final = "mbx_"
 TICKET: Final = "mbt_"
-"""By which people, and those who look for lost secrets, recognise one."""
+"""Prefixes by which people and secret scanners recognize one."""
 
 _DURATION: Final = re.compile(r"([1-9][0-9]{0,5})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def new_secret(prefix: str = KEY) -> str:
-    """One that nobody has had before."""
+    """A new random secret."""
     return prefix + secrets.token_urlsafe(32)
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of it."""
+    """The digest that is stored."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -62,12 +62,12 @@ def new_key(
 
 
 def is_live(key: ApiKey, now: int) -> bool:
-    """Whether it opens anything."""
+    """Whether it is neither revoked nor expired."""
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
 def read_duration(text: str) -> timedelta:
-    """How long it is: `90m`, `12h`, `30d`, `8w`; or `ValueError`."""
+    """Parse a duration such as `90m`, `12h`, `30d` or `8w`; raises `ValueError`."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError("expected a number of minutes, hours, days or weeks: 90m, 12h, 30d, 8w")
@@ -75,5 +75,5 @@ def read_duration(text: str) -> timedelta:
 
 
 def read_expiry(text: str, now: int) -> int:
-    """When something ends that lasts for so long; or `ValueError`."""
+    """The time after a duration from `now`, in milliseconds; raises `ValueError`."""
     return now + read_duration(text) // timedelta(milliseconds=1)

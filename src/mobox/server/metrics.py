@@ -1,11 +1,11 @@
-"""Numbers about the server, in the text format of Prometheus.
+"""The server's metrics, in the text format of Prometheus.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 
-Rule 1: all of it belongs to the event loop's thread; nothing is locked.
-Rule 2: labels are given by name at every call, all of them, and are of few values: an agent's name,
-        a status, never an id.
-Rule 3: a metric without labels is there from the start, as zero.
+Rule 1: metrics belong to the event loop's thread; there are no locks.
+Rule 2: every call passes all labels by name. Labels have few values: an agent's name, a status,
+        never an id.
+Rule 3: a metric without labels is exported from the start, as zero.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _SPECIAL_IN_HELP: Final = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 class Metric(ABC):
-    """What all kinds share: a name, a word of help, and the names of the labels."""
+    """Base of all kinds: a name, a help text and the label names."""
 
     kind = ""
 
     def __init__(self, name: str, help_text: str, labels: tuple[str, ...] = ()) -> None:
         if not _NAME.fullmatch(name) or not all(map(_LABEL.fullmatch, labels)):
-            raise ValueError(f"no names for a metric and its labels: {name!r}, {labels}")
+            raise ValueError(f"invalid metric or label name: {name!r}, {labels}")
         self.name = name
         self.labels = labels
         self._help = help_text
 
     def lines(self) -> Iterator[str]:
-        """What stands in the text about this metric."""
+        """The lines of this metric in the exposition format."""
         yield f"# HELP {self.name} {self._help.translate(_SPECIAL_IN_HELP)}"
         yield f"# TYPE {self.name} {self.kind}"
         yield from self._samples()
@@ -81,9 +81,9 @@ class Counter(Metric):
 
 
 class Gauge(Metric):
-    """A number that `read` tells whenever it is asked for.
+    """A number that `read` returns at each scrape.
 
-    Where there are labels, it gives a number for each tuple of their values.
+    With labels it returns a mapping from tuples of label values to numbers.
     """
 
     kind = "gauge"

@@ -1,4 +1,4 @@
-"""What servers and workers open alike: the store, the agents, and who looks after the runs."""
+"""What servers and workers open alike: the store, the agents and the supervisor."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["metrics_of", "open_supervisor"]
 
 log = logging.getLogger("mobox.server")
 
-_WHERE_TO_STORE: Final = "where to store: database_url; by a command --database-url, DATABASE_URL"
+_WHERE_TO_STORE: Final = "set the database with database_url, --database-url or DATABASE_URL"
 
 
 @asynccontextmanager
 async def open_supervisor(
     settings: Settings, catalog: Catalog | None = None
 ) -> AsyncIterator[tuple[Storage, Supervisor]]:
-    """The store and who looks after its runs, until the end, when its agents are ended."""
+    """Open the store and the supervisor; on exit stop the agents and close both."""
     if settings.execute != "here":
         settings.check_shared("execute")
     _make_folder(settings.data)
@@ -48,14 +48,16 @@ async def open_supervisor(
 
 
 def metrics_of(storage: Storage, supervisor: Supervisor) -> Registry:
-    """The numbers that servers and workers tell."""
+    """The metrics that servers and workers export."""
     metrics = Registry()
     metrics.gauge(
         "mobox_wake_ups",
-        "Whether other processes' news comes by itself.",
+        "1 if notifications from other processes are up, 0 if the database is polled.",
         lambda: int(storage.wake_ups == "up"),
     )
-    metrics.gauge("mobox_legs", "Agents at work here.", lambda: supervisor.running)
+    metrics.gauge(
+        "mobox_legs", "Attempts (agents) running in this process.", lambda: supervisor.running
+    )
     return metrics
 
 
@@ -63,7 +65,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"cannot make this folder: {error.strerror}"
+        problem = f"cannot create this folder: {error.strerror}"
         raise InvalidSetting("data", str(folder), problem) from None
 
 
@@ -73,12 +75,10 @@ def _load_agents(settings: Settings) -> Catalog:
         raise InvalidSetting("agents", str(folder), "no such folder")
     catalog = Catalog.load(folder)
     for problem in catalog.problems:
-        log.warning("an agent is left out: %s", problem)
+        log.warning("agent skipped: %s", problem)
     known = [agent.id for agent in catalog]
     if not known:
-        log.warning(
-            "nobody is there to answer: no agent.yaml in a folder of %s can be used", folder
-        )
+        log.warning("no agents: no folder in %s has a valid agent.yaml", folder)
     elif settings.agent is not None and settings.agent not in known:
         raise InvalidSetting("agent", settings.agent, f"no such agent; known: {', '.join(known)}")
     return catalog

@@ -1,4 +1,4 @@
-"""The routes for those who run the server."""
+"""The routes for operators: health, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from mobox.supervisor import Supervisor
 __all__ = ["Counted", "Health", "Operated", "OperationsRoutes"]
 
 METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-"""Any other is a client's word, of which there is no end."""
+"""Methods that are counted by name; clients may send any others."""
 
 
-DEAF: Final = "other processes' news does not come by itself: it is looked for, every second"
+DEAF: Final = "notifications from other processes are down: polling the database every second"
 
 
 class Health(Struct):
-    """Whether all is well, and what is not."""
+    """The health status, and the problem if there is one."""
 
     status: str
     problem: str | None = None
 
 
 class Counted:
-    """The app, its responses counted."""
+    """ASGI middleware that counts responses."""
 
     def __init__(self, app: ASGIApp, *, metrics: Registry) -> None:
         self._app = app
         self._responses = metrics.counter(
-            "mobox_responses_total", "Responses begun.", ("method", "status")
+            "mobox_responses_total", "HTTP responses started.", ("method", "status")
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +52,7 @@ class Counted:
 
 
 class Operated(Protocol):
-    """What is looked after: a server, or a worker."""
+    """The server or worker that these routes report on."""
 
     @property
     def storage(self) -> Storage: ...
@@ -73,19 +73,19 @@ class OperationsRoutes:
         return json_response(self._health())
 
     async def ready(self, _request: Request) -> Response:
-        """Whether new runs can be begun here."""
+        """Whether new runs can be started here."""
         if self._services.supervisor.closing:
             return json_response(Health("closing", "the server is shutting down"), 503)
         try:
-            await self._services.storage.stopping()  # which changes nothing
-        except StorageError:  # who looks after the runs logs why
+            await self._services.storage.stopping()  # a read, to check the database
+        except StorageError:  # the supervisor logs the reason
             return json_response(Health("degraded", NO_STORAGE), 503)
         return json_response(self._health())
 
     def _health(self) -> Health:
-        """Without wake-ups all is slower by a second, and nothing else."""
-        is_deaf = self._services.storage.wake_ups == "down"
-        return Health("degraded", DEAF) if is_deaf else Health("ok")
+        """Without notifications everything is up to a second slower, and nothing else."""
+        is_degraded = self._services.storage.wake_ups == "down"
+        return Health("degraded", DEAF) if is_degraded else Health("ok")
 
     async def metrics(self, _request: Request) -> Response:
         """Prometheus' text format."""

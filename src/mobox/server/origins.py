@@ -1,4 +1,4 @@
-"""Where requests come from: the names of servers, and origins as browsers say them."""
+"""Parses host names and web origins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 WITHIN: Final = "mobox.within"
-"""In the scope of what came through an app of somebody else's."""
+"""Set in the ASGI scope of requests that came through an app around Mobox."""
 
 Origin: TypeAlias = tuple[str, str, int]
 
@@ -29,7 +29,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def parse_origin(text: str) -> Origin | None:
-    """Scheme, host and port; None for "null" and for what is no origin."""
+    """Scheme, host and port; None for "null" and for anything that is not an origin."""
     try:
         parts = urlsplit(text.lower())
         port = parts.port or _PORTS[parts.scheme]
@@ -40,22 +40,22 @@ def parse_origin(text: str) -> Origin | None:
 
 
 def listed_origin(text: str) -> Origin:
-    """An origin that somebody lists; raises `ValueError`."""
+    """Parse an origin of a setting; raises `ValueError`."""
     if origin := parse_origin(text.rstrip("/")):
         return origin
-    raise ValueError(f"{text!r} is no origin; expected one as https://chat.example")
+    raise ValueError(f"{text!r} is not an origin; expected one such as https://chat.example")
 
 
 def written_origin(origin: Origin) -> str:
-    """An origin as browsers say it, letter by letter."""
+    """An origin exactly as browsers write it."""
     scheme, host, port = origin
     address = f"[{host}]" if ":" in host else host
     return f"{scheme}://{address}" + (f":{port}" if port != _PORTS[scheme] else "")
 
 
 def listed_host(text: str) -> str:
-    """A host that somebody lists, as it is compared; raises `ValueError`."""
+    """A host of a setting, normalized for comparison; raises `ValueError`."""
     host = text.lower()
     if _LISTED.fullmatch(host) and host.count(":") != 1:
         return host.strip("[]")
-    raise ValueError(f"{text!r} is no host; expected a name without a port, as chat.example")
+    raise ValueError(f"{text!r} is not a host; expected a name without a port: chat.example")

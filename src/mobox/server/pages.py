@@ -1,4 +1,4 @@
-"""What a person sees of the interface: its documentation."""
+"""The pages of the API documentation."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ STYLE: Final = Path(__file__).parent / "static" / "docs.css"
 
 
 class Pages:
-    """The pages, made when somebody asks for them."""
+    """The documentation, generated on first request."""
 
     async def docs(self, request: Request) -> Response:
-        """The interface, for people."""
+        """The API documentation as HTML."""
         base = str(request.url.replace(path=request.scope.get("root_path", ""), query=""))
         page = docs_page(self._document, base, css="static/docs.css", json="openapi.json")
         return Response(page, media_type="text/html")
 
     async def style(self, _request: Request) -> Response:
-        """What the documentation looks like."""
+        """The style sheet of the documentation."""
         return Response(self._style, media_type="text/css")
 
     async def openapi(self, _request: Request) -> Response:
-        """The interface, for machines."""
+        """The OpenAPI document."""
         return json_response(self._document)
 
     @cached_property

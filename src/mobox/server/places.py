@@ -1,4 +1,4 @@
-"""Places in what is told of a run: cursors that clients hand back as they got them.
+"""Cursors in the documents of a run; opaque to clients, which send them back unchanged.
 
 `7.2` is after the second document of entry 7, `7` after all of that entry, `0` before everything.
 """
@@ -12,12 +12,12 @@ from mobox.errors import BadCursor
 
 __all__ = ["BEGINNING", "Place", "read_place", "write_place"]
 
-# No more digits than a database's integers hold, and than Python reads without a fuss.
+# No more digits than a database's integers hold, and than Python parses.
 _PLACE: Final = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
 class Place(NamedTuple):
-    """Where somebody has stopped to read."""
+    """A position in a run's documents: where a client has stopped to read."""
 
     seq: int
     documents: int | None = None
@@ -27,14 +27,14 @@ class Place(NamedTuple):
 BEGINNING: Final = Place(0)
 
 
-def read_place(told: str, tail: int) -> Place:
-    """The place that a cursor names in a log of `tail` entries."""
-    found = _PLACE.fullmatch(told)
+def read_place(text: str, tail: int) -> Place:
+    """Parse a cursor in a log of `tail` entries; raises `BadCursor`."""
+    found = _PLACE.fullmatch(text)
     if found is None or int(found[1]) > tail:
-        raise BadCursor(told[:40], tail)
+        raise BadCursor(text[:40], tail)
     return Place(int(found[1]), None if found[2] is None else int(found[2]))
 
 
 def write_place(seq: int, documents: int) -> bytes:
-    """The cursor of a place."""
+    """The cursor after a number of documents of an entry."""
     return b"%d.%d" % (seq, documents)

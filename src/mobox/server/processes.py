@@ -1,11 +1,12 @@
-"""Several processes that serve together: they share one listening socket, and a parent keeps them.
+"""Prefork: several server processes that share one listening socket, and a parent.
 
 Rule 1: the parent serves nothing and has neither threads nor a loop, so that it may fork at any
-        time. A process that dies is replaced, later each time it dies soon.
-Rule 2: signals reach the parent, and by it each of them: Ctrl+C in a terminal is for nobody else.
+        time. A process that dies is replaced, with a growing delay if it dies early.
+Rule 2: signals reach the parent only, which forwards them: processes have their own groups, so
+        Ctrl+C in a terminal does not reach them directly.
 Rule 3: none outlives the parent: each holds one end of a pipe that only the parent keeps open.
-Rule 4: the first begins alone. What keeps it from serving would keep the others from it too, and is
-        said once.
+Rule 4: the first process starts alone. What keeps it from serving would also stop the others, and
+        is reported once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ log = logging.getLogger("mobox.server")
 
 ENDINGS: Final = (signal.SIGTERM, signal.SIGINT)
 SOON: Final = 10.0
-"""Seconds that a process lives at least that has not died soon."""
+"""A process that lives shorter than these seconds died early."""
 FIRST_DELAY: Final = 0.1
 LAST_DELAY: Final = 10.0
 
@@ -40,15 +41,15 @@ class Mate(NamedTuple):
 
     number: int
     folder: Path
-    """Where they find each other; nobody else can look into it."""
+    """Where their Unix sockets are; private to the user (mode 0700)."""
     parent: int
     """A descriptor that becomes readable when the parent is gone."""
     ready: Callable[[], None]
-    """To be called once it serves."""
+    """To be called once the process serves."""
 
 
 class Parent:
-    """Keeps `count` processes, each of which does `work` until it is told to end."""
+    """Keeps `count` processes alive, each of which runs `work` until it is signalled."""
 
     def __init__(
         self, count: int, work: Callable[[Mate], None], announce: Callable[[], None]
@@ -64,11 +65,11 @@ class Parent:
         self._code = 0
 
     def run(self) -> int:
-        """Return when all have ended: 0, or what the first said that could not begin."""
+        """Return when all have ended: 0, or the exit code of the first if it could not start."""
         with tempfile.TemporaryDirectory(prefix="mobox-") as folder:
             self._folder = Path(folder)
             self._alive_end, self._kept_end = os.pipe()
-            self._heard, self._said = os.pipe()
+            self._ready_read, self._ready_write = os.pipe()
             self._woken = _wake_by_signals()
             self._start(0)
             while self._alive or self._due:
@@ -78,13 +79,13 @@ class Parent:
     # One turn of the loop
 
     def _wait(self) -> None:
-        ready, _, _ = select.select([self._woken, self._heard], [], [], self._next_due())
-        if self._heard in ready:
-            self._hear(os.read(self._heard, 64))
+        ready, _, _ = select.select([self._woken, self._ready_read], [], [], self._next_due())
+        if self._ready_read in ready:
+            self._on_ready(os.read(self._ready_read, 64))
         if self._woken in ready:
             for number in set(os.read(self._woken, 64)) & set(ENDINGS):
                 self._end(number)
-        self._bury()
+        self._reap()
         for number in [number for number, at in self._due.items() if at <= time.monotonic()]:
             del self._due[number]
             self._start(number)
@@ -94,7 +95,7 @@ class Parent:
             return None
         return max(0.0, min(self._due.values()) - time.monotonic())
 
-    def _hear(self, numbers: Iterable[int]) -> None:
+    def _on_ready(self, numbers: Iterable[int]) -> None:
         if not self._ready and not self._ending:
             self._due |= dict.fromkeys(range(1, self._count), 0.0)
         before = len(self._ready)
@@ -109,13 +110,13 @@ class Parent:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         with suppress(ChildProcessError):
             while (dead := os.waitpid(-1, os.WNOHANG))[0]:
-                self._mourn(dead[0], os.waitstatus_to_exitcode(dead[1]))
+                self._on_exit(dead[0], os.waitstatus_to_exitcode(dead[1]))
 
-    def _mourn(self, pid: int, code: int) -> None:
-        if pid not in self._alive:  # an orphan: as the first process of a container, one has those
+    def _on_exit(self, pid: int, code: int) -> None:
+        if pid not in self._alive:  # an orphan, inherited as the first process of a container
             return
         number, since = self._alive.pop(pid)
         if self._ending:
@@ -124,10 +125,11 @@ class Parent:
             self._code = code if code > 0 else 1
             return
         how = f"signal {-code}" if code < 0 else f"code {code}"
-        log.warning("process %d of %d (pid %d) ended with %s", number + 1, self._count, pid, how)
         lived = time.monotonic() - since
         before = self._delays.get(number, 0.0) if lived < SOON else 0.0
         self._delays[number] = delay = min(max(FIRST_DELAY, before * 2), LAST_DELAY)
+        message = "process %d of %d (pid %d) ended with %s; restarting it in %.1f s"
+        log.warning(message, number + 1, self._count, pid, how, delay)
         self._due[number] = time.monotonic() + delay
 
     # A process
@@ -135,7 +137,7 @@ class Parent:
     def _start(self, number: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        # What ends a process is for it alone as soon as it is there: until then it waits.
+        # Signals are blocked until the fork is done: the child handles those sent to it itself.
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         pid = os.fork()
         if pid == 0:
@@ -144,13 +146,13 @@ class Parent:
         self._alive[pid] = (number, time.monotonic())
 
     def _be(self, number: int) -> None:
-        """Never returns: the way back is the parent's."""
+        """The child's side of the fork. Never returns: the stack above is the parent's."""
         code = 1
         try:
             self._part_from_parent()
 
             def ready() -> None:
-                os.write(self._said, bytes([number]))
+                os.write(self._ready_write, bytes([number]))
 
             self._work(Mate(number, self._folder, self._alive_end, ready))
             code = 0
@@ -158,7 +160,7 @@ class Parent:
             sys.stderr.write(f"mobox: {error}\n")
             code = 2
         except Exception:
-            log.exception("process %d broke", number + 1)
+            log.exception("process %d of %d failed", number + 1, self._count)
         finally:
             with suppress(OSError):
                 sys.stdout.flush()
@@ -171,12 +173,12 @@ class Parent:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         os.setpgid(0, 0)  # Rule 2
-        for descriptor in (self._kept_end, self._heard, self._woken):
+        for descriptor in (self._kept_end, self._ready_read, self._woken):
             os.close(descriptor)
 
 
 def _wake_by_signals() -> int:
-    """The end of a pipe at which the numbers of signals come."""
+    """The read end of a pipe that receives the numbers of signals."""
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
     for number in (*ENDINGS, signal.SIGCHLD):

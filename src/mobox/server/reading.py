@@ -1,11 +1,12 @@
-"""A run told from any place on, each document with the cursor of the place after it.
+"""Reads a run from any cursor, as documents that each have the cursor after them.
 
-Rule 1: documents are numbered within the entry that they tell, so a connection that is cut between
-        two of them loses neither. To go on is to tell the log again and leave out what was read.
-Rule 2: where the run waits, a protocol may have documents that end a response. They are numbered on
-        from those of the last entry; who has read them begins a new response when the run goes on.
-        A protocol without such documents goes on in the same response.
-Rule 3: what begins a response in the middle has no number: whoever is cut off there hears it again.
+Rule 1: documents are numbered within their log entry, so a connection that is cut between two of
+        them loses neither. To resume, the log is formatted again and what was read is skipped.
+Rule 2: where the run waits, a protocol may have documents that end a response. Their numbers follow
+        those of the last entry; a client that has read them starts a new response when the run
+        continues. A protocol without such documents continues in the same response.
+Rule 3: documents that start a response in the middle have no number: a client that is cut off there
+        gets them again.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ __all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller
 
 Documents = list[bytes]
 Numbered = tuple[bytes | None, bytes]
-"""A document and its cursor; what begins a response in the middle has none (Rule 3)."""
+"""A document and its cursor; documents that start a response in the middle have none (Rule 3)."""
 
 
 class Batch(NamedTuple):
-    """What is to be sent at once; there may be nothing in it."""
+    """Documents to send in one write; may be empty."""
 
     documents: list[Numbered]
     waits: bool = False
-    """Whether the run waits here, and nothing more comes until somebody has answered."""
+    """Whether the run waits here for an answer, and nothing more comes until then."""
 
 
 class Teller(Protocol):
-    """Tells a log to one reader, from its first entry on."""
+    """Formats a log for one reader, from its first entry on."""
 
     async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
-        """The documents that tell each of `entries`."""
+        """The documents of each of `entries`."""
         ...
 
     def pause(self) -> Documents:
@@ -52,12 +53,12 @@ class Teller(Protocol):
         ...
 
     def resume(self) -> Documents:
-        """The documents that begin a response in the middle."""
+        """The documents that start a response in the middle."""
         ...
 
 
 class FormatTeller:
-    """Tells a log in the words of a protocol."""
+    """Formats a log with a protocol's formatter."""
 
     def __init__(self, formatter: Formatter) -> None:
         self._formatter = formatter
@@ -69,7 +70,7 @@ class FormatTeller:
 
 
 class LateTeller:
-    """A teller for which something is needed that is known when the run has spoken."""
+    """Makes its teller at the first entry, when the events of earlier runs can be counted."""
 
     def __init__(self, make: Callable[[], Awaitable[Teller]]) -> None:
         self._make = make
@@ -90,21 +91,21 @@ class LateTeller:
 def tellers(
     run: Run,
     formats: Sequence[Format],
-    tell: Callable[[list[Formatter]], Teller],
+    make_teller: Callable[[list[Formatter]], Teller],
     index: SessionIndex,
 ) -> Callable[[], Teller]:
-    """What makes the tellers of a run; `tell` takes a fresh formatter for each of `formats`.
+    """A factory of tellers of a run; `make_teller` gets a new formatter for each of `formats`.
 
-    Only for one that numbers the events of a whole chat those of the runs before are counted.
+    Events of earlier runs are counted only for formats that number the events of a whole chat.
     """
     stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
 
     def make(firsts: Sequence[int]) -> Teller:
         runs = (replace(stored, first_event_index=first) for first in firsts)
-        return tell(
+        return make_teller(
             [
-                formatter_of_run(fmt.protocol, told, fmt.profile)
-                for fmt, told in zip(formats, runs, strict=True)
+                formatter_of_run(fmt.protocol, numbered, fmt.profile)
+                for fmt, numbered in zip(formats, runs, strict=True)
             ]
         )
 
@@ -114,36 +115,36 @@ def tellers(
         )
 
     uncounted = [0] * len(formats)
-    make(uncounted)  # an unknown format is refused before the response begins
+    make(uncounted)  # an unknown format is refused before the response starts
     if any(is_indexed(fmt.protocol) for fmt in formats):
         return partial(LateTeller, counted)
     return partial(make, uncounted)
 
 
 class Reading:
-    """One response."""
+    """Reads a run for one response."""
 
     def __init__(self, log: Log, run: Run, make: Callable[[], Teller]) -> None:
         self._log = log
         self._run = run
         self._make = make
         self._left: list[Numbered] = []
-        """What was there before the first entry that is told."""
+        """Documents to send before those of the next entry."""
         self._is_over = self._resumes = False
         self._begin()
 
     @property
     def is_done(self) -> bool:
-        """Whether all of the run was told."""
+        """Whether the whole run was read."""
         return self._status == "done"
 
     @property
     def place(self) -> Place:
-        """After the last document, when all batches were taken."""
+        """The cursor after the last document, once all batches were taken."""
         return self._place
 
     async def go_to(self, place: Place) -> None:
-        """Go to a place, before anything is sent; `BadCursor` if there is none like that."""
+        """Seek to a cursor, before anything is sent; raises `BadCursor`."""
         await self._replay(place.seq)
         read = len(self._last) if place.documents is None else place.documents
         if read <= len(self._last):
@@ -159,12 +160,12 @@ class Reading:
                     yield sse.encode_numbered(batch.documents)
 
     async def batches(self, *, live: bool) -> AsyncGenerator[Batch, None]:
-        """All that comes after, in batches: as far as the log has come, or as it comes."""
+        """The rest of the log in batches; with `live` also what is appended later."""
         if self._left:
             yield Batch(self._left)
         while not self._is_over:
             if entries := await self._next(live):
-                yield Batch(await self._tell(entries))
+                yield Batch(await self._format(entries))
             elif self._status == "waiting" and not self._has_waited:
                 yield Batch(self._ending(), waits=True)
             elif live and self._status != "done":
@@ -176,24 +177,24 @@ class Reading:
         self._teller = self._make()
         self._status: Status = "running"
         self._seq = 0
-        self._last: Documents = []  # what tells the entry where we are
-        self._has_waited = False  # and said so
+        self._last: Documents = []  # the documents of entry `_seq`
+        self._has_waited = False  # and a batch with `waits` was yielded
         self._place = BEGINNING
 
     async def _replay(self, through: int) -> None:
-        """Tell the teller, and nobody else."""
+        """Format the log up to an entry without sending it."""
         async for page in pages(self._log, self._run.id, self._seq, through):
             await self._advance(page)
 
     async def _advance(self, entries: list[LogEntry]) -> list[Documents]:
-        told = await self._teller.tell(entries)
+        formatted = await self._teller.tell(entries)
         self._status = status_after(self._status, [entry.event for entry in entries])
-        self._seq, self._last = entries[-1].seq, told[-1]
+        self._seq, self._last = entries[-1].seq, formatted[-1]
         self._has_waited, self._place = False, Place(self._seq, len(self._last))
-        return told
+        return formatted
 
     async def _go_to_end(self, read: int) -> None:
-        """Go to a place among the documents which ended a response where we are, or after them."""
+        """Seek into, or behind, the documents that end a response at the current entry."""
         seq, before = self._seq, len(self._last)
         ending = self._teller.pause() if self._status == "waiting" else []
         if read - before > len(ending):
@@ -201,7 +202,7 @@ class Reading:
         self._left = _numbered(seq, ending[read - before :], read)
         self._is_over = bool(self._left)
         if not self._is_over:
-            self._begin()  # with a teller that has not said its last words
+            self._begin()  # with a new teller, whose response has not ended
             await self._replay(seq)
             self._resumes = True
         self._place = Place(seq, before + len(ending))
@@ -210,27 +211,27 @@ class Reading:
         limit = PAGE if live else min(PAGE, self._run.tail_seq - self._seq)
         return await self._log.read(self._run.id, self._seq, limit) if limit > 0 else []
 
-    async def _tell(self, entries: list[LogEntry]) -> list[Numbered]:
+    async def _format(self, entries: list[LogEntry]) -> list[Numbered]:
         prelude = self._teller.resume() if self._resumes else []
         self._resumes = False
-        told: list[Numbered] = [(None, document) for document in prelude]
+        numbered: list[Numbered] = [(None, document) for document in prelude]
         for entry, documents in zip(entries, await self._advance(entries), strict=True):
-            told += _numbered(entry.seq, documents)
-        return told
+            numbered += _numbered(entry.seq, documents)
+        return numbered
 
     def _ending(self) -> list[Numbered]:
-        """What ends the response where the run waits, unless whoever reads has that."""
+        """The documents that end the response where the run waits, unless the client has them."""
         self._has_waited = True
         if self._resumes:
             return []
-        ending, told = self._teller.pause(), len(self._last)
+        ending, sent = self._teller.pause(), len(self._last)
         self._is_over = bool(ending)
-        self._place = Place(self._seq, told + len(ending))
-        return _numbered(self._seq, ending, told)
+        self._place = Place(self._seq, sent + len(ending))
+        return _numbered(self._seq, ending, sent)
 
 
 def _numbered(seq: int, documents: Sequence[bytes], read: int = 0) -> list[Numbered]:
-    """The documents that follow those of an entry which were read."""
+    """Documents with their cursors, numbered on from the `read` first ones of the entry."""
     return [
         (write_place(seq, number), document) for number, document in enumerate(documents, read + 1)
     ]

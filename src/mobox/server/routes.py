@@ -1,4 +1,4 @@
-"""The table of routes: who answers, and what the documentation says of it."""
+"""The table of routes: their handlers and their documentation."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ __all__ = ["ROUTES", "served"]
 
 PROFILE: Final = Parameter(
     name="profile",
-    description=f"The generation of the client that reads: {', '.join(PROFILES)} or document.",
+    description=f"The client's version: {', '.join(PROFILES)} or document.",
 )
-LIMIT: Final = Parameter(name="limit", type=int, description="How many at most, 1 to 200.")
-BEFORE: Final = Parameter(name="before", description="The cursor that the page after it gave.")
+LIMIT: Final = Parameter(name="limit", type=int, description="Maximum number of items, 1 to 200.")
+BEFORE: Final = Parameter(name="before", description="The `before` cursor of the previous page.")
 
 ROUTES: Final[dict[str, Route]] = {
     "chat.post": Route(
         method="POST",
         path="/api/chat",
         scope="write",
-        summary="Say something",
-        description="A message, an edit, another try, or the answer to an approval: whatever "
-        "`useChat` posts. The response is what the agent says, until it ends or waits.\n\n"
-        "Sent twice, a message is one run. While a run goes on, another message is answered by "
-        "409 `run_active`, which names it.",
+        summary="Send a message",
+        description="A message, an edit, a retry, or the answer to an approval: whatever "
+        "`useChat` posts. The response streams the agent's output until the run ends or waits.\n\n"
+        "A message that is sent twice starts one run. While a run is active, another message gets "
+        "409 `run_active` with its `runId`.",
         parameters=(
             PROFILE,
-            Parameter(name="Idempotency-Key", place="header", description="Makes a retry safe."),
+            Parameter(name="Idempotency-Key", place="header", description="Makes retries safe."),
         ),
         body=Body,
         example={
@@ -66,12 +66,12 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/chat/{chat_id}/stream",
         scope="read",
-        summary="Read the message that is being written",
-        description="From its beginning, then as it comes. 204 if there is none.",
+        summary="Resume the stream of the active run",
+        description="From its start, then live. 204 if there is none.",
         parameters=(
             PROFILE,
-            Parameter(name="run", description="This run, even if it has ended."),
-            Parameter(name="strict", description="1: a run that has ended is 204."),
+            Parameter(name="run", description="The id of a run, which may have ended."),
+            Parameter(name="strict", description="1: respond with 204 to a run that just ended."),
         ),
         responses={200: STREAM, 204: None},
         tags=("Talking",),
@@ -82,7 +82,7 @@ ROUTES: Final[dict[str, Route]] = {
         scope="write",
         summary="Stop the agent",
         description=(
-            "Leaving the response does not. Without `runId` it is the active run; with"
+            "Disconnecting does not stop a run. Without `runId` the active run is stopped; with"
             " `activeStreamId`, which the AI SDK's guide sends, only if it is still that one."
         ),
         body=StopBody,
@@ -94,8 +94,8 @@ ROUTES: Final[dict[str, Route]] = {
         method="POST",
         path="/api/chat/{chat_id}/answer",
         scope="write",
-        summary="Answer what the agent asked",
-        description="Read the stream for what it says to that.",
+        summary="Answer an input request",
+        description="The agent's further output is in the stream.",
         body=AnswerBody,
         example={"requestId": "q1", "decision": "answered", "value": "yes"},
         responses={202: RunState},
@@ -105,9 +105,9 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/chats",
         scope="read",
-        summary="List the chats",
+        summary="List chats",
         parameters=(
-            Parameter(name="query", description="Words of the title or of a message."),
+            Parameter(name="query", description="Search text in titles and messages."),
             BEFORE,
             LIMIT,
         ),
@@ -119,10 +119,9 @@ ROUTES: Final[dict[str, Route]] = {
         path="/api/chats/{chat_id}",
         scope="read",
         summary="Read a chat",
-        description="Its messages and, read at the same moment, the run that is going on. The "
-        "message of that run is left out: read its stream.\n\n"
-        "All messages; with `limit` the last ones, and `before`, by which the page before them is "
-        "asked for.",
+        description="Its messages and its active run, read in one snapshot. The message of that "
+        "run is not included: read its stream.\n\n"
+        "All messages; with `limit` the last ones, and a `before` cursor for earlier ones.",
         parameters=(PROFILE, LIMIT),
         responses={200: ChatView},
         tags=("Chats",),
@@ -142,7 +141,7 @@ ROUTES: Final[dict[str, Route]] = {
         path="/api/chats/{chat_id}",
         scope="write",
         summary="Delete a chat",
-        description="With its runs, their logs, and what its agents kept.",
+        description="With its runs, their logs and its agents' state.",
         responses={204: None},
         tags=("Chats",),
     ),
@@ -150,7 +149,7 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/chats/{chat_id}/messages",
         scope="read",
-        summary="Read a chat page by page",
+        summary="Read a chat's messages page by page",
         description="The last messages, or those before a cursor.",
         parameters=(PROFILE, BEFORE, LIMIT),
         responses={200: Messages},
@@ -160,7 +159,7 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/agents",
         scope="read",
-        summary="List the agents",
+        summary="List agents",
         responses={200: AgentList},
         tags=("Chats",),
     ),
@@ -171,7 +170,7 @@ ROUTES: Final[dict[str, Route]] = {
         scope="read",
         summary="Get a ticket for a stream",
         description="For `EventSource`, which cannot send a key: `?ticket=` opens "
-        "`/api/runs/{run_id}/events` once, within a minute. Where that stream breaks, get another.",
+        "`/api/runs/{run_id}/events` once, within a minute. To reconnect, get another ticket.",
         body=TicketBody,
         example={"runId": "msg_1"},
         responses={201: TicketView},
@@ -181,7 +180,7 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/healthz",
         scope=None,
-        summary="Is it alive?",
+        summary="Liveness check",
         responses={200: Health},
         tags=("Operating",),
     ),
@@ -189,7 +188,7 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/readyz",
         scope=None,
-        summary="Can runs be begun here?",
+        summary="Readiness check: can runs be started here?",
         responses={200: Health, 503: Health},
         tags=("Operating",),
     ),
@@ -197,17 +196,17 @@ ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/metrics",
         scope="operate",
-        summary="Numbers for Prometheus",
+        summary="Prometheus metrics",
         responses={200: "text/plain"},
         tags=("Operating",),
     ),
     **RUN_ROUTES,
 }
-"""By who answers: a group of routes and its method."""
+"""By handler: a group of routes and its method."""
 
 
 def served(services: Services) -> list[Served]:
-    """The routes of the table, answered."""
+    """The table as Starlette routes, with their handlers."""
     groups = {
         "chat": ChatRoutes(services),
         "chats": ChatsRoutes(services),
@@ -223,7 +222,7 @@ def served(services: Services) -> list[Served]:
         found: Handler = getattr(groups[group], method)
         return found
 
-    # A chat's id is its client's word, and may have a slash in it; so what has a name comes first.
+    # Chat ids come from clients and may contain slashes, so routes with a fixed suffix go first.
     routes = sorted(ROUTES.items(), key=lambda item: item[1].path.endswith("}"))
     return [
         Served(
@@ -236,8 +235,8 @@ def served(services: Services) -> list[Served]:
 
 
 def _with_any_id(path: str) -> str:
-    """The path for Starlette, to which an id is otherwise a word without slashes.
+    """The path for Starlette, with ids that may contain slashes.
 
-    An agent's is the name of a folder, which has none.
+    An agent's id is the name of a folder, which has none.
     """
     return re.sub(r"(?<!\{agent)\}", ":path}", path)

@@ -1,7 +1,7 @@
-"""The routes that tell what happened in a run, in any format, from any place on.
+"""The routes that stream a run in any format, from any cursor.
 
-Rule 1: a place that is not there is an error which names the last one there is.
-Rule 2: nothing to tell is 204, never an empty stream: who asks again and again by itself stops.
+Rule 1: a cursor beyond the end is an error, which has the `tail` of the log.
+Rule 2: nothing new is 204, never an empty stream: `EventSource` stops reconnecting at 204.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ LIVE: Final = {"sse": True, "off": False}
 
 
 class FormatRow(Struct, kw_only=True):
-    """A format, and the profiles that it has, the default first."""
+    """A format and its profiles, the default first."""
 
     name: str
     profiles: list[str]
 
 
 class FormatList(Struct, kw_only=True):
-    """All that `format` may name."""
+    """The values of `format`."""
 
     formats: list[FormatRow]
 
 
 class LegStderr(Struct, kw_only=True):
-    """The end of what one execution of the agent wrote to stderr."""
+    """The end of the stderr of one attempt."""
 
     leg: int
     text: str
 
 
 class Stderr(Struct, kw_only=True):
-    """What the agent of a run wrote to stderr, as far as it has ended and it is kept."""
+    """The stderr of a run's attempts that have ended, as far as it is stored."""
 
     legs: list[LegStderr]
 
@@ -69,41 +69,41 @@ class RunsRoutes:
         self._index = services.index
 
     async def events(self, request: Request) -> ASGIApp:
-        """What a run is in one format."""
+        """A run in one format."""
         run = await self._run(request)
-        fmt = Format(_asked(request, "format") or CANONICAL, _asked(request, "profile"))
+        fmt = Format(_parameter(request, "format") or CANONICAL, _parameter(request, "profile"))
 
-        def tell(formatters: list[Formatter]) -> Teller:
+        def make(formatters: list[Formatter]) -> Teller:
             return FormatTeller(*formatters)
 
-        return await self._stream(request, run, tellers(run, [fmt], tell, self._index))
+        return await self._stream(request, run, tellers(run, [fmt], make, self._index))
 
     async def inspect(self, request: Request) -> ASGIApp:
-        """What a run was before, and is in several formats."""
+        """The raw lines of a run, and its frames in several formats."""
         run = await self._run(request)
-        asked = _formats(request)
+        names = _formats(request)
 
-        def tell(formatters: list[Formatter]) -> Teller:
-            return Inspector(self._storage, run.id, dict(zip(asked, formatters, strict=True)))
+        def make(formatters: list[Formatter]) -> Teller:
+            return Inspector(self._storage, run.id, dict(zip(names, formatters, strict=True)))
 
-        formats = [_format(name) for name in asked]
-        return await self._stream(request, run, tellers(run, formats, tell, self._index))
+        formats = [_format(name) for name in names]
+        return await self._stream(request, run, tellers(run, formats, make, self._index))
 
     async def stderr(self, request: Request) -> Response:
-        """What the agent complained of; nothing in it that whoever shows it would obey.
+        """The agent's stderr, with control characters escaped.
 
-        What a function raised is the program's own affair, which has it in its log. Whether an
-        agent that is not there any more was one, nobody knows.
+        Tracebacks of function agents belong to the program, which has them in its log, and are not
+        returned. Neither is the stderr of removed agents, which may have been functions.
         """
         run = await self._run(request)
         processes = [a.id for a in self._supervisor.catalog if not isinstance(a, FunctionAgent)]
         is_process = run.agent in processes
-        kept = await self._supervisor.stderr_of(run.owner, run.id) if is_process else {}
-        legs = [LegStderr(leg=leg, text=printable(text)) for leg, text in kept.items()]
-        return json_response(Stderr(legs=legs))
+        stored = await self._supervisor.stderr_of(run.owner, run.id) if is_process else {}
+        attempts = [LegStderr(leg=number, text=printable(text)) for number, text in stored.items()]
+        return json_response(Stderr(legs=attempts))
 
     async def formats(self, _request: Request) -> Response:
-        """What a run can be told in."""
+        """List the formats that a run can be read in."""
         return json_response(FormatList(formats=list(_usable_formats())))
 
     async def _run(self, request: Request) -> Run:
@@ -111,11 +111,11 @@ class RunsRoutes:
 
     async def _stream(self, request: Request, run: Run, make: Callable[[], Teller]) -> ASGIApp:
         reading, live = Reading(self._storage, run, make), _live(request)
-        if (told := _cursor(request)) is not None:
-            await reading.go_to(read_place(told, run.tail_seq))
+        if (cursor := _cursor(request)) is not None:
+            await reading.go_to(read_place(cursor, run.tail_seq))
         headers = {"x-mobox-run": run.id, "x-mobox-status": run.status}
         batches = reading.told(live=live)
-        if live and run.status != "done":  # something will come
+        if live and run.status != "done":  # more events will come
             return EventStream(batches, self._heartbeats, headers)
         first = await anext(batches, None)
         if first is None:
@@ -124,7 +124,7 @@ class RunsRoutes:
 
 
 def _usable_formats() -> Iterator[FormatRow]:
-    """A package that is broken is in the way of nothing else."""
+    """All formats but those of broken plugins."""
     for name in protocols():
         with suppress(PluginError):
             yield FormatRow(name=name, profiles=list(profiles_of(name)))
@@ -137,29 +137,29 @@ async def _chained(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIter
             yield batch
 
 
-def _asked(request: Request, name: str) -> str | None:
-    """What is asked for; what is empty is not."""
+def _parameter(request: Request, name: str) -> str | None:
+    """A query parameter; an empty one counts as missing."""
     return request.query_params.get(name) or None
 
 
 def _cursor(request: Request) -> str | None:
-    """Where to go on: a client that comes back by itself says so in a header, and means that."""
-    return request.headers.get("last-event-id") or _asked(request, "after")
+    """The cursor to resume from. A reconnecting `EventSource` sends the newer one in the header."""
+    return request.headers.get("last-event-id") or _parameter(request, "after")
 
 
 def _live(request: Request) -> bool:
-    told = _asked(request, "live") or "sse"
-    if told not in LIVE:
-        raise InvalidRequest("live", f"expected sse or off, got {told[:20]!r}")
-    return LIVE[told]
+    value = _parameter(request, "live") or "sse"
+    if value not in LIVE:
+        raise InvalidRequest("live", f"expected sse or off, got {value[:20]!r}")
+    return LIVE[value]
 
 
 def _formats(request: Request) -> list[str]:
-    """The formats that are asked for, each perhaps with a profile: all, if none is."""
-    told = _asked(request, "format")
-    return list(dict.fromkeys(told.split(","))) if told is not None else protocols()
+    """The requested formats, each with an optional profile; all by default."""
+    names = _parameter(request, "format")
+    return list(dict.fromkeys(names.split(","))) if names is not None else protocols()
 
 
-def _format(asked: str) -> Format:
-    name, _, profile = asked.partition(":")
+def _format(text: str) -> Format:
+    name, _, profile = text.partition(":")
     return Format(name, profile or None)

@@ -1,4 +1,4 @@
-"""The rows of the table of routes that are about one run."""
+"""The rows of the table of routes for runs."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ __all__ = ["RUN_ROUTES"]
 _READING: Final = (
     Parameter(
         name="after",
-        description="The `id` of the last event that was read, `0` for the beginning; an entry's "
-        "`seq` alone is after all of it.",
+        description="The cursor: the `id` of the last event that was read, `0` for the start; a "
+        "`seq` alone is after all events of that entry.",
     ),
     Parameter(
         name="live",
-        description="`sse`: go on until the run ends; `off`: only what there is now.",
+        description="`sse`: stream until the run ends; `off`: only what is stored now.",
     ),
     Parameter(
         name="Last-Event-ID",
         place="header",
-        description="What `EventSource` says when it comes back; it counts more than `after`.",
+        description="Sent by `EventSource` when it reconnects; takes precedence over `after`.",
     ),
 )
 _PLACES: Final = (
-    "Every event has an `id`, `<seq>.<k>`: it is the k-th that tells entry `seq` of the log. To go "
-    "on after it, hand it back.\n\n"
-    "A cursor that names no place is 400 `bad_cursor`, with the `tail` of the log; a log that was "
-    "deleted is 410; 204 is nothing new, and with `x-mobox-status: done` there will be nothing."
+    "Every event has an `id`, `<seq>.<k>`: the k-th event of entry `seq` of the log. To resume "
+    "after it, send it as the cursor.\n\n"
+    "An invalid cursor is 400 `bad_cursor`, with the `tail` of the log; a deleted run is 410; 204 "
+    "means nothing new, and with `x-mobox-status: done` that there will be nothing more."
 )
 
 RUN_ROUTES: Final[dict[str, Route]] = {
@@ -38,16 +38,18 @@ RUN_ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/runs/{run_id}/events",
         scope="read",
-        summary="Read what happened in a run, in any format",
+        summary="Read the events of a run, in any format",
         description=_PLACES,
         parameters=(
             Parameter(
                 name="format",
-                description="As `/api/formats` names them; `canonical` unless told.",
+                description="One of `/api/formats`; default `canonical`.",
             ),
-            Parameter(name="profile", description="The format's default unless told."),
+            Parameter(name="profile", description="Default: the format's first profile."),
             *_READING,
-            Parameter(name="ticket", description="One of `POST /api/tickets`, instead of a key."),
+            Parameter(
+                name="ticket", description="A ticket of `POST /api/tickets`, instead of a key."
+            ),
         ),
         responses={200: STREAM, 204: None},
         tags=("Runs",),
@@ -56,15 +58,14 @@ RUN_ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/runs/{run_id}/inspect",
         scope="read",
-        summary="Read how it came to be",
+        summary="Inspect a run: raw lines, events and frames",
         description="Each event is one entry of the log: `{seq, id, ts, event, lines, frames}`. "
-        "`lines` are what the agent wrote, `{n, firstSeq, lastSeq, line}`, at the first entry that "
-        "was parsed from them; `frames` are the documents that tell the entry, by format.\n\n"
-        + _PLACES,
+        "`lines` are the agent's raw lines, `{n, firstSeq, lastSeq, line}`, at the first entry "
+        "that was parsed from them; `frames` are the entry's documents, by format.\n\n" + _PLACES,
         parameters=(
             Parameter(
                 name="format",
-                description="`name` or `name:profile`, several with commas; all unless told.",
+                description="`name` or `name:profile`, separated by commas; default: all.",
             ),
             *_READING,
         ),
@@ -75,10 +76,9 @@ RUN_ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/runs/{run_id}/stderr",
         scope="read",
-        summary="Read what the agent wrote to stderr",
-        description="The last 64 KiB of each execution of the agent, a leg, that has ended and "
-        "wrote something, without the secrets that it was given. What a terminal would obey is "
-        "shown by its number.",
+        summary="Read the agent's stderr",
+        description="The last 64 KiB of each attempt (`leg`) that has ended and wrote something, "
+        "with the values of its secrets removed and control characters escaped.",
         responses={200: Stderr},
         tags=("Runs",),
     ),
@@ -86,11 +86,11 @@ RUN_ROUTES: Final[dict[str, Route]] = {
         method="GET",
         path="/api/formats",
         scope="read",
-        summary="List the formats",
-        description="What a run can be told in, and for which clients; the first profile is the "
-        "one that is meant where none is named.",
+        summary="List formats",
+        description="The formats that a run can be read in, with their profiles; the first profile "
+        "is the default.",
         responses={200: FormatList},
         tags=("Runs",),
     ),
 }
-"""By who answers: a group of routes and its method."""
+"""By handler: a group of routes and its method."""

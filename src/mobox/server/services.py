@@ -1,4 +1,4 @@
-"""What the routes have in common."""
+"""The services of a server, and helpers that all routes share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """What a server is made of."""
+    """The parts of a server."""
 
     settings: Settings
     storage: Storage
@@ -45,29 +45,29 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 def owner_of(connection: HTTPConnection) -> str:
-    """Whose chats are asked for: who asks was found out at the door."""
+    """The owner of the authenticated client."""
     return principal_of(connection).owner
 
 
 async def counted(
-    connection: HTTPConnection, asked: Turn, say: Callable[[], Awaitable[Continued]]
+    connection: HTTPConnection, request: Turn, submit: Callable[[], Awaitable[Continued]]
 ) -> Continued:
-    """Say it, or raise `TooOften` where an owner begins runs too fast.
+    """Submit under the owner's rate limit; raises `TooOften`.
 
-    To answer begins none, nor does what was said before.
+    Answers and repeated requests start no run, and do not count.
     """
-    if asked.action is Action.CONTINUE:
-        return await say()
+    if request.action is Action.CONTINUE:
+        return await submit()
     visits, owner = door_of(connection).visits, owner_of(connection)
     visits.begin(owner)
-    told = await say()
-    if not told.created:
+    continued = await submit()
+    if not continued.created:
         visits.take_back(owner)
-    return told
+    return continued
 
 
 async def read_json(request: Request) -> JSON:
-    """The body of a request; an empty one is an object without fields."""
+    """The JSON body of a request; an empty body counts as `{}`."""
     body = await request.body()
     try:
         return json_text.decode(body) if body else {}
@@ -76,11 +76,11 @@ async def read_json(request: Request) -> JSON:
 
 
 async def read_as(request: Request, shape: type[T]) -> T:
-    """The body of a request, in its shape."""
+    """The JSON body of a request, converted to a type."""
     return convert("", await read_json(request), shape)
 
 
 def json_response(value: object, status: int = 200) -> Response:
-    """The response that says `value`."""
+    """A JSON response."""
     body = msgspec.json.encode(value)
     return Response(body, status, media_type="application/json")

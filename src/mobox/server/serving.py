@@ -1,9 +1,9 @@
-"""The application on a socket: uvicorn, made to end runs before it ends connections.
+"""Serves the application with uvicorn, which stops runs before it closes connections.
 
-Rule 1: a signal ends the runs. What they say last ends the responses, and only then are those who
-        still read cut off.
-Rule 2: while that goes on new runs are refused in words, not by a closed door.
-Rule 3: Ctrl+C once more gives nobody any more time; what is stored is whole all the same.
+Rule 1: a signal stops the runs. Their last events end the responses; connections that are still
+        open after that are aborted.
+Rule 2: during shutdown new runs are refused with an error response, not a closed port.
+Rule 3: a second Ctrl+C ends everything immediately; the stored logs are still complete.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ __all__ = ["address_of", "listen", "run_loop", "say", "say_what_ends", "serve", 
 log = logging.getLogger("mobox.server")
 
 KEEP_ALIVE: Final = 130
-"""Seconds that a connection may be silent between two requests: longer than clients and proxies
-keep theirs (Node 4, nginx 60, Caddy 120), lest they ask on one that closes at that moment."""
+"""Keep-alive timeout in seconds: longer than that of clients and proxies (Node 4, nginx 60,
+Caddy 120), so that they do not send a request on a connection that is just being closed."""
 
 GOODBYE: Final = 1
-"""Seconds that readers have to take what is left for them, once all runs have ended."""
+"""Seconds that clients have to read the rest, once all runs have ended."""
 
 NEIGHBOURS: Final = 6
-"""Seconds that other processes have whose sockets are connected here, to end their runs."""
+"""Seconds that peer processes have to end their runs for sockets connected through this one."""
 
 GONE: Final = 60
-"""Seconds after which a reader that confirms nothing is taken for gone."""
+"""Seconds without a TCP acknowledgement after which a connection is dropped."""
 
 NEW_OBJECTS: Final = 20_000
-"""So many let Python look for cycles among them. Of its usual 700 a busy server makes as many in a
-millisecond, hardly a cycle among them, and spends a tenth of its time looking."""
+"""Threshold of the cyclic garbage collector. With the default of 700 a busy server collects every
+millisecond, finds hardly a cycle, and spends a tenth of its time on it."""
 
 
 def serve(settings: Settings) -> int:
@@ -78,16 +78,16 @@ def _serve_together(settings: Settings, listener: socket.socket, mate: Mate) -> 
 
 
 def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Do this in the fastest loop that there is, in a process that has nothing else to do."""
+    """Run `work` in the fastest available event loop, in a process that has no other work."""
     gc.collect()
-    gc.freeze()  # what is loaded by now stays
+    gc.freeze()  # loaded modules stay for good
     gc.set_threshold(NEW_OBJECTS, 10, 2)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(work)
 
 
 def set_up_logging(level: str) -> None:
-    """Our own words at the level that was asked for, those of others only where they warn."""
+    """Log at the given level; at `INFO`, only warnings of other libraries."""
     logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
     if level == "INFO":
         logging.getLogger().setLevel(logging.WARNING)
@@ -100,8 +100,8 @@ async def _serve(
     announce: Callable[[], None],
     mate: Mate | None = None,
 ) -> None:
-    neighbours = Neighbours(mate.folder, mate.number) if mate is not None else None
-    async with open_services(settings, neighbours=neighbours) as services:
+    peers = Neighbours(mate.folder, mate.number) if mate is not None else None
+    async with open_services(settings, neighbours=peers) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)
         config = uvicorn.Config(
@@ -123,15 +123,17 @@ async def _serve(
 
 
 async def _warn_about_keys(settings: Settings, storage: Storage) -> None:
-    """Say what somebody may not have meant."""
+    """Warn about authentication settings that are probably a mistake."""
     now = now_ms()
     has_keys = any(is_live(key, now) for key in await storage.keys())
     if settings.auth == "none" and has_keys:
-        log.warning("there are keys, but everybody may ask without one: --auth keys asks for them")
+        log.warning("API keys exist, but authentication is off: use --auth keys to require them")
     if settings.auth == "keys" and not has_keys:
-        log.warning("nobody has a key yet: mobox keys add --owner NAME")
+        log.warning("there are no API keys yet: create one with mobox keys add --owner NAME")
     if not is_loopback(settings.host):
-        log.warning("keys can be read on the way here unless a proxy speaks TLS to those who ask")
+        log.warning(
+            "API keys are sent unencrypted to %s: put a TLS proxy in front of it", settings.host
+        )
 
 
 class _Server(uvicorn.Server):
@@ -145,7 +147,7 @@ class _Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
 
     def end_with(self, parent: int) -> None:
-        """End when this descriptor becomes readable."""
+        """Shut down when this descriptor becomes readable."""
 
         def end() -> None:
             self._loop.remove_reader(parent)
@@ -167,55 +169,52 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # uvicorn would raise the signal again once it is done; the store is to be closed then.
+        # uvicorn would raise the signal again when done, before the store is closed.
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True
             self._loop.call_soon_threadsafe(self._supervisor.hurry)
         self.should_exit = True
 
     def _hang_up(self) -> None:
-        """Close what is open, also where a reader has stalled and nothing can be said any more."""
+        """Abort open connections, also those whose client has stalled."""
         for connection in list(self.server_state.connections):
             connection.transport.abort()
 
 
 def say_what_ends(running: int) -> None:
-    """Tell the person who ended it why that takes a while, where it does."""
+    """Print how many runs are being stopped, as that may take a while."""
     if running:
         runs = "1 run" if running == 1 else f"{running} runs"
-        say(f"Ending {runs} (Ctrl+C again to end at once)")
+        say(f"Stopping {runs} (Ctrl+C again to stop at once)")
 
 
 def say(line: str) -> None:
-    """For the person who started it, who may have closed the window by now."""
+    """Print a line to stdout, which may be closed by now."""
     with suppress(OSError):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
 
 def listen(host: str, port: int, setting: str = "port") -> socket.socket:
-    """A socket there; if there can be none, an error that names the setting."""
+    """Open a listening socket; raises `InvalidSetting` with the setting's name."""
     host = "127.0.0.1" if host == "localhost" else host
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return _forgetful(socket.create_server((host, port), family=family, backlog=2048))
+        return _with_timeout(socket.create_server((host, port), family=family, backlog=2048))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             flag = "--" + setting.replace("_", "-")
             variable = "PORT" if setting == "port" else f"MOBOX_{setting.upper()}"
-            choose = f"choose another with {flag} or {variable}, or 0 for any that is free"
-            problem = f"in use already on {host}; {choose}"
+            choose = f"choose another with {flag} or {variable}, or 0 for any free port"
+            problem = f"port already in use on {host}; {choose}"
         else:
-            problem = f"cannot listen there on {host}: {error.strerror}"
+            problem = f"cannot listen on {host}: {error.strerror}"
         raise InvalidSetting(setting, str(port), problem) from None
 
 
-def _forgetful(listener: socket.socket) -> socket.socket:
-    """A socket whose connections forget a reader that is gone without a word.
-
-    Heartbeats are sent to it, and nobody confirms them.
-    """
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # not everywhere
+def _with_timeout(listener: socket.socket) -> socket.socket:
+    """Set a TCP user timeout: a client that is gone does not acknowledge heartbeats."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux only
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, GONE * 1000)
     return listener
 
@@ -229,6 +228,6 @@ def address_of(listener: socket.socket) -> str:
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # there is none for Windows
+    except ImportError:  # not available on Windows
         return None
     return uvloop.Loop

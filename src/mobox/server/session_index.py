@@ -1,10 +1,10 @@
-"""Where each run of a session begins in the one order of the session's events.
+"""The index of each run's first event in the numbering of a whole session's events.
 
-Rule 1: the order is a fold of the logs, so nobody stores it and no run pays for it: who reads a
-        session by it counts what the runs before have told, once for each that is over.
+Rule 1: the numbering is computed from the logs and not stored, so runs do not pay for it: a reader
+        counts the events of earlier runs, once for each that has ended.
         Each format counts its own events: two formats of one log have different numbers.
-Rule 2: runs stand in the order in which they were begun, also those that were superseded. One that
-        waits is ended before the next one speaks: by then its number of events is known.
+Rule 2: runs are in the order in which they were started, including superseded ones. A waiting run
+        is ended before the next one emits: by then its number of events is final.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mobox.storage.log import Run, RunId, pages
 __all__ = ["Format", "IndexedRun", "SessionIndex", "up_to_the_first_open"]
 
 REMEMBERED: Final = 10_000
-"""Of how many runs the numbers are kept in mind."""
+"""Maximum number of cached event counts."""
 
 
 class Format(NamedTuple):
@@ -38,11 +38,11 @@ class IndexedRun(NamedTuple):
 
 
 def up_to_the_first_open(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
-    """Those of which it is known where they begin: no run before them says anything more."""
+    """The runs whose first index is final: no run before them emits any more."""
     found = (number for number, each in enumerate(runs, 1) if each.run.status != "done")
     known = next(found, len(runs))
-    has_spoken = any(each.event_count for each in runs[known:])
-    return list(runs if has_spoken else runs[:known])
+    has_later_events = any(each.event_count for each in runs[known:])
+    return list(runs if has_later_events else runs[:known])
 
 
 class SessionIndex:
@@ -63,7 +63,7 @@ class SessionIndex:
         return indexed
 
     async def first_of(self, run: Run, fmt: Format) -> int:
-        """The index of a run's first event; to be asked once the run has spoken (Rule 2)."""
+        """The index of a run's first event; final once the run has an entry (Rule 2)."""
         first = 0
         for other in await self._storage.runs(run.owner, run.chat_id):
             if other.id == run.id:

@@ -1,6 +1,6 @@
-"""The shapes of what clients say over Socket.IO, and of what they are told.
+"""The payloads of Socket.IO events, in both directions.
 
-What a message may hold besides is the affair of who reads the body of `POST /api/chat`.
+Further fields of a message are read like the body of `POST /api/chat`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _OWN_FIELDS: Final = ("sessionId", "idempotencyKey", "userId")
 
 
 class After(Struct, rename="camel"):
-    """A place in a run: after the frame that had this cursor."""
+    """A position in a run: after the frame that had this cursor."""
 
     run_id: Id
     cursor: str
 
 
 class _Event(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """What every event has. A word that means nothing is refused: it may be one that was meant."""
+    """The fields of every event. Unknown fields are refused, as they may be misspelled."""
 
     session_id: Id
     user_id: JSON = None
-    """Which clients of the contract tell, and nobody looks at."""
+    """Sent by clients of the contract, and ignored."""
 
 
 class Join(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """Which session to tell, how, and from where on."""
+    """Which session to read, in which format, and from where."""
 
     format: str | None = None
     profile: str | None = None
@@ -49,11 +49,11 @@ class Join(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
 
 
 class Leave(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """Which session not to tell any more."""
+    """Which session to stop reading."""
 
 
 class Message(Struct, rename="camel"):
-    """Something said in a session; all else that the event has is read with the message."""
+    """A message in a session; its other fields are read with the message."""
 
     session_id: Id
     idempotency_key: Id | None = None
@@ -66,14 +66,14 @@ class Stop(_Event, rename="camel", kw_only=True, forbid_unknown_fields=True):
 
 
 class Answering(AnswerBody, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """What a person said to a request."""
+    """The user's answer to an input request."""
 
     session_id: Id
     user_id: JSON = None
 
 
 class Joined(Struct, rename="camel", kw_only=True):
-    """How a session stands."""
+    """The state of a session."""
 
     session_id: str
     run_id: str | None = None
@@ -81,7 +81,7 @@ class Joined(Struct, rename="camel", kw_only=True):
 
     @classmethod
     def of(cls, session_id: str, active: Run | None) -> Joined:
-        """With its active run."""
+        """The state with the session's active run."""
         if active is None or active.status == "done":
             return cls(session_id=session_id)
         return cls(session_id=session_id, run_id=active.id, status=active.status)
@@ -98,14 +98,14 @@ class _Request(Struct, rename="camel", kw_only=True, omit_defaults=True):
 
 
 class Waiting(Struct, rename="camel", kw_only=True):
-    """What a run waits for."""
+    """The input requests that a run waits for."""
 
     session_id: str
     run_id: str
     requests: list[_Request]
 
     @classmethod
-    def of(cls, session_id: str, run_id: str, asked: tuple[InputRequest, ...]) -> Waiting:
+    def of(cls, session_id: str, run_id: str, pending: tuple[InputRequest, ...]) -> Waiting:
         requests = [
             _Request(
                 request_id=request.id,
@@ -116,27 +116,26 @@ class Waiting(Struct, rename="camel", kw_only=True):
                 options=request.options,
                 allowed=request.allowed,
             )
-            for request in asked
+            for request in pending
         ]
         return cls(session_id=session_id, run_id=run_id, requests=requests)
 
 
 def body_of(payload: JSON) -> tuple[JSON, str | None]:
-    """What was said as the body of `POST /api/chat`, and its idempotency key."""
+    """The payload as the body of `POST /api/chat`, and its idempotency key."""
     check_storable(payload)
-    said = convert("", payload, Message)
+    message = convert("", payload, Message)
     assert isinstance(payload, dict)
     body = {name: value for name, value in payload.items() if name not in _OWN_FIELDS}
-    body["id"] = said.session_id
+    body["id"] = message.session_id
     if isinstance(text := body.get("message"), str):
-        body["message"] = _message_of(text, said)
+        body["message"] = _message_of(text, message.idempotency_key)
     elif text is None and not body.get("messages") and "trigger" not in body:
         raise InvalidRequest("message", "expected a text or a message, got none")
-    return body, said.idempotency_key
+    return body, message.idempotency_key
 
 
-def _message_of(text: str, said: Message) -> JSON:
-    """A text as a message; said again under the same key it is the same."""
-    key = said.idempotency_key
+def _message_of(text: str, key: str | None) -> JSON:
+    """A text as a message; the same idempotency key gives the same message id."""
     name = hashlib.sha256(key.encode()).hexdigest()[:32] if key else secrets.token_hex(16)
     return {"id": f"msg_{name}", "role": "user", "parts": [{"type": "text", "text": text}]}

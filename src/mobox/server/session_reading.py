@@ -1,11 +1,11 @@
-"""A session told to one reader: from a place on, one run after the other, as they come.
+"""Reads a session for one client: from a cursor, run after run, then live.
 
-Rule 1: the reader has a place in a log and nothing else, so between what is replayed and what
-        comes nothing is lost and nothing is said twice.
-Rule 2: where a protocol numbers the events of a whole session, all runs of it are told; else from
-        the run on in which the reader was, or the active one, without those that were superseded.
-Rule 3: where a response ends because its run waits, the next one begins when the run goes on.
-Rule 4: readers are many and wait for long: while one does, nothing is kept of what it was told.
+Rule 1: the reader's only state is a cursor in a log, so nothing is lost or sent twice between
+        replay and live events.
+Rule 2: where a protocol numbers the events of a whole session, all of its runs are sent; else those
+        from the client's run on, or from the active one, without superseded runs.
+Rule 3: where a response ends because its run waits, the next one starts when the run continues.
+Rule 4: there are many readers, and they wait for long: a waiting reader holds no sent documents.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["FramedSession", "IndexedSession", "Session", "SessionReading", "Told
 
 
 class Session(NamedTuple):
-    """Whose session is told, and how."""
+    """The owner and id of a session, and the format to read it in."""
 
     owner: str
     id: str
@@ -43,31 +43,31 @@ class Session(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What was said next."""
+    """The next documents of a session."""
 
     run: Run
     documents: list[tuple[bytes, bytes]]
-    """Each with its cursor; those that begin a response in the middle have the one before them."""
+    """Each with its cursor; those that start a response in the middle have the one before them."""
     waits: bool
-    """Whether the run waits here for somebody."""
+    """Whether the run waits here for an answer."""
 
 
 class SessionReading(ABC):
-    """What is told; to be asked once, after it was opened."""
+    """Reads one session; `told` is to be called once, after `open`."""
 
     def __init__(self, storage: Storage, session: Session, index: SessionIndex) -> None:
         self._storage = storage
         self._session = session
         self._index = index
         self._after: RunId | None = None
-        """The last run that was told."""
+        """The last run that was read completely."""
         self._first: tuple[Run, Reading] | None = None
-        """Where to begin, if that is in a run."""
+        """The run and the reading to start with, if the cursor is inside a run."""
         self._quiet = asyncio.Event()
 
     @property
     def is_quiet(self) -> bool:
-        """Whether all was told, and more comes only when somebody does something."""
+        """Whether everything was sent, and more comes only after a user's action."""
         return self._quiet.is_set()
 
     async def quiet(self) -> None:
@@ -75,21 +75,21 @@ class SessionReading(ABC):
         await self._quiet.wait()
 
     async def told(self) -> AsyncGenerator[Told, None]:
-        """All that there is, and all that comes."""
+        """Everything that is stored, then what comes."""
         while True:
-            async with aclosing(self._told_of(*await self._next())) as told:
-                async for each in told:
+            async with aclosing(self._batches_of(*await self._next())) as batches:
+                async for each in batches:
                     yield each
                     del each  # Rule 4
 
-    async def _told_of(self, run: Run, reading: Reading) -> AsyncGenerator[Told, None]:
+    async def _batches_of(self, run: Run, reading: Reading) -> AsyncGenerator[Told, None]:
         waits = False
         while True:
             place = _cursor(reading.place)
             async with aclosing(reading.batches(live=True)) as batches:
                 async for batch in batches:
                     if batch.waits and waits and not batch.documents:
-                        continue  # a new response has nothing to say yet
+                        continue  # a new response has no documents yet
                     waits = batch.waits
                     self._quiet.clear()
                     yield Told(run, _with_cursors(batch.documents, place), waits)
@@ -108,7 +108,7 @@ class SessionReading(ABC):
         self._quiet.set()
         while True:
             run = await self._storage.run_after(self._session.owner, self._session.id, self._after)
-            if self._is_told(run):
+            if self._is_sent(run):
                 self._quiet.clear()
                 return run, self._reading(run)
             self._pass(run)
@@ -120,13 +120,13 @@ class SessionReading(ABC):
 
     @abstractmethod
     def _reading(self, run: Run) -> Reading:
-        """A run, from its beginning."""
+        """A reading of a run, from its start."""
 
-    def _is_told(self, run: Run) -> bool:
+    def _is_sent(self, run: Run) -> bool:
         return True
 
     def _pass(self, run: Run) -> None:
-        """All of a run was told, or nothing of it is to be."""
+        """Go to the next run: this one was sent completely, or is skipped."""
         self._after = run.id
 
 
@@ -138,10 +138,10 @@ class IndexedSession(SessionReading):
         self._last = last
         self._first_index = 0
         self._formatter: AgentEventFormatter | None = None
-        """Which tells the run that is told."""
+        """The formatter of the current run."""
 
     async def open(self) -> Run | None:
-        """Go to the place; the run that is active. `BadCursor` if there is no such place."""
+        """Seek to the index; returns the active run. Raises `BadCursor`."""
         try:
             session = self._session
             indexed = await self._index.of_session(session.owner, session.id, session.fmt)
@@ -175,10 +175,10 @@ class IndexedSession(SessionReading):
 
 
 class FramedSession(SessionReading):
-    """The frames of a session after a place in one of its runs."""
+    """The frames of a session after a cursor in one of its runs."""
 
     async def open(self, run_id: str | None, cursor: str) -> Run | None:
-        """Go to the place; the run that is active. `NotFound` or `BadCursor` if there is none."""
+        """Seek to the cursor; returns the active run. Raises `NotFound` or `BadCursor`."""
         runs = await runs_so_far(self._storage, self._session.owner, self._session.id)
         active = active_of(runs)
         if run_id is not None:
@@ -194,12 +194,12 @@ class FramedSession(SessionReading):
         self._first = run, await self._resumed(run, place or BEGINNING)
 
     def _reading(self, run: Run) -> Reading:
-        def tell(formatters: list[Formatter]) -> Teller:
+        def make(formatters: list[Formatter]) -> Teller:
             return FormatTeller(*formatters)
 
-        return Reading(self._storage, run, tellers(run, [self._session.fmt], tell, self._index))
+        return Reading(self._storage, run, tellers(run, [self._session.fmt], make, self._index))
 
-    def _is_told(self, run: Run) -> bool:
+    def _is_sent(self, run: Run) -> bool:
         return not run.superseded
 
 

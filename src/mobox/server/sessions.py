@@ -1,9 +1,9 @@
-"""What clients say over Socket.IO, and how they are answered: docs/socketio.md is the contract.
+"""Handles the events of Socket.IO clients; docs/socketio.md is the contract.
 
-Rule 1: a session is a chat, whoever else talks in it, and in whatever protocol.
-Rule 2: what is asked is answered, by the result or by `{"error"}`; who wants no answer hears of
-        what is wrong as an event.
-Rule 3: to join again is to begin anew, from the place that is told then.
+Rule 1: a session is a chat, which clients of other protocols may use too.
+Rule 2: an event is acknowledged with its result or `{"error"}`; without an acknowledgement
+        callback, errors are sent as `session:error` events.
+Rule 3: joining a session again restarts its stream, from the cursor of the new request.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ __all__ = ["Sessions"]
 
 AGENT_EVENTS: Final = "agent-event"
 MOST_SESSIONS: Final = 100
-"""How many one socket may have joined at a time."""
+"""Maximum number of sessions that one socket may join."""
 
 Handler = Callable[["Sessions", Socket, JSON], Awaitable[object]]
 Subscriptions = dict[str, Subscription]
 Opened = tuple[SessionReading, Run | None]
-"""What is told, and the run that is active."""
+"""The reading of a session, and its active run."""
 
 logger = logging.getLogger(__name__)
 
 
 class Sessions:
-    """Answers all sockets of a server."""
+    """Handles all sockets of a server."""
 
     def __init__(
         self, storage: Storage, supervisor: Supervisor, index: SessionIndex, metrics: Registry
@@ -64,57 +64,57 @@ class Sessions:
         self._joined: dict[Socket, Subscriptions] = {}
         self._visits: dict[Socket, Visit] = {}
         self._answers = metrics.counter(
-            "mobox_socket_answers_total", "Events of sockets answered.", ("event", "outcome")
+            "mobox_socket_answers_total", "Socket.IO events handled.", ("event", "outcome")
         )
-        metrics.gauge("mobox_sessions", "Sessions that sockets have joined.", self._count)
+        metrics.gauge("mobox_sessions", "Sessions joined by Socket.IO clients.", self._count)
 
     async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
-        """A client comes in, if it is somebody; until it leaves it counts as one of theirs."""
+        """Authenticate a client; while connected, it counts towards its owner's stream limit."""
         door = door_of(HTTPConnection(socket.scope))
         try:
             principal = await door.admit(HTTPConnection(with_key(socket.scope, auth)))
             visit = door.visits.enter(principal)
         except MoboxError as problem:
             return explain(problem, "connect").error
-        except HTTPException as refused:  # the app's own word
+        except HTTPException as refused:  # raised by the app's hook
             return explain_status(refused).error
         except Exception:
-            logger.exception("connect failed")
+            logger.exception("authentication of a socket failed")
             return OUR_FAULT
         door.know(socket.scope, principal)
         visit.end = socket.hang_up
         self._visits[socket] = visit
         return None
 
-    async def heard(self, socket: Socket, event: str, said: Said) -> object:
-        """The answer to what a client said."""
+    async def heard(self, socket: Socket, event: str, message: Said) -> object:
+        """Handle an event; returns the acknowledgement."""
         error: dict[str, Any]
         try:
-            scope, handler = self._handler(event, said)
+            scope, handler = self._handler(event, message)
             principal_of(HTTPConnection(socket.scope)).check(scope)
-            answer = await handler(self, socket, said.payload)
+            answer = await handler(self, socket, message.payload)
         except SocketClosed:
             raise
         except MoboxError as problem:
             error = explain(problem, event).error
         except Exception:
-            logger.exception("%s failed", event)
+            logger.exception("socket event %s failed", event)
             error = OUR_FAULT
         else:
             self._note(event, "ok")
             return answer
         self._note(event, error["code"])
-        return await self._refused(socket, said, error)
+        return await self._refused(socket, message, error)
 
     async def left(self, socket: Socket) -> None:
-        """A client is gone; its sessions are not told any more."""
+        """A client has disconnected: stop its subscriptions."""
         if (visit := self._visits.pop(socket, None)) is not None:
             door_of(HTTPConnection(socket.scope)).visits.leave(visit)
         for subscription in self._joined.pop(socket, {}).values():
             await subscription.stop()
 
     async def quiet(self) -> None:
-        """Wait until every socket was told all that there is."""
+        """Wait until every subscription has sent everything that is stored."""
         while waiting := [each for each in self._all() if not each.is_quiet]:
             await asyncio.gather(*(each.quiet() for each in waiting))
 
@@ -128,17 +128,17 @@ class Sessions:
     def _note(self, event: str, outcome: str) -> None:
         self._answers.add(event=event if event in self.HANDLERS else "other", outcome=outcome)
 
-    def _handler(self, event: str, said: Said) -> tuple[str, Handler]:
-        if said.problem is not None:
-            raise InvalidRequest("", said.problem)
+    def _handler(self, event: str, message: Said) -> tuple[str, Handler]:
+        if message.problem is not None:
+            raise InvalidRequest("", message.problem)
         if event not in self.HANDLERS:
             raise InvalidRequest("event", expected(self.HANDLERS, event))
         return self.HANDLERS[event]
 
-    async def _refused(self, socket: Socket, said: Said, error: dict[str, Any]) -> object:
-        if said.wants_answer:
+    async def _refused(self, socket: Socket, message: Said, error: dict[str, Any]) -> object:
+        if message.wants_answer:
             return {"error": error}
-        named = said.payload.get("sessionId") if isinstance(said.payload, dict) else None
+        named = message.payload.get("sessionId") if isinstance(message.payload, dict) else None
         session_id = named if isinstance(named, str) else None
         about = {"sessionId": session_id, "error": error}
         await socket.emit("session:error", msgspec.json.encode(about))
@@ -147,23 +147,23 @@ class Sessions:
     # Reading
 
     async def _join(self, socket: Socket, payload: JSON) -> Joined:
-        asked = convert("", payload, Join)
-        self._check_limit(socket, asked.session_id)
-        session = _session(owner_of(HTTPConnection(socket.scope)), asked)
+        join = convert("", payload, Join)
+        self._check_limit(socket, join.session_id)
+        session = _session(owner_of(HTTPConnection(socket.scope)), join)
         indexed = session.format == AGENT_EVENTS
         open_it = self._open_indexed if indexed else self._open_framed
-        reading, active = await open_it(session, asked)
-        subscription = Subscription(socket, session, reading, self._asked, indexed)
+        reading, active = await open_it(session, join)
+        subscription = Subscription(socket, session, reading, self._pending_inputs, indexed)
         await self._replace(socket, session.id, subscription)
         state = Joined.of(session.id, active)
         await socket.emit("session:joined", msgspec.json.encode(state))
-        subscription.start()  # it says nothing before this has been answered: nobody waits here
+        subscription.start()  # sends nothing before this returns: there is no await in between
         return state
 
     async def _replace(self, socket: Socket, session_id: str, new: Subscription) -> None:
         if not socket.is_open:
             raise SocketClosed
-        self._check_limit(socket, session_id)  # there was time to join others
+        self._check_limit(socket, session_id)  # again, as other joins may have come in between
         joined = self._joined.setdefault(socket, {})
         old = joined.get(session_id)
         joined[session_id] = new
@@ -177,21 +177,21 @@ class Sessions:
         if len(joined) >= MOST_SESSIONS and session_id not in joined:
             raise TooManySessions(MOST_SESSIONS)
 
-    async def _open_indexed(self, session: Session, asked: Join) -> Opened:
-        if asked.after is not None:
-            raise InvalidRequest("after", f"{session.format} goes on by lastEventIndex")
-        last = -1 if asked.last_event_index is None else asked.last_event_index
+    async def _open_indexed(self, session: Session, join: Join) -> Opened:
+        if join.after is not None:
+            raise InvalidRequest("after", f"{session.format} resumes with lastEventIndex")
+        last = -1 if join.last_event_index is None else join.last_event_index
         reading = IndexedSession(self._storage, session, self._index, last)
         return reading, await reading.open()
 
-    async def _open_framed(self, session: Session, asked: Join) -> Opened:
-        if asked.last_event_index is not None:
-            raise InvalidRequest("lastEventIndex", f"{session.format} goes on by after")
-        reading, after = FramedSession(self._storage, session, self._index), asked.after
+    async def _open_framed(self, session: Session, join: Join) -> Opened:
+        if join.last_event_index is not None:
+            raise InvalidRequest("lastEventIndex", f"{session.format} resumes with after")
+        reading, after = FramedSession(self._storage, session, self._index), join.after
         run_id, cursor = (after.run_id, after.cursor) if after is not None else (None, "")
         return reading, await reading.open(run_id, cursor)
 
-    async def _asked(self, run_id: RunId) -> tuple[InputRequest, ...]:
+    async def _pending_inputs(self, run_id: RunId) -> tuple[InputRequest, ...]:
         return (await asked_by(self._storage, run_id)).pending
 
     async def _leave(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
@@ -201,39 +201,39 @@ class Sessions:
             await subscription.stop()
         return {"sessionId": session_id}
 
-    # Talking
+    # Messages, answers, stop
 
-    async def _say(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
+    async def _submit(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
         body, key = body_of(payload)
-        connection, asked = HTTPConnection(socket.scope), read_request(body, key)
+        connection, request = HTTPConnection(socket.scope), read_request(body, key)
         owner = owner_of(connection)
-        told = await counted(connection, asked, lambda: self._talk.say(owner, asked))
-        return {"runId": told.run.id}
+        continued = await counted(connection, request, lambda: self._talk.say(owner, request))
+        return {"runId": continued.run.id}
 
     async def _stop(self, socket: Socket, payload: JSON) -> RunState:
-        asked = convert("", payload, Stop)
+        stop = convert("", payload, Stop)
         owner = owner_of(HTTPConnection(socket.scope))
-        return await self._talk.stop(owner, asked.session_id, asked.run_id)
+        return await self._talk.stop(owner, stop.session_id, stop.run_id)
 
     async def _answer(self, socket: Socket, payload: JSON) -> RunState:
-        asked = convert("", payload, Answering)
+        answer = convert("", payload, Answering)
         owner = owner_of(HTTPConnection(socket.scope))
-        return await self._talk.answer(owner, asked.session_id, asked)
+        return await self._talk.answer(owner, answer.session_id, answer)
 
     HANDLERS: ClassVar[dict[str, tuple[str, Handler]]] = {
         "session:join": ("read", _join),
         "session:leave": ("read", _leave),
-        "chat:message": ("write", _say),
+        "chat:message": ("write", _submit),
         "chat:stop": ("write", _stop),
         "chat:answer": ("write", _answer),
     }
-    """By event: what a key must be for, and who answers."""
+    """By event: the scope that a key needs, and the handler."""
 
 
-def _session(owner: str, asked: Join) -> Session:
-    """What is asked for; raises `UnknownProtocol` or `UnknownProfile`."""
-    name = asked.format or AGENT_EVENTS
-    if asked.profile is not None and asked.profile not in (known := profiles_of(name)):
-        raise UnknownProfile(asked.profile, known)
+def _session(owner: str, join: Join) -> Session:
+    """The session to read; raises `UnknownProtocol` or `UnknownProfile`."""
+    name = join.format or AGENT_EVENTS
+    if join.profile is not None and join.profile not in (known := profiles_of(name)):
+        raise UnknownProfile(join.profile, known)
     profiles_of(name)
-    return Session(owner, asked.session_id, name, asked.profile)
+    return Session(owner, join.session_id, name, join.profile)

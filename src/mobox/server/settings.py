@@ -1,4 +1,4 @@
-"""What can be set on a server: by flag, else by environment, else as it is here."""
+"""The settings of a server: from a flag, else an environment variable, else the default here."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ __all__ = [
 ]
 
 _NEEDS_KEYS: Final = (
-    "without keys a server listens on this machine only: 127.0.0.1, ::1, localhost;"
-    " with --auth keys on any"
+    "without authentication a server listens on loopback only (127.0.0.1, ::1, localhost);"
+    " use --auth keys to listen on other addresses"
 )
 _NEEDS_PRINCIPAL: Final = (
-    "any name is for an app that knows who asks, create_app(…, principal=…); a server that asks for"
-    " keys needs no names"
+    "only an app with its own authentication may allow any host, create_app(…, principal=…); with"
+    " --auth keys list no hosts instead"
 )
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 TEST_CLIENT: Final = "testserver"
-"""What Starlette's `TestClient` calls every app; no page on the internet can be called so."""
+"""The host name that Starlette's `TestClient` sends; no public site can have it."""
 ANY_HOST: Final = "*"
 OWNER: Final = "local"
-"""Whose everything is on a server without keys."""
+"""The owner of all chats on a server without authentication."""
 PLACES: Final = ("here", "workers")
 OUR_AGENTS: Final = Path(__file__).parent.parent / "agents"
 REPOSITORY_AGENTS: Final = Path(__file__).parents[3] / "agents"
-"""Where ours are while they are not part of a wheel."""
+"""The bundled agents in a clone, where they are not part of a wheel."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -82,37 +82,38 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidSetting("host", self.host, _NEEDS_KEYS)
 
     def check_shared(self, field: str) -> None:
-        """Refuse what lets several processes work together where each would be alone."""
+        """Refuse an in-memory database where several processes have to share one."""
         if self.database == "memory:":
-            problem = "memory: is of one process; several need --database-url of a database"
+            problem = "several processes cannot share memory:; use a database with --database-url"
             raise InvalidSetting(field, str(getattr(self, field)), problem)
 
     @property
     def database(self) -> str:
-        """Where things are stored: in the data folder, where nothing else is said."""
+        """The database URL; by default SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data / 'mobox.db'}"
 
     @property
     def agents_folder(self) -> Path:
-        """Where agents are looked for: where it is said, else beside us, else in the package."""
+        """The folder of agents: the setting, else `./agents`, else the bundled agents."""
         places = (Path("agents"), OUR_AGENTS, REPOSITORY_AGENTS)
         return self.agents or next(filter(Path.is_dir, places), OUR_AGENTS)
 
     @property
     def runs_per_owner(self) -> int:
-        """How many runs of one owner may go on; where all is one owner's, as many as there may."""
+        """The limit of concurrent runs of one owner; without authentication it is `max_runs`."""
         usual = defaults.RUNS_PER_OWNER if self.auth == "keys" else self.max_runs
         return min(self.max_runs, self.max_runs_per_owner or usual)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names under which the server may be addressed."""
+        """The host names that the server accepts in `Host`."""
         return (*LOOPBACK_NAMES, self.host, *self.allowed_hosts)
 
     def hosts_of(self, *, is_hooked: bool) -> tuple[str, ...] | None:
-        """The same; `None` is any name, as where keys are asked for and no names are listed.
+        """The accepted host names; `None` accepts any, as with keys and no listed hosts.
 
-        What an app goes by may be what any page can say, or what a browser says by itself.
+        An app's hook may trust headers or cookies, so DNS rebinding matters there: any host is
+        accepted only if `"*"` is listed.
         """
         if is_hooked and not self.allowed_hosts:
             return (*self.hosts, TEST_CLIENT)
@@ -124,19 +125,19 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins whose pages may ask, as browsers say them."""
+        """The allowed cross-origin pages, as browsers write them in `Origin`."""
         return tuple(written_origin(listed_origin(text)) for text in self.allowed_origins)
 
 
 class Setting(NamedTuple):
-    """How a field is set."""
+    """One setting: its field, environment variable, parser and help text."""
 
     field: str
     env: str
     parse: Callable[[str], Any]
     meaning: str
     is_address: bool = False
-    """Whether a password may be in it, which nobody is shown."""
+    """Whether it is a URL that may contain a password, which is masked in output."""
 
     @property
     def flag(self) -> str:
@@ -145,7 +146,7 @@ class Setting(NamedTuple):
 
     @property
     def default(self) -> str:
-        """What holds where nothing is said; "" where that is nothing, or depends."""
+        """The default as text; "" where there is none, or it depends on other settings."""
         value = getattr(Settings(), self.field)
         return "" if value is None else ",".join(value) if isinstance(value, tuple) else str(value)
 
@@ -196,7 +197,7 @@ def _auth(text: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Whether the address is reachable from this machine only."""
     with suppress(ValueError):
         return host in LOOPBACK_NAMES or ipaddress.ip_address(host).is_loopback
     return False
@@ -205,7 +206,7 @@ def is_loopback(host: str) -> bool:
 def _redis(text: str) -> str:
     schemes = ("redis://", "rediss://", "unix://")
     if not text.startswith(schemes):
-        raise ValueError(f"expected an address that begins with {', '.join(schemes)}")
+        raise ValueError(f"expected a URL that starts with {', '.join(schemes)}")
     return text
 
 
@@ -223,75 +224,91 @@ def _place(text: str) -> str:
 
 
 SETTINGS: Final = (
-    Setting("host", "HOST", str, "address to listen on; with keys not only on this machine"),
+    Setting("host", "HOST", str, "address to listen on; non-loopback requires --auth keys"),
     Setting("port", "PORT", _port, "port to listen on, 0 for any"),
-    Setting("auth", "MOBOX_AUTH", _auth, "who may ask: none is everybody here, keys who has one"),
-    Setting("data", "MOBOX_DATA", _path, "folder for the database and what agents keep"),
+    Setting("auth", "MOBOX_AUTH", _auth, "authentication: none (local only) or keys (API keys)"),
+    Setting("data", "MOBOX_DATA", _path, "folder for the database and agent state"),
     Setting(
         "database_url",
         "DATABASE_URL",
         str,
-        "sqlite:///PATH, postgresql://…, or memory: (else mobox.db in data)",
+        "sqlite:///PATH, postgresql://… or memory: (default: mobox.db in the data folder)",
         is_address=True,
     ),
     Setting(
         "redis_url",
         "REDIS_URL",
         _redis,
-        "Redis or Valkey by which processes tell each other news, redis://HOST:PORT",
+        "Redis or Valkey for notifications between processes, redis://HOST:PORT",
         is_address=True,
     ),
-    Setting("redis_prefix", "MOBOX_REDIS_PREFIX", str, "how the channel's name begins there"),
-    Setting("agents", "MOBOX_AGENTS", _path, "folder of agents (else ./agents, else our own)"),
-    Setting("agent", "MOBOX_AGENT", str, "agent of chats that name none (else the first)"),
-    Setting("allowed_hosts", "MOBOX_ALLOWED_HOSTS", _hosts, "further names of this server, a,b"),
+    Setting("redis_prefix", "MOBOX_REDIS_PREFIX", str, "prefix of the Redis channel name"),
     Setting(
-        "allowed_origins", "MOBOX_ALLOWED_ORIGINS", _origins, "origins whose pages may ask, a,b"
+        "agents", "MOBOX_AGENTS", _path, "folder of agents (default: ./agents, else the bundled)"
     ),
-    Setting("max_body", "MOBOX_MAX_BODY", _positive, "bytes of a request"),
-    Setting("max_runs", "MOBOX_MAX_RUNS", _positive, "runs at the same time"),
+    Setting("agent", "MOBOX_AGENT", str, "default agent of chats (default: the first)"),
+    Setting(
+        "allowed_hosts", "MOBOX_ALLOWED_HOSTS", _hosts, "further host names of this server, a,b"
+    ),
+    Setting(
+        "allowed_origins",
+        "MOBOX_ALLOWED_ORIGINS",
+        _origins,
+        "origins allowed to send cross-origin requests (CORS), a,b",
+    ),
+    Setting("max_body", "MOBOX_MAX_BODY", _positive, "maximum size of a request body in bytes"),
+    Setting("max_runs", "MOBOX_MAX_RUNS", _positive, "maximum number of concurrent runs"),
     Setting(
         "max_runs_per_owner",
         "MOBOX_MAX_RUNS_PER_OWNER",
         _positive,
-        f"runs of one owner at the same time (else {defaults.RUNS_PER_OWNER} with keys)",
+        f"concurrent runs of one owner (default with keys: {defaults.RUNS_PER_OWNER})",
     ),
     Setting(
         "max_runs_per_minute",
         "MOBOX_MAX_RUNS_PER_MINUTE",
         _positive,
-        "runs that one owner may begin in a minute, where owners are known",
+        "rate limit: runs that one owner may start per minute, with authentication",
     ),
     Setting(
         "max_streams",
         "MOBOX_MAX_STREAMS",
         _positive,
-        "streams and sockets of one owner, where owners are known",
+        "open streams and sockets of one owner, with authentication",
     ),
-    Setting("hold", "MOBOX_HOLD", _seconds, "seconds for which a waiting agent is kept"),
-    Setting("lease", "MOBOX_LEASE", _seconds, "seconds after which a dead server's runs are lost"),
-    Setting("workers", "MOBOX_WORKERS", _positive, "processes that serve together at the port"),
+    Setting("hold", "MOBOX_HOLD", _seconds, "seconds that a waiting agent's process is kept alive"),
+    Setting(
+        "lease", "MOBOX_LEASE", _seconds, "seconds until the lease of a dead server's runs expires"
+    ),
+    Setting("workers", "MOBOX_WORKERS", _positive, "server processes that share the port"),
     Setting(
         "execute", "MOBOX_EXECUTE", _place, "where agents run: here, or workers (`mobox worker`)"
     ),
-    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds for which a run waits for a worker"),
-    Setting("health_port", "MOBOX_HEALTH_PORT", _port, "port for the health of a `mobox worker`"),
-    Setting("health_host", "MOBOX_HEALTH_HOST", str, "address for a worker's health, with no key"),
+    Setting("queue", "MOBOX_QUEUE", _seconds, "seconds that a run waits for a worker"),
+    Setting(
+        "health_port", "MOBOX_HEALTH_PORT", _port, "port of a worker's health and metrics endpoint"
+    ),
+    Setting(
+        "health_host",
+        "MOBOX_HEALTH_HOST",
+        str,
+        "address of a worker's health endpoint, which has no authentication",
+    ),
     Setting("log_level", "MOBOX_LOG_LEVEL", _level, "debug, info, warning or error"),
 )
 
 
 class Told(NamedTuple):
-    """What somebody said of a setting, and by which flag or variable."""
+    """The given text of a setting, and the flag or variable it came from."""
 
     where: str
     text: str
 
 
-def _told(
+def _given(
     setting: Setting, environment: Mapping[str, str], flags: Mapping[str, str | None]
 ) -> Told | None:
-    """The flag, else the variable; an empty one is one that is not set."""
+    """The flag, else the variable; an empty value counts as not set."""
     if flag := flags.get(setting.field):
         return Told(setting.flag, flag)
     if variable := environment.get(setting.env):
@@ -300,54 +317,54 @@ def _told(
 
 
 def read_settings(environment: Mapping[str, str], flags: Mapping[str, str | None]) -> Settings:
-    """The settings; a value that cannot be used raises `InvalidSetting`, which says where it is."""
+    """Read all settings; an invalid value raises `InvalidSetting` with its flag or variable."""
     values: dict[str, Any] = {}
     for setting in SETTINGS:
-        if told := _told(setting, environment, flags):
-            values[setting.field] = _parse(setting, told)
+        if given := _given(setting, environment, flags):
+            values[setting.field] = _parse(setting, given)
     try:
         return msgspec.structs.replace(Settings(), **values)
-    except InvalidSetting as error:  # which names the field, and not who set it
-        raise _said_by(error, environment, flags) from None
+    except InvalidSetting as error:  # names the field; name the flag or variable instead
+        raise _with_source(error, environment, flags) from None
 
 
-def _said_by(
+def _with_source(
     error: InvalidSetting, environment: Mapping[str, str], flags: Mapping[str, str | None]
 ) -> InvalidSetting:
-    told = {setting.field: _told(setting, environment, flags) for setting in SETTINGS}
-    where = told.get(error.name)
-    return error if where is None else InvalidSetting(where.where, error.value, error.problem)
+    all_given = {setting.field: _given(setting, environment, flags) for setting in SETTINGS}
+    given = all_given.get(error.name)
+    return error if given is None else InvalidSetting(given.where, error.value, error.problem)
 
 
 def parse_setting(field: str, text: str) -> Any:
-    """What a text means for a field; raises `InvalidSetting`, which names the field."""
+    """Parse the text of one setting; raises `InvalidSetting` with the field's name."""
     setting = next(setting for setting in SETTINGS if setting.field == field)
     return _parse(setting, Told(field, text))
 
 
-def _parse(setting: Setting, told: Told) -> Any:
+def _parse(setting: Setting, given: Told) -> Any:
     try:
-        return setting.parse(told.text)
+        return setting.parse(given.text)
     except ValueError as error:
-        shown = _without_password(told.text) if setting.is_address else told.text
-        raise InvalidSetting(told.where, shown, str(error)) from None
+        shown = _without_password(given.text) if setting.is_address else given.text
+        raise InvalidSetting(given.where, shown, str(error)) from None
 
 
 def show_settings(
     settings: Settings, environment: Mapping[str, str], flags: Mapping[str, str | None]
 ) -> str:
-    """All settings, and where each comes from."""
+    """All settings as a table, each with the flag or variable that it comes from."""
     rows = []
     for setting in SETTINGS:
-        told = _told(setting, environment, flags)
-        rows.append((setting.field, _shown(settings, setting), told.where if told else ""))
+        given = _given(setting, environment, flags)
+        rows.append((setting.field, _shown(settings, setting), given.where if given else ""))
     names, values = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = (f"{name:<{names}}  {value:<{values}}  {where}" for name, value, where in rows)
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _shown(settings: Settings, setting: Setting) -> str:
-    """What holds, also where nothing is said; without the passwords that addresses may have."""
+    """The effective value, with passwords in URLs masked."""
     holds = {"database_url": settings.database, "agents": settings.agents_folder}
     value = holds.get(setting.field, getattr(settings, setting.field))
     if isinstance(value, tuple):
@@ -357,7 +374,7 @@ def _shown(settings: Settings, setting: Setting) -> str:
 
 
 def _without_password(url: str) -> str:
-    """A password may hold what ends it, if nobody has escaped that: rather too little is shown."""
+    """Mask the password of a URL. It may contain unescaped `@` or `?`: rather mask too much."""
     place, mark, options = url.partition("?")
     if "@" in options:
         return re.sub(r"//.*", "//***", place)

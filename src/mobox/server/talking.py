@@ -1,4 +1,4 @@
-"""What a person does in a chat, whichever way it is said: speak, answer, stop."""
+"""The user's actions in a chat, for every protocol: send a message, answer, stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AnswerBody", "RunState", "StopBody", "Talk"]
 class StopBody(Struct, rename="camel", kw_only=True):
     """Which run to stop: a late request must not stop a newer one.
 
-    Also what the AI SDK's guide on resumable streams posts; other fields are ignored.
+    Also accepts the body of the AI SDK's guide on resumable streams; other fields are ignored.
     https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams
     """
 
@@ -27,14 +27,14 @@ class StopBody(Struct, rename="camel", kw_only=True):
     active_stream_id: str | None = None
     """The run that the page shows. Nothing is stopped if another one is active by now."""
     assistant_message: JSON = None
-    """The page's copy of the message, which is ignored: the log has all of it."""
+    """The page's copy of the message; ignored, as the log is complete."""
 
 
 class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
-    """What a person said to a request of the agent."""
+    """The user's answer to an input request of the agent."""
 
     request_id: str
-    """The agent's own word."""
+    """The id of the input request."""
     decision: Decision = "answered"
     value: JSON = None
     reason: str | None = None
@@ -42,36 +42,36 @@ class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=Tru
 
 
 class RunState(Struct, rename="camel", kw_only=True):
-    """A run and how it stands."""
+    """A run and its status."""
 
     run_id: str | None
     status: Status | None = None
 
 
 class Talk:
-    """What all routes that talk to agents, and sockets, do alike."""
+    """The actions that the routes of all protocols, and sockets, share."""
 
     def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
         self._storage = storage
         self._supervisor = supervisor
 
-    async def say(self, owner: str, asked: Request) -> Continued:
-        """Begin a run, or let one go on; the run, and after which entry the answer begins."""
-        if asked.action is not Action.CONTINUE:
-            begun = await self._supervisor.begin(owner, asked)
-            return Continued(begun.run, 0, begun.created)
-        run = await self._named_or_active(owner, asked.chat_id, asked.run_id)
+    async def say(self, owner: str, request: Request) -> Continued:
+        """Start a run, or continue a waiting one; the run, and the entry after which to read."""
+        if request.action is not Action.CONTINUE:
+            started = await self._supervisor.begin(owner, request)
+            return Continued(started.run, 0, started.created)
+        run = await self._named_or_active(owner, request.chat_id, request.run_id)
         if run is None:
-            raise InvalidRequest("messages", "no run of this chat waits for an answer")
-        asking = Asking(name=asked.name, frontend=asked.frontend)
-        return await self._supervisor.answer(owner, run.id, asked.answers, asking)
+            raise InvalidRequest("messages", "no run of this chat is waiting for an answer")
+        client_request = Asking(name=request.name, frontend=request.frontend)
+        return await self._supervisor.answer(owner, run.id, request.answers, client_request)
 
     async def stop(
         self, owner: str, chat_id: str, run_id: str | None, expected: str | None = None
     ) -> RunState:
-        """End a run; whoever reads it sees how it ends. Without its id it is the active one.
+        """Stop a run; its readers see how it ends. Without an id it is the active one.
 
-        `expected` is the active run that the client knows: no other one is ended in its place.
+        `expected` is the active run that the client knows: another one is not stopped instead.
         """
         run = await self._named_or_active(owner, chat_id, run_id)
         if run is None or expected not in (None, run.id):
@@ -80,10 +80,10 @@ class Talk:
         return RunState(run_id=stopped.id, status=stopped.status)
 
     async def answer(self, owner: str, chat_id: str, body: AnswerBody) -> RunState:
-        """Answer what the agent asked."""
+        """Answer an input request of the agent."""
         run = await self._named_or_active(owner, chat_id, body.run_id)
         if run is None:
-            raise InvalidRequest("requestId", "no run of this chat asks anything")
+            raise InvalidRequest("requestId", "no run of this chat is waiting for an answer")
         answer = Answer(
             request_id=body.request_id,
             decision=body.decision,

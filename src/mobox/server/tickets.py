@@ -1,9 +1,9 @@
-"""Tickets: one stream, once, within a minute, for those who cannot send a header.
+"""Tickets: open one stream, once, within a minute, for clients that cannot send headers.
 
-A browser's `EventSource` is one: it buys a ticket with its key and takes it along in the address.
+A browser's `EventSource` is one: the page gets a ticket with its key and puts it into the URL.
 
-Rule 1: a ticket is for one run of its buyer, and is gone when it was shown, whatever came of that.
-Rule 2: what it opened ends when the buyer's key does, or the buyer is nobody any more.
+Rule 1: a ticket is for one run of its owner, and is used up by the first request, even if it fails.
+Rule 2: a stream opened by a ticket ends when the key that got it is revoked or expires.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TicketsRoutes:
         self._storage = services.storage
 
     async def buy(self, request: Request) -> Response:
-        """A ticket for one run of whoever asks."""
+        """Create a ticket for one run of the client's owner."""
         principal = principal_of(request)
         run = await self._storage.run(principal.owner, (await read_as(request, TicketBody)).run_id)
         secret, until = _secret(principal.expires_at), now_ms() + LASTS
@@ -63,12 +63,15 @@ class TicketsRoutes:
 
 
 def _secret(buyer_until: int | None) -> str:
-    """With the buyer's end in it, which cannot be changed: the digest is of all of it."""
+    """A secret that includes the expiry of its owner's authentication.
+
+    It cannot be changed, as the digest covers all of it.
+    """
     return new_secret(TICKET) + ("" if buyer_until is None else f".{buyer_until}")
 
 
 async def holder_of(keys: Keys, secret: str, run_id: str) -> Principal | None:
-    """Who bought it, to read that run and do nothing else; nobody, if it is of no use."""
+    """The principal of a ticket, with scope `read`; `None` if it is not valid for this run."""
     ticket = await keys.take_ticket(digest_of(secret))
     if ticket is None or ticket.run_id != run_id or not await _is_good(keys, ticket.key_id):
         return None
@@ -77,7 +80,7 @@ async def holder_of(keys: Keys, secret: str, run_id: str) -> Principal | None:
 
 
 async def _is_good(keys: Keys, key_id: str | None) -> bool:
-    """Whether the key that bought it still opens anything."""
+    """Whether the key that got the ticket is still valid."""
     if key_id is None:
         return True
     now = now_ms()

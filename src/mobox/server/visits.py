@@ -1,9 +1,9 @@
-"""Who is here at the moment, and for how long they may: streams, sockets, and runs that are begun.
+"""Open connections and rate limits: streams and sockets per owner, and runs started per minute.
 
-Rule 1: one watcher for all who are here, and none while nobody is: it asks the store which keys
-        still open doors, so it does not matter which process revoked one.
-Rule 2: a limit is an owner's in this process. Where owners are not known there is none.
-Rule 3: who is cut off is cut off without an end: it was not the whole that they read.
+Rule 1: one task re-checks the API keys of all open connections, and runs only while there are any.
+        It reads the keys from the store, so any process may revoke one.
+Rule 2: limits are per owner and per process. Without authentication there are none.
+Rule 3: a connection whose key was revoked or has expired is cut without an end: it is incomplete.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ End = Callable[[], Coroutine[Any, Any, None]]
 logger = logging.getLogger(__name__)
 
 LOOK: Final = 2.0
-"""Seconds between two looks at who may still be here: 5 are promised."""
+"""Seconds between two checks of the keys of open connections; 5 are documented."""
 
 _MANY: Final = 10_000
-"""Owners whose beginnings are remembered; where there are more, those who have rested are not."""
+"""Owners kept for rate limiting; above it, those with a full budget are dropped."""
 
 
 class OwnerLimits(Struct, frozen=True, kw_only=True):
-    """What each owner may."""
+    """The limits of each owner."""
 
     streams: int
     runs_per_minute: int
 
 
 class Visitor(Protocol):
-    """What must be known of somebody who stays."""
+    """The authenticated client of an open connection."""
 
     @property
     def owner(self) -> str: ...
@@ -57,12 +57,12 @@ class Visitor(Protocol):
 
 
 class Visit:
-    """Somebody who stays for a while."""
+    """One open connection: a stream or a socket."""
 
     def __init__(self, visitor: Visitor) -> None:
         self.visitor = visitor
         self.end: End | None = None
-        """How they are sent away, as soon as there is a way."""
+        """Closes the connection; set once there is one."""
         self.is_ending = False
 
     def may_stay(self, live_keys: set[str], now: int) -> bool:
@@ -72,12 +72,12 @@ class Visit:
 
     @property
     def may_end(self) -> bool:
-        """Whether a key or a date could end it."""
+        """Whether revocation or expiry could end it."""
         return self.visitor.key_id is not None or self.visitor.expires_at is not None
 
 
 class Visits:
-    """All who are here."""
+    """All open connections of this process."""
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ class Visits:
         self._of_owner: Counter[str] = Counter()
         self._watched = 0
         self._rested_at: dict[str, float] = {}
-        """When an owner may again begin as many runs at once as anybody may."""
+        """By owner: when its rate limit budget is full again."""
         self._watcher: asyncio.Task[None] | None = None
         self._endings: set[asyncio.Task[None]] = set()
 
     def begin(self, owner: str) -> None:
-        """Somebody is about to begin a run; raises `TooOften`."""
+        """Count a run that is about to start; raises `TooOften` at the rate limit."""
         if self._limits is None:
             return
         per_minute, now = self._limits.runs_per_minute, self._clock()
@@ -109,12 +109,12 @@ class Visits:
         self._rested_at[owner] = rested_at
 
     def take_back(self, owner: str) -> None:
-        """What they were about to begin had been begun before."""
+        """Refund `begin`: the request was a repeat, and no run was started."""
         if self._limits is not None and owner in self._rested_at:
             self._rested_at[owner] -= 60 / self._limits.runs_per_minute
 
     def enter(self, visitor: Visitor) -> Visit:
-        """Somebody is here until they `leave`; raises `TooManyStreams`."""
+        """Register an open connection until `leave`; raises `TooManyStreams`."""
         if self._limits is not None and self._of_owner[visitor.owner] >= self._limits.streams:
             raise TooManyStreams(self._limits.streams)
         visit = Visit(visitor)
@@ -124,7 +124,7 @@ class Visits:
         return visit
 
     def leave(self, visit: Visit) -> None:
-        """They are gone; nothing happens if they were before."""
+        """Remove a closed connection; idempotent."""
         if visit not in self._here:
             return
         del self._here[visit]
@@ -136,7 +136,7 @@ class Visits:
 
     @contextmanager
     def entered(self, visitor: Visitor) -> Iterator[Visit]:
-        """Somebody is here."""
+        """Register a connection for the duration of a `with` block."""
         visit = self.enter(visitor)
         try:
             yield visit
@@ -155,25 +155,29 @@ class Visits:
         while True:
             await asyncio.sleep(LOOK)
             try:
-                await self._look()
-            except StorageError:  # who reads from it is stuck as well
+                await self._check_keys()
+            except StorageError:  # streams cannot read either while the database is away
                 pass
             except Exception:
-                logger.exception("who may stay could not be found out")
+                logger.exception(
+                    "failed to re-check API keys of %d open connections (retry in %.0f s)",
+                    len(self._here),
+                    LOOK,
+                )
 
-    async def _look(self) -> None:
-        here = list(self._here)  # who comes while the store is asked may have a newer key
-        told = (visit.visitor.key_id for visit in here)
-        shown = {key_id for key_id in told if key_id is not None}
-        keys, now = await self._keys.keys_of(shown) if shown else [], now_ms()
+    async def _check_keys(self) -> None:
+        here = list(self._here)  # a connection opened during the query may have a newer key
+        key_ids = {visit.visitor.key_id for visit in here}
+        used = {key_id for key_id in key_ids if key_id is not None}
+        keys, now = await self._keys.keys_of(used) if used else [], now_ms()
         live = {key.id for key in keys if is_live(key, now)}
         for visit in here:
             if visit.end is not None and not visit.is_ending and not visit.may_stay(live, now):
                 visit.is_ending = True
-                self._send_away(visit.end)
+                self._disconnect(visit.end)
 
-    def _send_away(self, end: End) -> None:
-        """In a task of its own: who cannot be sent away holds nobody up."""
+    def _disconnect(self, end: End) -> None:
+        """Close in a separate task: a connection that does not close must not delay others."""
         ending = asyncio.get_running_loop().create_task(end())
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)

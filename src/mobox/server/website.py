@@ -1,9 +1,9 @@
-"""The built page: the files that `make web` made, as browsers get them.
+"""Serves the built page: the files that `make web` made.
 
-Rule 1: a file is found by its name in a table that was read once, so that no path leads outside.
-Rule 2: what has a hash in its name is kept for ever, all else is asked for again by its ETag.
-Rule 3: files are read and compressed in a thread, once, when the server starts or somebody asks.
-Rule 4: the page says where it is mounted; all its addresses are relative to that.
+Rule 1: files are looked up by name in a table that was read once, so no path leads outside.
+Rule 2: files with a hash in their name are cached for ever, others are revalidated by their ETag.
+Rule 3: files are read and compressed once, in a thread, at startup or at the first request.
+Rule 4: the page's `<base>` is where it is mounted; all its URLs are relative to that.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _TYPES: Final = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-"""Not what the machine's own table says: a browser runs no module of another type."""
+"""Instead of the machine's table: browsers refuse to run modules of another media type."""
 
 _FOR_EVER: Final = "public, max-age=31536000, immutable"
-_ASK_AGAIN: Final = "no-cache"
+_REVALIDATE: Final = "no-cache"
 _PAGE_HEADERS: Final = {
     "content-security-policy": "default-src 'self'; script-src 'self'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -53,18 +53,18 @@ _PAGE_HEADERS: Final = {
 }
 _BASE: Final = re.compile(rb'<base href="[^"]*"')
 _SMALL: Final = 1024
-"""Bytes that come in one packet anyway."""
+"""Bytes that fit into one packet anyway, and are not compressed."""
 
 _NOT_BUILT: Final = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>Mobox</title>"
     "<h1>The page has not been built</h1>"
     "<p>Run <code>make web</code> in the repository (it needs Node), and load this again. "
-    'The server works without it: see <a href="{base}docs">its interface</a>.</p>'
+    'The API works without it: see <a href="{base}docs">its documentation</a>.</p>'
 )
 
 
 class _Served(NamedTuple):
-    """What is sent, and the name of exactly these bytes."""
+    """A body and its ETag."""
 
     body: bytes
     etag: str
@@ -75,7 +75,7 @@ class _File(NamedTuple):
     cache: str
     plain: _Served
     gzipped: _Served | None
-    """None where it would save nothing."""
+    """None where compression saves nothing."""
 
     def for_request(self, request: Request) -> Response:
         accepted = ",".join(request.headers.getlist("accept-encoding"))
@@ -95,24 +95,24 @@ Files = Mapping[str, _File]
 
 
 class Website:
-    """The page and what it is made of."""
+    """The page and its files."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
         self._reading: asyncio.Task[Files] | None = None
 
     def prepare(self) -> None:
-        """Begin to read the files; who asks meanwhile waits for it."""
+        """Start to read the files; requests wait until it is done."""
         if self._reading is None:
             self._reading = asyncio.create_task(asyncio.to_thread(_read, self._folder))
 
     async def page(self, request: Request) -> Response:
-        """The page, which shows whatever its address says."""
+        """The page; its script chooses the view by the URL."""
         base = "/" + quote(request.scope.get("root_path", "").strip("/") + "/").lstrip("/")
         page = (await self._files()).get(_PAGE)
         if page is None:
-            told = _NOT_BUILT.format(base=html.escape(base))
-            return Response(told, 503, {"cache-control": "no-store"}, media_type="text/html")
+            body = _NOT_BUILT.format(base=html.escape(base))
+            return Response(body, 503, {"cache-control": "no-store"}, media_type="text/html")
         response = _mounted(page.plain.body, base).for_request(request)
         response.headers.update(_PAGE_HEADERS)
         return response
@@ -126,11 +126,11 @@ class Website:
         return await self.named(f"assets/{request.path_params['name']}", request)
 
     async def icon(self, request: Request) -> Response:
-        """What browsers ask for without being told."""
+        """The icon, which browsers request by default."""
         return await self.named("icon.svg", request)
 
     async def named(self, name: str, request: Request) -> Response:
-        """The file of this name; only `page` answers for the page itself."""
+        """The file of this name; the page itself is only served by `page`."""
         file = (await self._files()).get(name)
         if file is None or name == _PAGE:
             raise HTTPException(404, headers={"cache-control": "no-store"})
@@ -143,7 +143,7 @@ class Website:
         try:
             files = await asyncio.shield(self._reading)
         finally:
-            if not files:  # perhaps they are made meanwhile
+            if not files:  # they may be built later
                 self._reading = None
         return files
 
@@ -156,32 +156,32 @@ def _read(folder: Path) -> Files:
 
 def _file(name: str, body: bytes) -> _File:
     etag = hashlib.sha256(body).hexdigest()[:20]
-    # Without a time in it, so that it has the same bytes wherever it is made.
+    # Without a timestamp, so that every process sends the same bytes.
     small = gzip.compress(body, mtime=0) if len(body) > _SMALL else body
     return _File(
         media_type=_TYPES.get(Path(name).suffix, "application/octet-stream"),
-        cache=_FOR_EVER if name.startswith("assets/") else _ASK_AGAIN,
+        cache=_FOR_EVER if name.startswith("assets/") else _REVALIDATE,
         plain=_Served(body, f'"{etag}"'),
         gzipped=_Served(small, f'"{etag}-gzip"') if len(small) < len(body) else None,
     )
 
 
 def _accepts_gzip(header: str) -> bool:
-    """Whether it is listed, by its name or by `*`, and not with the weight of nothing."""
+    """Whether gzip is listed, by name or by `*`, with a weight above 0."""
     accepted: dict[str, bool] = {}
-    for told in header.split(","):
-        name, _, weight = told.replace(" ", "").lower().partition(";q=")
+    for item in header.split(","):
+        name, _, weight = item.replace(" ", "").lower().partition(";q=")
         accepted[name] = re.fullmatch(r"0(\.0*)?", weight) is None
     return accepted.get("gzip", accepted.get("*", False))
 
 
 def _has(request: Request, etag: str) -> bool:
-    told = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
-    return "*" in told or etag in (each.removeprefix("W/") for each in told)
+    etags = [each.strip() for each in request.headers.get("if-none-match", "").split(",")]
+    return "*" in etags or etag in (each.removeprefix("W/") for each in etags)
 
 
 @lru_cache(maxsize=8)
 def _mounted(page: bytes, base: str) -> _File:
-    """The page where it is mounted, compressed once for each such place."""
+    """The page with its `<base>`, compressed once for each mount path."""
     tag = f'<base href="{html.escape(base)}"'.encode()
     return _file(_PAGE, _BASE.sub(lambda _: tag, page, count=1))

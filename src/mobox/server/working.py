@@ -1,7 +1,7 @@
-"""A process that executes runs and serves nothing, but, if asked for, its own health.
+"""A worker: a process that executes runs and serves no HTTP but, optionally, its own health.
 
-Rule 1: it takes up what servers leave to it, as long as it has room.
-Rule 2: it ends as a server does: a signal ends the runs, a second Ctrl+C at once.
+Rule 1: it takes queued runs from the database while it has capacity.
+Rule 2: it shuts down as a server does: a signal stops the runs, a second Ctrl+C at once.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["served_health", "work"]
 log = logging.getLogger("mobox.server")
 
 HOLD = 2
-"""Seconds for which an agent is kept that waits, and may still say what it has to. Its answer comes
-to some server, and begins another leg."""
+"""Seconds that a waiting agent's process is kept alive, for its last output. The answer arrives at
+a server, and starts a new attempt."""
 
 
 def work(settings: Settings) -> int:
@@ -52,14 +52,14 @@ async def _work(settings: Settings) -> None:
         open_supervisor(settings) as (storage, supervisor),
         served_health(settings, storage, supervisor),
     ):
-        ending = _told_to_end(supervisor)
-        say("Mobox works (Ctrl+C to stop)")
+        ending = _shutdown_event(supervisor)
+        say("Mobox worker is running (Ctrl+C to stop)")
         await ending.wait()
         say_what_ends(supervisor.running)
         await supervisor.close()
 
 
-def _told_to_end(supervisor: Supervisor) -> asyncio.Event:
+def _shutdown_event(supervisor: Supervisor) -> asyncio.Event:
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
 
     def end(number: signal.Signals) -> None:
@@ -72,7 +72,7 @@ def _told_to_end(supervisor: Supervisor) -> asyncio.Event:
     return ending
 
 
-# Its health
+# The health endpoint
 
 
 class _Worker(Struct, frozen=True):
@@ -84,7 +84,7 @@ class _Worker(Struct, frozen=True):
 class _Health(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """They are for the worker."""
+        """Signals are handled by the worker."""
         yield
 
 
@@ -92,7 +92,7 @@ class _Health(uvicorn.Server):
 async def served_health(
     settings: Settings, storage: Storage, supervisor: Supervisor
 ) -> AsyncIterator[None]:
-    """Serve it at a port of its own, until the end of all."""
+    """Serve health and metrics at a port of its own, until the worker ends."""
     if settings.health_port is None:
         yield
         return
@@ -101,7 +101,7 @@ async def served_health(
     with listen(settings.health_host, settings.health_port, "health_port") as listener:
         server = _Health(config)
         serving = asyncio.create_task(_serve(server, listener))
-        say(f"Its health is at {address_of(listener)}")
+        say(f"Health endpoint: {address_of(listener)}")
         try:
             yield
         finally:
@@ -112,8 +112,8 @@ async def served_health(
 async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
     try:
         await server.serve(sockets=[listener])
-    except Exception:  # the runs are more than who asks for their number
-        log.exception("this worker's health cannot be asked for any more")
+    except Exception:  # running agents matter more than their metrics
+        log.exception("the worker's health endpoint failed; its runs continue")
 
 
 def _app(worker: _Worker, settings: Settings) -> ASGIApp:
@@ -124,7 +124,7 @@ def _app(worker: _Worker, settings: Settings) -> ASGIApp:
         Route("/metrics", operations.metrics),
     ]
     app = Starlette(routes=routes, exception_handlers=exception_handlers)
-    # Who is to ask from elsewhere, such as a kubelet, calls it by any address that it has.
+    # Probes from other machines, such as a kubelet's, use any address of this one.
     is_ours_alone = is_loopback(settings.health_host)
     hosts = (*settings.hosts, settings.health_host) if is_ours_alone else None
     return Guard(app, hosts=hosts, origins=(), max_body=settings.max_body)

@@ -1,4 +1,4 @@
-"""The HTTP interface, told to machines and to people from one table of routes."""
+"""The HTTP API as an OpenAPI document and as a page, from one table of routes."""
 
 from mobox.server.openapi.document import Error, ErrorBody, Parameter, Route, document
 from mobox.server.openapi.page import docs_page

@@ -1,9 +1,9 @@
-"""The HTTP interface as an OpenAPI 3.1 document, made from a table of routes.
+"""The HTTP API as an OpenAPI 3.1 document, generated from a table of routes.
 
 https://spec.openapis.org/oas/v3.1.1.html
 
-Schemas are those that msgspec has of the types; a path's own parameters need no declaration; every
-operation may also answer with an `Error`.
+Schemas are msgspec's schemas of the types; path parameters need no declaration; every operation may
+also respond with an `Error`.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _KEY: Final = "key"
 _KEY_SCHEME: Final = {
     "type": "http",
     "scheme": "bearer",
-    "description": "`mobox keys add` makes keys. A server that asks for none takes any request.",
+    "description": "Create keys with `mobox keys add`. Not required with `--auth none`.",
 }
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """What is wrong. Some codes say more beside: `field`, `runId`, `tail`, `known`."""
+    """The error. Some codes have further fields: `field`, `runId`, `tail`, `known`."""
 
     code: str
     message: str
 
 
 class Error(msgspec.Struct, frozen=True):
-    """Every answer with a status of 400 or more."""
+    """The body of every response with a status of 400 or more."""
 
     error: ErrorBody
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is told outside of the body."""
+    """A parameter outside of the body."""
 
     name: str
     description: str = ""
@@ -53,10 +53,10 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation: what it takes and gives.
+    """One operation: its parameters, body and responses.
 
-    `responses` has a type for what is JSON, the name of a media type for what is not, and None for
-    what has no body. `path` may have Starlette's converters. `example` is a body to show.
+    `responses` has a type for JSON, the name of a media type for anything else, and None for no
+    body. `path` may have Starlette's converters. `example` is an example body.
     """
 
     method: str
@@ -69,7 +69,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     responses: Mapping[int, Any] = msgspec.field(default_factory=dict)
     tags: tuple[str, ...] = ()
     scope: str | None
-    """What a key must be for; `None` where anybody may ask."""
+    """The scope that a key needs; `None` for a public route."""
 
 
 def document(routes: Sequence[Route], version: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _is_json(kind: Any) -> bool:
 
 
 def _parameters(route: Route) -> list[Parameter]:
-    """Those that are declared, after those of the path that are not."""
+    """Undeclared path parameters, then the declared parameters."""
     declared = {parameter.name for parameter in route.parameters if parameter.place == "path"}
     own = [
         Parameter(name=name, type=_CONVERTED.get(converter, str), required=True, place="path")
@@ -116,14 +116,14 @@ def _parameters(route: Route) -> list[Parameter]:
 
 def _operation(route: Route, schemas: Mapping[int, Any]) -> dict[str, Any]:
     words = _PLACEHOLDER.sub(r"\1", f"{route.method.lower()}{route.path}")
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "operationId": _NOT_WORD.sub("_", words).strip("_"),
         "summary": route.summary,
         "description": route.description,
         "tags": list(route.tags),
         "parameters": [_parameter(each, schemas) for each in _parameters(route)],
     }
-    operation = {name: value for name, value in told.items() if value}
+    operation = {name: value for name, value in fields.items() if value}
     operation["security"] = [] if route.scope is None else [{_KEY: [route.scope]}]
     if route.body is not None:
         content: dict[str, Any] = {"schema": schemas[id(route.body)]}
@@ -141,14 +141,14 @@ def _operation(route: Route, schemas: Mapping[int, Any]) -> dict[str, Any]:
 
 
 def _parameter(parameter: Parameter, schemas: Mapping[int, Any]) -> dict[str, Any]:
-    told = {
+    fields = {
         "name": parameter.name,
         "in": parameter.place,
         "description": parameter.description,
         "required": parameter.required or parameter.place == "path",
     }
-    kept = {name: value for name, value in told.items() if value}
-    return {**kept, "schema": schemas[id(parameter.type)]}
+    set_fields = {name: value for name, value in fields.items() if value}
+    return {**set_fields, "schema": schemas[id(parameter.type)]}
 
 
 def _response(status: int, kind: Any, schemas: Mapping[int, Any]) -> dict[str, Any]:

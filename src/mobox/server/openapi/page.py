@@ -1,4 +1,4 @@
-"""The OpenAPI document as a page to read: no script, no inline style, nothing from elsewhere."""
+"""The OpenAPI document as an HTML page: no script, no inline style, no external resources."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _PAGE: Final = """\
 </nav>
 <main id="top">
 <h1>{title} <small>{version}</small></h1>
-<p class="lead">Everything the server understands. Machines read the same as
-<a href="{json}">OpenAPI 3.1</a>.</p>
+<p class="lead">The server's HTTP API, also available as an
+<a href="{json}">OpenAPI 3.1</a> document.</p>
 {sections}
 </main>
 </body>
@@ -43,11 +43,12 @@ _PAGE: Final = """\
 
 
 class Operation(NamedTuple):
-    """One of the document's operations, and where it stands."""
+    """One operation of the document, with its method and path."""
 
     method: str
     path: str
     told: Mapping[str, Any]
+    """The operation object."""
 
     @property
     def anchor(self) -> str:
@@ -59,12 +60,12 @@ class Operation(NamedTuple):
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """The schema and the example of its body; empty where it takes none."""
+        """The schema and example of its JSON body; empty without a body."""
         return dict(self.told.get("requestBody", {}).get("content", {}).get("application/json", {}))
 
     @property
     def scopes(self) -> list[str]:
-        """What a key must be for."""
+        """The scopes that a key needs."""
         return [scope for key in self.told["security"] for scope in key["key"]]
 
     @property
@@ -79,7 +80,7 @@ def docs_page(
     css: str = "docs.css",
     json: str = "openapi.json",
 ) -> bytes:
-    """The page; `base_url` is for the examples, `css` and `json` are where those files are."""
+    """The page; `base_url` is for the examples, `css` and `json` are the URLs of those files."""
     groups = _groups(document["paths"])
     schemas: Schemas = dict(sorted(document["components"]["schemas"].items()))
     sections = [_section(name, groups[name], schemas, base_url) for name in groups]
@@ -98,9 +99,9 @@ def _groups(paths: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Operation]
     """The operations by their first tag, in the order of the document."""
     groups: dict[str, list[Operation]] = {}
     for path, operations in paths.items():
-        for method, told in operations.items():
-            tag = told.get("tags", ["Other"])[0]
-            groups.setdefault(tag, []).append(Operation(method.upper(), path, told))
+        for method, operation in operations.items():
+            tag = operation.get("tags", ["Other"])[0]
+            groups.setdefault(tag, []).append(Operation(method.upper(), path, operation))
     return groups
 
 
@@ -126,18 +127,18 @@ def _section(name: str, operations: Iterable[Operation], schemas: Schemas, base_
 
 
 def _article(operation: Operation, schemas: Schemas, base_url: str) -> str:
-    told = operation.told
+    fields = operation.told
     path = _PLACEHOLDER.sub(r"<var>{\1}</var>", escape(operation.path))
     curl = escape(_curl(operation, schemas, base_url))
     parts = [
         f'<article id="{operation.anchor}">',
-        f"<h3>{escape(told['summary'])}</h3>",
+        f"<h3>{escape(fields['summary'])}</h3>",
         f'<p class="path">{_badge(operation.method)} <code>{path}</code></p>',
-        *(f"<p>{paragraph}</p>" for paragraph in _paragraphs(told.get("description", ""))),
-        *(f"<p>Scope of the key: <code>{escape(scope)}</code></p>" for scope in operation.scopes),
+        *(f"<p>{paragraph}</p>" for paragraph in _paragraphs(fields.get("description", ""))),
+        *(f"<p>Required scope: <code>{escape(scope)}</code></p>" for scope in operation.scopes),
         _table("Parameters", map(_parameter, operation.parameters)),
         _body(operation, schemas),
-        _table("Answers", (_answer(*answer) for answer in told["responses"].items())),
+        _table("Responses", (_answer(*answer) for answer in fields["responses"].items())),
         f"<h4>Example</h4>\n<pre><code>{curl}</code></pre>",
         "</article>",
     ]
@@ -149,13 +150,13 @@ def _badge(method: str) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Text as HTML: blank lines part paragraphs, backquotes mark code."""
+    """Text as HTML: blank lines separate paragraphs, backquotes mark code."""
     found = (" ".join(part.split()) for part in text.split("\n\n"))
     return [_CODE.sub(r"<code>\1</code>", escape(part)) for part in found if part]
 
 
 def _table(title: str, rows: Iterable[tuple[str, str, str]]) -> str:
-    """What it is called, its type, and a word about it."""
+    """A table with a name, a type and a note per row."""
     cells = [
         f'<tr><th scope="row">{name}</th><td><code>{kind}</code></td><td>{word}</td></tr>'
         for name, kind, word in rows
@@ -166,9 +167,10 @@ def _table(title: str, rows: Iterable[tuple[str, str, str]]) -> str:
 
 def _parameter(parameter: Mapping[str, Any]) -> tuple[str, str, str]:
     words = [parameter["in"], *(["required"] if parameter.get("required") else [])]
-    said = _paragraphs(parameter.get("description", ""))
+    description = _paragraphs(parameter.get("description", ""))
     name = f"<code>{escape(parameter['name'])}</code>"
-    return name, notation_of(parameter["schema"]), " ".join([_note(", ".join(words)), *said])
+    note = " ".join([_note(", ".join(words)), *description])
+    return name, notation_of(parameter["schema"]), note
 
 
 def _note(text: str) -> str:
@@ -224,13 +226,13 @@ def _curl(operation: Operation, schemas: Schemas, base_url: str) -> str:
     parts += [f"-H '{each['name']}: …'" for each in needed if each["in"] == "header"]
     if body := operation.body:
         value = body["example"] if "example" in body else example_of(body["schema"], schemas)
-        told = msgspec.json.format(msgspec.json.encode(value)).decode().replace("\n", "\n  ")
-        parts += ["-H 'content-type: application/json'", f"-d {_quoted(told)}"]
+        text = msgspec.json.format(msgspec.json.encode(value)).decode().replace("\n", "\n  ")
+        parts += ["-H 'content-type: application/json'", f"-d {_quoted(text)}"]
     return " \\\n  ".join(parts)
 
 
 def _quoted(text: str) -> str:
-    """As a shell takes it; bare where nothing in it is special."""
+    """Quoted for a shell, if it has special characters."""
     special = set(text) & set(" '\"&?$\\{}[]\n")
     return "'{}'".format(text.replace("'", "'\\''")) if special else text
 
