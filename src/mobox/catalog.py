@@ -82,7 +82,8 @@ class Agent(Struct, frozen=True, kw_only=True):
         names = [name for name in self.env if name in needed and name not in ours]
         if not names:
             return None
-        return f"agent {self.id!r} names {', '.join(names)} in env, but the server has no value"
+        listed = ", ".join(names)
+        return f"agent {self.id!r} names {listed} in env, but the server has no value for it"
 
 
 class _File(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -363,7 +363,8 @@ def test_a_variable_that_the_server_does_not_have_is_warned_of_once(tmp_path: Pa
         (tmp_path / name / "run_agent.py").touch()
     _, said = served(tmp_path / "data", "/api/agents", "--agents", tmp_path)
     (line,) = said.splitlines()
-    assert line == ("WARNING: agent 'needy' names MISSING_KEY in env, but the server has no value")
+    problem = "agent 'needy' names MISSING_KEY in env, but the server has no value for it"
+    assert line == f"WARNING: {problem}"
 
 
 def test_a_default_agent_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -339,20 +339,22 @@ class Leg:
 
     def _last_events(self, writer: Scribe, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
-            return self._missing_variables() if writer.fails else []
+            problem = self.agent.lacks() if writer.fails else None
+            return [Status(message=problem, kind="notice")] if problem else []
         events = writer.asked.settled(self._last_answers)
         error = outcome.failure() if self._verdict is None else self._verdict.error
         if error is not None:
             why = on_one_line(outcome.stderr_tail.rstrip().rpartition("\n")[2], WHY)
             log.warning("%s %s (mobox logs %s)", error.message, why, self.run.id)
-            events += self._missing_variables()
-            events.append(replace(error, stderr_tail=outcome.shown_tail))
+            events.append(replace(self._explained(error), stderr_tail=outcome.shown_tail))
         return events
 
-    def _missing_variables(self) -> list[StreamEvent]:
-        """Environment variables that the agent lacks: they may be why it failed."""
+    def _explained(self, error: Error) -> Error:
+        """The error, with the environment variables that the agent lacks: they may be the cause."""
         problem = self.agent.lacks()
-        return [Status(message=problem, kind="notice")] if problem else []
+        if problem is None:
+            return error
+        return replace(error, message=f"{error.message} {problem[0].upper()}{problem[1:]}.")
 
     async def _keep_stderr(self, outcome: Outcome) -> None:
         self._stderr += outcome.stderr_tail
