@@ -138,7 +138,7 @@ def test_a_crash_brings_its_traceback(tmp_path: Path) -> None:
     log, outcome = run_of("crash", tmp_path / "state")
     assert outcome.exit_code == 1
     (error,) = [entry.event for entry in log if isinstance(entry.event, Error)]
-    assert "RuntimeError: the demo crashed, as it was asked to" in (error.stderr_tail or "")
+    assert "RuntimeError: the demo crashed on purpose" in (error.stderr_tail or "")
 
 
 def test_a_flood_is_read_whole(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
     assert [e.event.name for e in log if isinstance(e.event, ToolUseStart)] == ["locate"]
     assert result_of(log) == "ok"
     said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
-    assert said == "The page says: Bern"
+    assert said == "The page returned: Bern"
 
 
 def test_what_a_page_gave_is_told_to_the_next_process(tmp_path: Path) -> None:

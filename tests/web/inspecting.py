@@ -33,7 +33,7 @@ class Inspector:
         self.filter = page.get_by_role("searchbox", name="Filter events")
         expect(self.grid).to_be_visible()
         if wide:
-            page.get_by_role("button", name="Show the three columns").click()
+            page.get_by_role("button", name="Show three columns").click()
 
     def row(self, event: str, grid: Locator | None = None) -> Locator:
         """The rows about events of this type; `seq: type` is one of them."""

@@ -18,10 +18,10 @@ class Panel:
         self._page = tab.page
         self.button = tab.page.get_by_role("button", name="Side panel", exact=True)
         self.box = tab.page.locator("#side-panel")
-        self.edge = tab.page.get_by_role("separator", name="Width of the side panel")
+        self.edge = tab.page.get_by_role("separator", name="Resize the side panel")
         self.files = self.box.get_by_role("navigation", name="Code of this answer")
         self.as_text = self.box.get_by_label("Show as text")
-        self.printed = self.box.get_by_role("group", name="What the tools printed")
+        self.printed = self.box.get_by_role("group", name="Tool output")
 
     def open(self, pane: str) -> Panel:
         """See it, with this pane in front."""

@@ -77,8 +77,8 @@ def _opening(control: str, field: str) -> State:
 
 
 def mistaken(tab: Tab, gate: Gate) -> None:
-    _opening("Edit…", "Input of the call, as JSON")(tab, gate)
-    tab.page.get_by_label("Input of the call, as JSON").fill("{")
+    _opening("Edit…", "Tool input as JSON")(tab, gate)
+    tab.page.get_by_label("Tool input as JSON").fill("{")
     tab.page.get_by_role("button", name="Approve with changes").click()
     expect(tab.page.get_by_role("alert")).to_contain_text("not valid JSON")
 
@@ -91,7 +91,7 @@ def failed(tab: Tab, gate: Gate) -> None:
 
 def about(tab: Tab, gate: Gate) -> None:
     failed(tab, gate)
-    tab.page.get_by_role("button", name="About this chat").click()
+    tab.page.get_by_role("button", name="Chat options").click()
     expect(tab.page.get_by_role("menu")).to_be_visible()
 
 
@@ -208,13 +208,13 @@ def test_a_pane_with_nothing_in_it(
 ) -> None:
     tab = open_tab(server, size)
     panel = Panel(tab).open(pane)
-    expect(panel.box).to_contain_text("Nothing was asked yet")
+    expect(panel.box).to_contain_text("No messages yet")
     assert findings(tab, axe) == []
 
 
 def chats(tab: Tab) -> None:
     """The list of chats, which a small screen shows only when asked."""
-    opener = tab.page.get_by_role("button", name="Open the list of chats")
+    opener = tab.page.get_by_role("button", name="Open chat list")
     if opener.is_visible():
         opener.click()
     expect(tab.page.get_by_role("navigation", name="Chats")).to_be_visible()

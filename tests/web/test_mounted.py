@@ -98,7 +98,7 @@ def test_who_is_not_known_is_sent_to_the_apps_own_login(mounted: str, watched: W
     watch.expect("the server responded with a status of 401")
     page = context.new_page()
     page.goto(mounted)
-    expect(page.get_by_text("This app does not know you.")).to_be_visible()
+    expect(page.get_by_text("Sign in to this app and reload the page")).to_be_visible()
     expect(page.get_by_label("Token")).to_be_visible()
     context.add_cookies([{"name": "user", "value": "ann", "url": mounted}])
     page.reload()

@@ -179,7 +179,7 @@ def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, prot
     context.set_offline(False)
     tab.sees("let go")
     tab.finish()
-    expect(tab.page.get_by_text("You are offline")).to_have_count(0)
+    expect(tab.page.get_by_text("You're offline")).to_have_count(0)
     assert_shows_what_is_stored(tab, server)
 
 
