@@ -112,19 +112,19 @@ describe("the page", () => {
 
   it("says kindly that a chat is not there, and leads back", async () => {
     await open("/chat/nope");
-    expect(await screen.findByText("This chat is not here")).toBeTruthy();
-    await userEvent.click(screen.getByRole("button", { name: "Begin a new chat" }));
+    expect(await screen.findByText("Chat not found")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Start a new chat" }));
     expect(location.pathname).toBe("/");
-    expect(await screen.findByText("What should the agent do?")).toBeTruthy();
+    expect(await screen.findByText("What can I do for you?")).toBeTruthy();
   });
 
   it("has the way to the chats also at an address that means nothing", async () => {
     asInBrowser({ wide: false });
     await open("/elsewhere");
-    expect(screen.getByRole("heading", { name: "No such chat" })).toBeTruthy();
-    await userEvent.click(screen.getByRole("button", { name: "Open the list of chats" }));
+    expect(screen.getByRole("heading", { name: "Not found" })).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Open chat list" }));
     const drawer = within(await screen.findByRole("dialog", { name: "Chats" }));
-    await userEvent.click(drawer.getByRole("button", { name: "Close the list of chats" }));
+    await userEvent.click(drawer.getByRole("button", { name: "Close chat list" }));
     expect(screen.queryByRole("dialog")).toBeNull();
   });
 
@@ -157,7 +157,7 @@ describe("the page", () => {
     await userEvent.click(await sidebar().findByRole("link", { name: "A chat" }));
     expect(await screen.findByText("first")).toBeTruthy();
     history.back();
-    expect(await screen.findByText("What should the agent do?")).toBeTruthy();
+    expect(await screen.findByText("What can I do for you?")).toBeTruthy();
   });
 });
 
@@ -177,7 +177,7 @@ describe("the sidebar", () => {
     await waitFor(() => expect(sidebar().queryByText("Apples")).toBeNull());
     expect(sidebar().getByText("Pears")).toBeTruthy();
     await userEvent.keyboard("nuts");
-    expect(await sidebar().findByText("No chat has “Peanuts” in it.")).toBeTruthy();
+    expect(await sidebar().findByText("No chats match “Peanuts”.")).toBeTruthy();
     await userEvent.keyboard("{Escape}");
     expect(await sidebar().findByText("Apples")).toBeTruthy();
   });
@@ -207,7 +207,7 @@ describe("the sidebar", () => {
       return new Response(null, { status: 204 });
     });
     await open("/chat/c1");
-    await userEvent.click(await sidebar().findByRole("button", { name: "More about “Apples”" }));
+    await userEvent.click(await sidebar().findByRole("button", { name: "Options for “Apples”" }));
     await userEvent.click(await screen.findByRole("menuitem", { name: "Delete" }));
     const dialog = within(await screen.findByRole("dialog"));
     expect(network.to("DELETE api/chats/c1")).toHaveLength(0);
@@ -222,7 +222,7 @@ describe("the sidebar", () => {
       return json(row("c2", body.title));
     });
     await open("/");
-    await userEvent.click(await sidebar().findByRole("button", { name: "More about “Pears”" }));
+    await userEvent.click(await sidebar().findByRole("button", { name: "Options for “Pears”" }));
     await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
     const title = await screen.findByRole("textbox", { name: "Title" });
     await userEvent.clear(title);
@@ -254,14 +254,14 @@ describe("a title", () => {
     network.isDown = true;
     await userEvent.type(await title(), "Better{Enter}");
     expect((await screen.findByRole("alert")).textContent).toBe(
-      "The server cannot be reached. Try again in a moment.",
+      "Can't reach the server. Try again in a moment.",
     );
     expect(await title()).toHaveProperty("value", "A chatBetter");
   });
 
   it("is changed from the menus too, whose buttons have the focus again", async () => {
     await open("/chat/c1");
-    const menu = await screen.findByRole("button", { name: "About this chat" });
+    const menu = await screen.findByRole("button", { name: "Chat options" });
     await userEvent.click(menu);
     await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
     await waitFor(async () => expect(document.activeElement).toBe(await title()));

@@ -12,10 +12,10 @@ it("says when the agent begins and how it ends, and nothing when a chat is opene
   expect(said()).toBe("The agent needs your answer.");
   rerender(<Announcer life="working" ending={undefined} />);
   rerender(<Announcer life="idle" ending={{ reason: "stop" }} />);
-  expect(said()).toBe("The agent has finished.");
+  expect(said()).toBe("The agent finished.");
   rerender(<Announcer life="working" ending={undefined} />);
   rerender(<Announcer life="idle" ending={{ reason: "error", error: "It broke." }} />);
-  expect(said()).toBe("The agent has failed.");
+  expect(said()).toBe("The agent failed.");
   rerender(<Announcer life="working" ending={undefined} />);
   rerender(<Announcer life="idle" ending={{ reason: "cancelled" }} />);
   expect(said()).toBe("The agent was stopped.");

@@ -10,7 +10,7 @@ interface AnnouncerProps {
   ending: Ending | undefined;
 }
 
-/** Says, to who cannot see it, when the agent begins and how it ends. Never what it writes. */
+/** Announces the start and end of a run to screen readers, never the streamed text. */
 export function Announcer({ life, ending }: AnnouncerProps) {
   const before = useRef(life);
   const [said, setSaid] = useState("");

@@ -48,7 +48,7 @@ async function open() {
 }
 
 const choose = async (name: string) => {
-  await userEvent.click(await screen.findByRole("button", { name: "About this chat" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Chat options" }));
   await userEvent.click(await screen.findByRole("menuitem", { name }));
 };
 const composer = () => screen.getByRole("textbox", { name: "Your message" });
@@ -86,7 +86,7 @@ describe("a chat that is copied", () => {
     await screen.findByText("first");
     clipboard(() => Promise.reject(new DOMException("no")));
     await choose("Copy conversation");
-    expect(await screen.findByText("The browser did not let it be copied.")).toBeTruthy();
+    expect(await screen.findByText("Your browser blocked copying.")).toBeTruthy();
   });
 });
 
@@ -107,7 +107,7 @@ describe("demo mode", () => {
   it("is no switch, but explained, where nobody else is", async () => {
     await open();
     const head = within(screen.getByRole("banner"));
-    expect(head.getByText(/the only one here/)).toBeTruthy();
+    expect(head.getByText(/Only the demo agent is installed/)).toBeTruthy();
     expect(head.queryByRole("switch")).toBeNull();
   });
 });
@@ -246,10 +246,10 @@ describe("a message that is put in other words", () => {
     await open();
     await edit(1);
     await editor();
-    expect(screen.queryByText("What came after this is replaced.")).toBeNull();
+    expect(screen.queryByText("Sending replaces everything below.")).toBeNull();
     await userEvent.keyboard("{Escape}");
     await edit(0);
-    expect(screen.getByText("What came after this is replaced.")).toBeTruthy();
+    expect(screen.getByText("Sending replaces everything below.")).toBeTruthy();
   });
 });
 
@@ -275,7 +275,7 @@ it("offers one other try where the agent failed", async () => {
 it("is not headed as a new one where there is no such chat", async () => {
   network.on("GET api/chats/c1", () => json({ error: { code: "not_found", message: "" } }, 404));
   await open();
-  expect(await screen.findByRole("heading", { name: "No such chat", level: 1 })).toBeTruthy();
+  expect(await screen.findByRole("heading", { name: "Not found", level: 1 })).toBeTruthy();
 });
 
 it("says that the agents could not be loaded, and loads them again", async () => {
@@ -286,7 +286,7 @@ it("says that the agents could not be loaded, and loads them again", async () =>
   network.isDown = false;
   network.on("GET api/agents", () => json({ agents: [WRITER] }));
   await open();
-  expect(await screen.findByText("The agents could not be loaded.")).toBeTruthy();
+  expect(await screen.findByText("Couldn't load agents.")).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(await screen.findAllByText("Writer")).toBeTruthy();
 });

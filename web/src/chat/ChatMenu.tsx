@@ -8,11 +8,11 @@ interface ChatMenuProps {
   whole: () => Promise<Whole>;
   onRename: () => void;
   onDelete: () => void;
-  /** Says what became of what was asked. */
+  /** Shows the result of an action. */
   onSay: (words: string) => void;
 }
 
-/** What can be done with the whole of a chat. */
+/** Rename, copy, export and delete. */
 export function ChatMenu({ whole, onRename, onDelete, onSay }: ChatMenuProps) {
   const withAll = (use: (chat: Whole) => unknown) => () => {
     whole()

@@ -104,9 +104,9 @@ describe("the composer", () => {
     const { again } = show({ life: "working" });
     expect(screen.getByRole("status").textContent).toBe("");
     await userEvent.type(field(), "next{Enter}");
-    expect(screen.getByRole("status").textContent).toBe("Wait for the answer, or stop it (Esc).");
+    expect(screen.getByRole("status").textContent).toBe("Still working. Esc stops it.");
     again({ life: "waiting" });
-    expect(screen.getByRole("status").textContent).toContain("Answer the question above");
+    expect(screen.getByRole("status").textContent).toContain("Waiting for your answer above");
     again({ life: "idle" });
     again({ life: "working" });
     expect(screen.getByRole("status").textContent).toBe("");

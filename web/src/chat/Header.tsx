@@ -8,7 +8,7 @@ import { TopBar } from "@/ui/TopBar";
 
 interface HeaderProps {
   title: string;
-  /** There is something to rename, export and delete. */
+  /** The chat exists: it can be renamed, exported and deleted. */
   isStored: boolean;
   choice: AgentChoice;
   whole: () => Promise<Whole>;
@@ -17,7 +17,7 @@ interface HeaderProps {
   onOpenChats: () => void;
 }
 
-/** What the chat is called, whether the demo agent answers, and what can be done with the whole of it. */
+/** The chat's title, the demo switch and the chat menu. */
 export function Header(props: HeaderProps) {
   const [said, say] = useSaid();
   return (
@@ -61,7 +61,7 @@ function Title({ title, onRename }: { title: string; onRename?: () => void }) {
 
 const SHOWN = 3_000;
 
-/** Words that are there for a moment. */
+/** A message that disappears after a moment. */
 function useSaid(): readonly [string, (words: string) => void] {
   const [said, setSaid] = useState({ words: "" });
   useEffect(() => {

@@ -178,7 +178,7 @@ describe("stopping", () => {
     network.isDown = true;
     await conversation.stop();
     const { refused, stopping } = conversation.state.get();
-    expect(refused?.message).toMatch("cannot be reached");
+    expect(refused?.message).toMatch("Can't reach the server");
     expect(stopping).toBe(false);
     network.isDown = false;
     network.on("POST api/chat/c1/stop", () => {

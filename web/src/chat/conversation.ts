@@ -22,30 +22,30 @@ import { announce, hear, type News, tell } from "@/state/tabs";
 import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
 
-/** How many messages are loaded at a time. */
+/** Messages per page of the history. */
 const PAGE = 30;
-/** How long a run that was told to stop may take to say so. */
+/** How long to wait for the stream to report a requested stop, in ms. */
 const STOPPING = 5_000;
-/** How long a message is shown as it was while it is read once more. */
+/** How long the previous version of a message is shown during a replay, in ms. */
 const CATCHING_UP = 2_000;
-/** Between two looks at a run whose response ended though it goes on. */
+/** Delay before reconnecting to a run whose response ended while it still runs, in ms. */
 const BETWEEN = 300;
 
 /**
- * One chat of the page. The SDK's `Chat` holds its messages and reads its streams; this holds what the
- * SDK does not know: that a run outlives a connection, that there is a history, and other tabs.
+ * One chat of the page. The SDK's `Chat` holds the messages and reads streams. This class adds what the
+ * SDK lacks: runs that outlive connections, the stored history, and synchronization between tabs.
  *
- * Rule 1: a request that breaks is made again until it is whole: what the server took is read anew,
- *         what it may not have is sent anew, by the same id.
- * Rule 2: whenever the page is not sure, what the server says counts.
+ * Rule 1: a broken request is retried until it completes: an accepted message is read again; one that
+ *         the server may not have is sent again with the same idempotency key.
+ * Rule 2: in doubt, the server's state wins.
  *
- * What becomes of a request that fails, by the kind of `Failure`:
+ * How failed requests are handled, by the kind of `Failure`:
  *
- *     lost     after a while it is made again (rule 1)
- *     busy     what was not sent is taken back, and the server is asked how the chat stands
- *     gone     the same; a chat that the server does not know is missing
- *     refused  what was not sent is taken back, and the server's words are told, with another try
- *     run      the message says it; where it does not, it is told beside it
+ *     lost     retry after a delay (rule 1)
+ *     busy     restore the unsent message as a draft and reload the chat's state
+ *     gone     the same; a chat that the server does not know is `missing`
+ *     refused  restore the draft and show the server's error message with a Retry button
+ *     run      the message shows the error; if it does not, show it below
  */
 export class Conversation {
   readonly chat: Chat<UIMessage>;
@@ -56,7 +56,7 @@ export class Conversation {
   #patience = new Patience();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
-  /** Something happened elsewhere while a run was read here. */
+  /** Another tab changed the chat while a run was being read here. */
   #isStale = false;
 
   constructor(
@@ -69,7 +69,7 @@ export class Conversation {
     this.chat = new Chat<UIMessage>({ id, generateId: newId, transport: this.#transport });
   }
 
-  /** Begins to listen, and loads; the function that comes back ends it. */
+  /** Subscribes to changes and loads the chat; returns the function that closes it. */
   open(): () => void {
     this.#newest.enter();
     const { signal } = this.#newest;
@@ -81,7 +81,7 @@ export class Conversation {
     return () => {
       this.#newest.leave();
       deaf();
-      // What the server may not have goes on to it, and is the draft until it is there.
+      // An unsent message is still being sent; it stays a draft until the server has accepted it.
       if (this.#unsent) drafts.takeBack(this.state.get().draft);
       else this.#readNoMore();
     };
@@ -92,9 +92,9 @@ export class Conversation {
     this.#transport.close();
   }
 
-  // What a person does
+  // User actions
 
-  /** `agent` is who is to answer, if the person chose. */
+  /** `agent`: the agent that the user selected, if any. */
   send = (text: string, agent?: string): void => {
     const message = { id: newId(), ...said(text) };
     this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
@@ -112,8 +112,8 @@ export class Conversation {
   };
 
   /**
-   * Decides about what the agent wants to do. It is sent at once: the SDK has words for a yes and a no,
-   * and would keep them back while something else is asked too.
+   * Answers an approval request. Sent at once: the SDK supports only approve and deny, and would hold
+   * them back while other requests are open.
    */
   decide = async (approvalId: string, reply: Reply): Promise<void> => {
     const { decision, reason } = reply;
@@ -137,7 +137,7 @@ export class Conversation {
     return this.#answer({ requestId, decision, value });
   };
 
-  /** Ends the run, not only its reading. */
+  /** Stops the run, not only the stream. */
   stop = async (): Promise<void> => {
     const { life, stopping } = this.state.get();
     if (stopping || life === "idle") return;
@@ -162,7 +162,7 @@ export class Conversation {
     else if (this.state.get().life !== "idle") this.#refuse(tellFailure(error), this.stop);
   }
 
-  /** Takes it back. That the server had it after all shows when it is asked to stop. */
+  /** Cancels an unsent message. If the server had accepted it, its answer to the stop shows that. */
   async #stopUnsent(unsent: Unsent): Promise<void> {
     this.#newest.next();
     this.#unsent = undefined;
@@ -177,7 +177,7 @@ export class Conversation {
     await this.#sync(true);
   }
 
-  /** The stream says how the run ended. Where none is read, or none comes, the server is asked. */
+  /** Waits for the stream to report the end of the run; without a stream, polls the server. */
   async #whenStopped(isCurrent: () => boolean): Promise<void> {
     const { signal } = this.#newest;
     const isOver = () => !isCurrent() || this.state.get().life === "idle";
@@ -201,22 +201,22 @@ export class Conversation {
       this.chat.messages = withOlder(this.chat.messages, page.messages);
       this.state.set({ before: page.before });
     } catch {
-      // The button is still there.
+      // The button stays: the user can retry.
     } finally {
       this.state.set({ loadingOlder: false });
     }
   };
 
-  /** What was refused is known now. */
+  /** Hides the error message. */
   dismiss = (): void => this.state.set({ refused: undefined });
 
-  /** Loads a chat that could not be read, once more. */
+  /** Retries loading the chat. */
   reload = (): void => {
     this.state.set({ phase: "loading", refused: undefined });
     void this.#sync();
   };
 
-  // How requests go
+  // Requests
 
   #begin(asked: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
     const { text, agent } = asked;
@@ -238,7 +238,7 @@ export class Conversation {
     void this.#follow(again);
   }
 
-  /** Lets the SDK make a request, and sees to how it ends; a newer one takes its place. */
+  /** Runs a request of the SDK and handles its end, unless a newer request has replaced it. */
   async #follow(request: () => Promise<void>): Promise<void> {
     const isNewest = this.#newest.next();
     const since = Date.now();
@@ -257,7 +257,7 @@ export class Conversation {
     if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
     this.#unsent = undefined;
     if (isLeft) {
-      // Whoever shows the chat now, or lists it, reads on.
+      // The view that shows or lists the chat now continues reading.
       this.#readNoMore();
       announce({ about: "turn", chat: this.id });
       return;
@@ -269,7 +269,7 @@ export class Conversation {
     tell({ about: "turn", chat: this.id });
   }
 
-  /** Fails where the answer did not arrive: then the question still stands. */
+  /** Throws if the answer did not arrive: the question then stays open. */
   async #answer(answer: Answer): Promise<void> {
     try {
       await this.#transport.answer(this.id, answer, this.#runId);
@@ -281,7 +281,7 @@ export class Conversation {
     await this.#attach();
   }
 
-  /** Reads the message that is being written, from its beginning. */
+  /** Reads the streaming message from its start. */
   async #attach(life: "working" | "waiting" = "working"): Promise<void> {
     this.#live(life);
     this.state.set({ replaying: true });
@@ -291,7 +291,7 @@ export class Conversation {
     this.state.set({ replaying: false });
   }
 
-  /** Asks the server how the chat stands. `anew`: read the message of its run even if it is here. */
+  /** Loads the chat's state. `anew`: read the message of its run again even if it is here. */
   async #sync(anew = false): Promise<void> {
     const isNewest = this.#newest.next();
     let view: ChatView;
@@ -343,7 +343,7 @@ export class Conversation {
     this.#hooks.onLife(life);
   }
 
-  // What goes wrong
+  // Failures
 
   async #failed(failure: Failure): Promise<void> {
     const unsent = this.#unsent;
@@ -358,7 +358,7 @@ export class Conversation {
     this.#refuse(failure.message, unsent?.repeat);
   }
 
-  /** A run that failed says so in its message; what the message does not say is said beside it. */
+  /** The run failed. Shows the error beside the message if the message does not contain it. */
   #broke(message: string): void {
     const isTold = endingOf(this.chat.lastMessage)?.error !== undefined;
     this.#rest();
@@ -383,14 +383,14 @@ export class Conversation {
     else await this.#sync();
   }
 
-  // What happens elsewhere
+  // Changes made by other tabs
 
   #heard(news: News): void {
     if (news.about === "deleted") this.#gone();
     else if (news.about !== "title") this.#refresh(true);
   }
 
-  /** Looks whether something happened, unless it is being read anyway. */
+  /** Loads changes, unless a stream or a retry is active. */
   #refresh(anew = false): void {
     const { phase, life, connection } = this.state.get();
     const isNew = phase === "ready" && this.chat.messages.length === 0;

@@ -6,7 +6,7 @@ export interface AgentChoice {
   known: Agent[];
   next: Agent | undefined;
   hasDemo: boolean;
-  /** There is nobody else. */
+  /** The demo agent is the only one. */
   isOnlyDemo: boolean;
   /** Demo mode is on. */
   isDemo: boolean;
@@ -14,7 +14,7 @@ export interface AgentChoice {
   pick: (id: string) => void;
 }
 
-/** Who answers the next turn of a chat, and how a person says that it is somebody else. */
+/** The agent for the next turn of a chat, and a function to select another. */
 export function useAgentChoice(last: string | undefined): AgentChoice {
   const known = agents.use();
   const [how, setMode] = mode.use();
@@ -33,7 +33,7 @@ export function useAgentChoice(last: string | undefined): AgentChoice {
     setDemo: (on) => {
       setMode(on ? "demo" : "live");
       if (on || asked("live")?.id !== DEMO) return;
-      // The demo agent answered last: without its mode, somebody else is meant.
+      // The demo agent answered last; with demo mode off, another agent is selected.
       const others = known.filter(({ id }) => id !== DEMO);
       setPicked(asked("live", others)?.id);
     },

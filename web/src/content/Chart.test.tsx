@@ -43,12 +43,12 @@ test("a long table is cut, and says so", async () => {
   render(<ChartTable chart={chart} startOpen={false} />);
   await user.click(screen.getByText("Show data as a table"));
   expect(screen.getAllByRole("row")).toHaveLength(201);
-  expect(screen.getByText("The first 200 of 500 rows.")).toBeTruthy();
+  expect(screen.getByText("Showing the first 200 of 500 rows.")).toBeTruthy();
 });
 
 test("where no picture can be drawn, the numbers are there", async () => {
   render(<Chart chart={CHART} />); // There is no canvas here.
-  expect(await screen.findByText(/could not be drawn/)).toBeTruthy();
+  expect(await screen.findByText(/Couldn't draw the chart/)).toBeTruthy();
   expect(screen.getByRole("table")).toBeTruthy();
 });
 

@@ -66,6 +66,6 @@ test("a copy that the browser refuses is told", async () => {
   vi.spyOn(navigator.clipboard, "writeText").mockRejectedValue(new DOMException("no"));
   render(<Code code="a = 1" language="python" />);
   await user.click(screen.getByRole("button", { name: "Copy python code" }));
-  const told = "The browser did not let it be copied.";
+  const told = "Your browser blocked copying.";
   expect(await screen.findByRole("button", { name: told })).toBeTruthy();
 });

@@ -21,15 +21,15 @@ it("says that it reads until there is something", async () => {
   const answer = later();
   const net = network().on(RUN, () => answer.response);
   show();
-  expect(await screen.findByText("Reading the log of this run…")).toBeDefined();
+  expect(await screen.findByText("Loading this run's log…")).toBeDefined();
   expect(net.to(RUN)[0]?.query.get("format")).toBe("ai-sdk:v7");
 });
 
 it("says that a log is not there any more", async () => {
   network().on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   show();
-  expect(await screen.findByText("This run cannot be inspected")).toBeDefined();
-  expect(screen.getByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Can't inspect this run")).toBeDefined();
+  expect(screen.getByText("Its log was deleted.")).toBeDefined();
   expect(screen.queryByRole("button", { name: "Retry" })).toBeNull();
 });
 
@@ -39,7 +39,7 @@ it("says in the server's words what was refused, and tries again if it is told t
   expect(await screen.findByText("no such profile")).toBeDefined();
   net.on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   await userEvent.click(screen.getByRole("button", { name: "Retry" }));
-  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
 });
 
@@ -50,9 +50,9 @@ it("reads a run at once in the format that was chosen before, and only in that",
     .on("GET api/formats", () => formats.response)
     .on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   show();
-  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   formats.answer(json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }));
-  await screen.findByText("Its log is not here any more.");
+  await screen.findByText("Its log was deleted.");
   expect(net.to(RUN).map(({ query }) => query.get("format"))).toEqual(["ai-sdk:v7,ai-sdk:v6"]);
 });
 
@@ -67,7 +67,7 @@ it("lets who chose a format that cannot be read choose another one", async () =>
   await screen.findByText("it broke");
   await userEvent.click(await screen.findByRole("button", { name: "Format: AI SDK v6" }));
   await userEvent.click(await screen.findByRole("menuitemradio", { name: "v7" }));
-  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
 });
 
@@ -88,7 +88,7 @@ it("says how many lines were not understood, and shows them", async () => {
       : told({ type: "start" }, raw, { type: "status" }, raw, { type: "done" }),
   );
   show();
-  const count = await screen.findByRole("button", { name: "2 not understood" });
+  const count = await screen.findByRole("button", { name: "2 unrecognized" });
   await userEvent.click(count);
   expect(await screen.findByText(/^2 of 5 rows/)).toBeDefined();
 });
@@ -101,5 +101,5 @@ it("says nothing of lines that were not understood where there are none", async 
   );
   show();
   expect(await screen.findByText("2 events in 2 rows")).toBeDefined();
-  expect(screen.queryByText(/not understood/)).toBeNull();
+  expect(screen.queryByText(/unrecognized/)).toBeNull();
 });

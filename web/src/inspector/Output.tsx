@@ -119,7 +119,7 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
           legs.map(({ leg, text }) => (
             <div key={leg} className="mb-3">
               {legs.length > 1 && (
-                <p className="text-label font-medium tracking-wide text-ink-2">{words.leg(leg)}</p>
+                <p className="text-label font-medium tracking-wide text-ink-2">{words.attempt(leg)}</p>
               )}
               <pre className="font-mono text-mono leading-5 break-words whitespace-pre-wrap">
                 {visible(text)}

@@ -39,7 +39,7 @@ it("says that something went wrong, by word", () => {
 
 it("cuts a wall of data, which the chat has, and nothing that a program printed", () => {
   const wall = "x".repeat(5_000);
-  const cut = `${wall.slice(0, 400)}\n… The rest of it is in the answer.`;
+  const cut = `${wall.slice(0, 400)}\n… Shortened; full output in the chat.`;
   expect(shown(ran("a", "{}", "chart"), printed("a", wall), message("z", "end"))).toBe(
     `» chart {}\n${cut}\nend`,
   );
@@ -56,7 +56,7 @@ it("goes on while a wall of data grows, and cuts no sequence in two", () => {
     expect(now.startsWith(before)).toBe(true);
     before = now;
   }
-  expect(plainText(before).endsWith("x\n… The rest of it is in the answer.")).toBe(true);
+  expect(plainText(before).endsWith("x\n… Shortened; full output in the chat.")).toBe(true);
 });
 
 it("says nothing of a call whose input is not there yet", () => {

@@ -128,7 +128,7 @@ test.each([
 test("a changed input is approved as it was changed", async () => {
   const onDecide = asks(ALL);
   await userEvent.click(button("Edit…"));
-  const input = field("Input of the call, as JSON");
+  const input = field("Tool input as JSON");
   expect(document.activeElement).toBe(input);
   expect(input.value).toBe('{\n  "path": "photos.zip"\n}');
   expect(screen.queryByLabelText("Parameters")).toBeNull();
@@ -140,12 +140,12 @@ test("a changed input is approved as it was changed", async () => {
 });
 
 test.each([
-  ['{"path": }', /^This is not valid JSON: ./],
-  ["[1]", /^The input must stay a JSON object/],
+  ['{"path": }', /^Invalid JSON: ./],
+  ["[1]", /^The input must be a JSON object/],
 ])("an input %j is not sent, and why is told", async (text, problem) => {
   const onDecide = asks(ALL);
   await userEvent.click(button("Edit…"));
-  const input = field("Input of the call, as JSON");
+  const input = field("Tool input as JSON");
   fireEvent.change(input, { target: { value: text } });
   expect(screen.getByRole("alert").textContent).toBe("");
   await userEvent.click(button("Approve with changes"));
@@ -169,7 +169,7 @@ test.each([
 test("an input of words is changed as words", async () => {
   const onDecide = asks(ALL, "rm -r x");
   await userEvent.click(button("Edit…"));
-  await userEvent.type(field("Input of the call"), "y");
+  await userEvent.type(field("Tool input"), "y");
   await userEvent.click(button("Approve with changes"));
   expect(onDecide.mock.calls).toEqual([["approval_1", { decision: "edited", value: "rm -r xy" }]]);
 });
@@ -177,7 +177,7 @@ test("an input of words is changed as words", async () => {
 test("what would hide in an input is seen where it is changed, and stays what it is", async () => {
   const onDecide = asks(ALL, { path: "a\u202eb", more: 1 });
   await userEvent.click(button("Edit…"));
-  const input = field("Input of the call, as JSON");
+  const input = field("Tool input as JSON");
   expect(input.value).toContain("a\\u202eb");
   fireEvent.change(input, { target: { value: input.value.replace("1", "2") } });
   await userEvent.click(button("Approve with changes"));
@@ -200,7 +200,7 @@ test("an answer that could not be sent can be given again", async () => {
   render(<Approval block={call} onDecide={onDecide} />);
   await userEvent.click(button("Approve"));
   await waitFor(() => expect(button("Approve").disabled).toBe(false));
-  expect(screen.getByRole("status").textContent).toContain("could not be sent");
+  expect(screen.getByRole("status").textContent).toContain("Couldn't send your answer");
 });
 
 test("a few options are buttons, and a click is the answer", async () => {
@@ -279,8 +279,8 @@ test.each([
   [{ decision: "answered", value: { answers: { "Which?": "Blue" } } }, "You answered: Blue"],
   [{ decision: "denied" }, "You denied this."],
   [{ decision: "denied", reason: "Too early" }, "You denied this: Too early"],
-  [{ decision: "cancelled" }, "The question was taken back."],
-  [undefined, "Nobody answered."],
+  [{ decision: "cancelled" }, "The agent withdrew the question."],
+  [undefined, "No answer was given."],
 ])("what was answered with %j stays to be read as %j", (answer, text) => {
   const { container } = render(
     <Question block={request({ open: false, prompt: "Which?", ...(answer && { answer }) })} />,

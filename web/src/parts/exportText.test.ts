@@ -78,7 +78,7 @@ const call = (approval: object) => ({
 test.each([
   [asked({ decision: "denied", value: "Too early" }), "You denied this: Too early"],
   [asked({ decision: "approved" }), "You approved this."],
-  [asked({ decision: "cancelled" }), "The question was taken back."],
+  [asked({ decision: "cancelled" }), "The agent withdrew the question."],
   [asked({ decision: "answered", value: ["a"] }), 'You answered: ["a"]'],
   [call({ approved: false, reason: "Too early" }), "You denied this: Too early"],
   [call({ approved: true }), "You approved this."],

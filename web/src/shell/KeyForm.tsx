@@ -22,7 +22,7 @@ export function KeyForm({ isRefused, isOfApp }: Props) {
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form onSubmit={submit} className="w-full max-w-sm rounded-large border bg-ground p-6">
-        <h1 className="text-lg font-semibold">{strings.shell.whoTitle}</h1>
+        <h1 className="text-lg font-semibold">{strings.shell.signInTitle}</h1>
         <p id={`${id}-line`} className="mt-1 text-block text-ink-2">
           {words.line}
         </p>

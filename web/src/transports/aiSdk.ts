@@ -6,7 +6,7 @@ import { bodyOf } from "@/transports/body";
 import { cutAfter, whole } from "@/transports/broken";
 import type { OnAccepted, Transport } from "@/transports/transport";
 
-/** The SDK's own transport, with our addresses. */
+/** The SDK's own transport, with our URLs. */
 export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
   override readonly resumeStreamIsReplay = true;
   readonly stop = stopRun;

@@ -10,13 +10,13 @@ interface Block {
   mobox: Fields;
   open: boolean;
   empty: boolean;
-  /** Of its citations, those that were told. */
+  /** Citations sent so far. */
   cited: number;
 }
 
 const metadataOf = (mobox: Fields) => ({ mobox }) as never;
 
-/** The texts and the thoughts of a run, and the lines on what its agent is busy with. */
+/** The texts, reasoning blocks and status lines of a run. */
 export class Blocks {
   #blocks = new Map<string, Block>();
   #sources = 0;
@@ -31,7 +31,7 @@ export class Blocks {
     return [...this.#blocks.values()].some(({ open }) => open);
   }
 
-  /** What is told under an id that is known begins when more of it comes: it may be its end alone. */
+  /** A known id starts again with its next delta: only its end may follow. */
   start(event: Event, kind: Kind): UIMessageChunk[] {
     const wire = textOf(event.messageId) ?? "";
     if (this.#blocks.has(wire)) return [];
@@ -54,7 +54,7 @@ export class Blocks {
     return [...this.#close(wire, moboxIn(event).durationMs), ...this.#cite(wire, citations)];
   }
 
-  /** A line on what the agent is busy with, or the end of such lines. */
+  /** A status line, or the end of the status lines. */
   processing(told: Fields): UIMessageChunk[] {
     const id = textOf(told.id) ?? "";
     const line = textOf(told.line);
@@ -68,7 +68,7 @@ export class Blocks {
     return [...this.#blocks.keys()].flatMap((wire) => this.#close(wire, undefined));
   }
 
-  /** What was found that no text cites: each event tells all of it. */
+  /** Sources that no text cites; each event contains all of them. */
   found(content: Fields): UIMessageChunk[] {
     const all = listOf(content.sources);
     const news = all.slice(this.#found);
@@ -76,7 +76,7 @@ export class Blocks {
     return news.map((source) => this.#source(fieldsOf(source)));
   }
 
-  /** The blocks that are not among these messages, or are no more than empty there. */
+  /** The blocks that are missing or empty in these messages. */
   missing(messages: Map<string, Fields>): string[] {
     const gone = ([wire, block]: [string, Block]) => {
       if (!this.names.isOurs(wire)) return false;
@@ -135,7 +135,7 @@ export class Blocks {
       return { type: "source-url", sourceId, url: link, ...titled, providerMetadata };
     }
     const name = named ?? textOf(document) ?? textOf(about.file) ?? "Source";
-    const mediaType = "text/plain"; // the client wants one, and nobody tells it
+    const mediaType = "text/plain"; // required by the client, and not known
     return { type: "source-document", sourceId, mediaType, title: name, providerMetadata };
   }
 }

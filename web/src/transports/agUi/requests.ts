@@ -3,19 +3,19 @@ import { type Fields, textOf } from "@/json";
 import type { Calls } from "@/transports/agUi/calls";
 import type { Names } from "@/transports/agUi/names";
 
-/** What a decision says of a call; others say nothing: a request that is taken back denies nothing. */
+/** Decisions that approve or deny a call; a cancelled request does neither. */
 const APPROVED: Record<string, boolean> = { approved: true, edited: true, denied: false };
 
 interface Asked {
   about: Fields;
-  /** It asks whether a call that waits may run. */
+  /** Requests approval of a waiting tool call. */
   isApproval: boolean;
 }
 
-/** No chunk of an approval can say what is allowed: where the agent says it, there is data beside it. */
+/** Approval chunks cannot carry the allowed decisions; if the agent limits them, a data part does. */
 const hasData = ({ about, isApproval }: Asked) => !isApproval || about.allowed !== undefined;
 
-/** What a person is asked. An approval is asked for where the response ends. */
+/** Input requests of a run. Approval requests are sent at the end of the response. */
 export class Requests {
   #asked = new Map<string, Asked>();
 
@@ -24,7 +24,7 @@ export class Requests {
     private readonly calls: Calls,
   ) {}
 
-  /** It was heard, and no answer to it. */
+  /** The request was received and not answered. */
   isOpen(id: string): boolean {
     return this.#asked.has(id);
   }
@@ -53,7 +53,7 @@ export class Requests {
     return [...data, ...this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], words)];
   }
 
-  /** The response ends here: asks for what is not answered. */
+  /** The approval requests still open at the end of a response. */
   open(): UIMessageChunk[] {
     const held = [...this.#asked.values()].filter(
       (asked) => asked.isApproval && this.#waits(asked),

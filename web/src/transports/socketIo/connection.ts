@@ -9,7 +9,7 @@ interface Asking {
   onAnswer?: () => void;
 }
 
-/** The way to the server. It is opened when it is needed: a chat knows itself when to try again. */
+/** The socket to the server, opened on demand. No automatic reconnect: the chat retries itself. */
 export class Connection {
   readonly #socket: Socket;
   #opening: Promise<Socket> | undefined;
@@ -25,7 +25,7 @@ export class Connection {
     });
   }
 
-  /** The socket, connected; who gives up does not wait for it, others may. */
+  /** The connected socket; the signal ends only this caller's wait. */
   open(signal?: AbortSignal): Promise<Socket> {
     if (this.#socket.connected) return unlessLeft(Promise.resolve(this.#socket), signal);
     this.#opening ??= this.#open().finally(() => {
@@ -35,8 +35,8 @@ export class Connection {
   }
 
   /**
-   * What the server answers; a refusal is thrown. `onAnswer` hears of it before all that follows, unless
-   * whoever asked gave up before: that is thrown too.
+   * Sends a request and returns the acknowledgement; throws a refusal or an abort. `onAnswer` is called
+   * with it before any later event is processed.
    */
   async ask<T>(event: string, said: object, { signal, onAnswer }: Asking = {}): Promise<T> {
     const socket = await this.open(signal);
@@ -78,7 +78,7 @@ export class Connection {
   }
 }
 
-/** What comes of it, unless the signal says before that nobody wants it any more. */
+/** The promise's result; throws if the signal is aborted first. */
 export async function unlessLeft<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return coming;
   let onLeft = () => {};
@@ -90,7 +90,7 @@ export async function unlessLeft<T>(coming: Promise<T>, signal?: AbortSignal): P
   return Promise.race([left, coming]).finally(() => signal.removeEventListener("abort", onLeft));
 }
 
-/** The server said no, in the words that it has for that everywhere. */
+/** A refusal, as the server's usual error object. */
 export function refusalIn(answer: unknown): Refused | undefined {
   const { error } = fieldsOf(answer);
   if (!isFields(error)) return undefined;

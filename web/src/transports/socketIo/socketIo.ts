@@ -5,21 +5,21 @@ import { Connection, unlessLeft } from "@/transports/socketIo/connection";
 import { Session } from "@/transports/socketIo/session";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
-/** What the server says of a session that is joined. */
+/** The acknowledgement of a join. */
 interface Joined {
   runId: string | null;
   status: "idle" | "running" | "waiting";
 }
 
 /**
- * Socket.IO, by its own client: a session is a chat, told in the AI SDK's words. Each request joins it
- * anew, and so knows from where on it hears, and leaves it at its end; one connection carries them all.
+ * Socket.IO, with its own client: a session is a chat, sent as AI SDK chunks. Each request joins it again,
+ * which defines where its frames start, and leaves it at its end; all share one connection.
  */
 export class SocketIoTransport implements Transport {
   readonly resumeStreamIsReplay = true;
   readonly #connection = new Connection(new URL(address("socket.io/")));
 
-  /** The one that was joined last. */
+  /** The session joined last. */
   #session: Session | undefined;
 
   constructor(private readonly onAccepted: OnAccepted) {}
@@ -83,7 +83,7 @@ export class SocketIoTransport implements Transport {
   }
 }
 
-/** What was told of a run until it waited is in its message already. */
+/** A waiting run's earlier output is already in its message. */
 async function skip(runId: string, session: Session, joined: Joined): Promise<void> {
   if (joined.runId !== runId || joined.status !== "waiting")
     throw new Refused(409, "not_waiting", "");
