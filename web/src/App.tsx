@@ -23,14 +23,14 @@ import { useMedia, WIDE } from "@/ui/useMedia";
 
 type Asked = { what: "delete" | "rename"; chat: NamedChat };
 
-/** The page, or the question for a key. */
+/** The page, or the sign-in form. */
 export function App() {
   const { isShut, hasKey, isOfApp } = useStore(door);
   useTheme();
   return isShut ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
 }
 
-/** Who was talked to, and the chat. */
+/** The current chat and its agent. */
 function Page() {
   const route = useRoute();
   const fresh = useFreshId(route);
@@ -122,7 +122,7 @@ function Page() {
   );
 }
 
-/** The name of a chat that may begin here: another one whenever the page goes elsewhere. */
+/** The id for a new chat; changes with every navigation. */
 function useFreshId(route: Route): string {
   const [fresh, setFresh] = useState({ route, id: newId() });
   if (fresh.route === route) return fresh.id;
@@ -131,7 +131,7 @@ function useFreshId(route: Route): string {
   return next.id;
 }
 
-/** Past all the chats, for who goes by the keyboard. */
+/** Skip link past the chat list. */
 const SkipLink = () => (
   <button
     type="button"
@@ -142,7 +142,7 @@ const SkipLink = () => (
   </button>
 );
 
-/** Loads what the whole page needs, and looks again when the page is looked at again. */
+/** Loads chats and agents, and again when the page becomes visible. */
 function useServer(): void {
   useEffect(() => {
     const load = () => {

@@ -1,24 +1,24 @@
 /**
- * The key that a server may ask for: kept until the tab is closed, and sent with all that the page asks.
+ * The access key: stored until the tab is closed, and sent with all requests.
  *
- * Rule 1: it goes out in a header, or with a socket's first word, never in an address.
- * Rule 2: with a key goes all that the tab keeps, and with another one all that the page knows: they may be
- *         somebody else's.
- * Rule 3: whoever is told that there is no such key shuts the door: the page asks for another.
+ * Rule 1: it is sent in a header or in a socket's handshake, never in a URL.
+ * Rule 2: signing out deletes all data stored in the tab, and a new key reloads the page: the data may
+ *         belong to another user.
+ * Rule 3: any request that is refused for its key locks the page, which then shows the sign-in form.
  */
 import { Store } from "@/store";
 
 const NAME = "mobox:key";
-/** Of refusals: nobody knows who asks. */
+/** The error code of an unauthenticated request. */
 const UNKNOWN = "unauthenticated";
-/** In `www-authenticate`: keys are the server's own, and no app's that it is part of. */
+/** In `www-authenticate`: the keys are the server's own, not those of an embedding app. */
 const OURS = 'realm="mobox"';
 
 interface DoorState {
-  /** Whether the page waits for a key. */
+  /** The sign-in form is shown. */
   isShut: boolean;
   hasKey: boolean;
-  /** Whether it is an app that the server is part of, and not the server, who does not know them. */
+  /** The embedding app refused the request, not the server. */
   isOfApp: boolean;
 }
 
@@ -43,12 +43,12 @@ class Door extends Store<DoorState> {
     else this.set({ isShut: false, hasKey: true });
   }
 
-  /** The server does not know who asks, or its app; a socket is not told which. */
+  /** The server or its app refused authentication; a socket cannot distinguish them. */
   shut(isOfApp = this.get().isOfApp): void {
     this.set({ isShut: true, isOfApp });
   }
 
-  /** Forgets the key; what is known by it is on the page until that is left. */
+  /** Deletes the key; loaded data stays on the page until it is left. */
   forget(): void {
     this.#key = undefined;
     this.set({ isShut: true, hasKey: false });
@@ -69,12 +69,12 @@ export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): 
   return response;
 }
 
-/** What a socket says of itself when it connects. */
+/** The auth payload of a socket's handshake. */
 export function tellKey(tell: (auth: object) => void): void {
   tell(door.key === undefined ? {} : { key: door.key });
 }
 
-/** What a socket was told where it may not connect. */
+/** Handles a refused socket connection. */
 export function noteRefusal(error: unknown): void {
   const data = (error as { data?: { code?: unknown } } | undefined)?.data;
   if (data?.code === UNKNOWN) door.shut();
@@ -84,7 +84,7 @@ function kept(): string | undefined {
   try {
     return sessionStorage.getItem(NAME) ?? undefined;
   } catch {
-    return undefined; // storage is switched off: it lives as long as the page
+    return undefined; // storage is disabled: the key lives as long as the page
   }
 }
 
@@ -96,7 +96,7 @@ function keep(key: string): void {
   }
 }
 
-/** Of what the tab keeps, nothing of ours stays: neither the key nor words that were not sent. */
+/** Deletes all our data stored in the tab: the key and unsent drafts. */
 function clearTab(): void {
   try {
     const ours = Object.keys(sessionStorage).filter((name) => name.startsWith("mobox:"));

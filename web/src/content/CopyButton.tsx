@@ -5,9 +5,9 @@ import { classes } from "@/ui/classes";
 import { copyText } from "@/ui/clipboard";
 
 interface CopyButtonProps {
-  /** Asked for at the click: what is copied may be long to make. */
+  /** Called on click: the text may be expensive to make. */
   text: () => string;
-  /** What is copied, where "Copy" alone does not say it. */
+  /** Names what is copied, where "Copy" alone is ambiguous. */
   label?: string;
   className?: string;
 }
@@ -17,7 +17,7 @@ const OUTCOMES = {
   refused: { Icon: X, says: strings.content.copyRefused },
 };
 
-/** Puts text on the clipboard, and says whether the browser let it. */
+/** Copies text to the clipboard and shows whether that worked. */
 export function CopyButton({ text, label = strings.content.copy, className }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<keyof typeof OUTCOMES>();
   useEffect(() => {

@@ -26,7 +26,7 @@ interface EventsProps {
   onChoose: (chosen: Chosen) => void;
 }
 
-/** Every event of the run, with the line it came from and the frames it is. */
+/** All events of the run, each with its raw line and its frames. */
 export function Events({ runId, run, view, formats, chosen, onChoose }: EventsProps) {
   const { entries, held, toggle, filter, setFilter, open, toggleOpen } = view;
   const { pinned, togglePin, at, setAt } = view;

@@ -9,7 +9,7 @@ interface PinnedProps {
   tell: (item: Item) => Told;
 }
 
-/** Rows that stay in sight, whatever is filtered and wherever the others are. */
+/** Rows that stay visible, independent of filter and scroll position. */
 export function Pinned({ rows, tell }: PinnedProps) {
   if (rows.length === 0) return null;
   return (

@@ -3,7 +3,7 @@ import type { Entry } from "@/inspector/entries";
 import { EventReader } from "@/runs/sse";
 import { save } from "@/ui/save";
 
-/** The log of a run, as the server writes it: an entry on each line. */
+/** The log of a run as JSON Lines. */
 export async function saveEvents(runId: string): Promise<void> {
   const response = await readRun(runId, "canonical");
   const told = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
@@ -13,7 +13,7 @@ export async function saveEvents(runId: string): Promise<void> {
   );
 }
 
-/** What the agent wrote, as far as it is kept. */
+/** The raw agent output, as far as it is stored. */
 export function saveRaw(runId: string, entries: readonly Entry[]): void {
   const lines = entries.flatMap((entry) => entry.lines).map(({ line }) => line);
   saveLines(`${runId}.stdout.jsonl`, lines);

@@ -4,7 +4,7 @@ import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
 import { Store } from "@/store";
 
-/** The entries of a run as the server inspects it, from the first on, and as they come. */
+/** Reads the entries of a run from the inspect route: stored ones first, then live. */
 export class Feed {
   readonly reader: RunReader;
   readonly entries = new Store<{ all: readonly Entry[] }>({ all: [] });
@@ -16,7 +16,7 @@ export class Feed {
     this.reader = new RunReader(runId, route, (told) => this.#hear(told));
   }
 
-  /** Begins to read; the function that comes back ends it. */
+  /** Starts reading; returns the function that stops it. */
   open(): () => void {
     const leave = this.reader.open();
     return () => {
@@ -31,10 +31,10 @@ export class Feed {
   }
 }
 
-/** How a run stands, and how the reading of it. */
+/** The state of the run and of its connection. */
 export type Phase = "loading" | "live" | "waiting" | "over" | "lost" | "gone" | "failed";
 
-/** `shown` may be what was read before, as long as less than that is there of `read`. */
+/** Shows the previously read entries until as many have been read again. */
 export function phaseOf(
   reading: ReadingState["phase"],
   read: readonly Entry[],

@@ -5,11 +5,11 @@ import { useStore } from "@/store";
 
 export interface InspectedRun {
   entries: readonly Entry[];
-  /** In which the entries have their frames. */
+  /** The format of the frames. */
   format: string;
   phase: Phase;
   problem?: string;
-  /** Reads all of it once more. */
+  /** Reads the run again from the start. */
   retry: () => void;
 }
 
@@ -19,8 +19,8 @@ const begin = (runId: string, format: string) => ({
 });
 
 /**
- * A run, read as long as this is shown; one component, one run. In another format it is read anew, and
- * shown as it was until that is as long.
+ * Reads a run while the component is mounted; one component, one run. A change of format reads it again;
+ * the previous entries are shown until as many have arrived.
  */
 export function useRun(runId: string, wanted: string): InspectedRun {
   const [reading, setReading] = useState(() => begin(runId, wanted));

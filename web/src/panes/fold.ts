@@ -1,9 +1,9 @@
 import type { PaneMessage } from "@/panes/wire";
 
-/** The messages of a run so far, in the order in which they began. */
+/** The messages of a run so far, in order of their start. */
 export type Messages = ReadonlyMap<string, PaneMessage>;
 
-/** What there is when this was told too. Messages of which nothing was told stay the same objects. */
+/** Applies updates. Unchanged messages keep their object identity. */
 export function fold(before: Messages, told: Iterable<PaneMessage>): Messages {
   const messages = new Map(before);
   for (const message of told) {
@@ -13,7 +13,7 @@ export function fold(before: Messages, told: Iterable<PaneMessage>): Messages {
   return messages;
 }
 
-/** A message stays in the pane that it began in. */
+/** A message stays in the pane where it started. */
 function joined(before: PaneMessage | undefined, told: PaneMessage): PaneMessage {
   if (!before) return told;
   const content = told.isMore ? before.content + told.content : told.content;

@@ -6,7 +6,7 @@ import { type ReadingState, RunReader } from "@/runs/reader";
 import type { Told } from "@/runs/sse";
 import { Store, useStore } from "@/store";
 
-/** What the panes know of one run. */
+/** The panes' state of one run. */
 export class PanesReading {
   readonly messages = new Store<{ all: Messages }>({ all: new Map() });
   readonly reader: RunReader;
@@ -20,11 +20,11 @@ export class PanesReading {
   constructor(runId: string) {
     const route = { path: "events", query: { format: "panes" } } as const;
     this.reader = new RunReader(runId, route, (told) => this.#hear(told));
-    // Who hears how the reading stands has all that was read until then.
+    // Flush first: a subscriber of the state then has all messages read until now.
     this.reader.state.subscribe(this.#gathering.flush);
   }
 
-  /** Begins to read; the function that comes back ends it, and shows what there is. */
+  /** Starts reading; returns the function that stops it and shows the remaining messages. */
   open(): () => void {
     const leave = this.reader.open();
     return () => {
@@ -42,11 +42,11 @@ export class PanesReading {
 
 interface Reading extends ReadingState {
   messages: Messages;
-  /** Reads all of it once more. */
+  /** Reads the run again from the start. */
   retry: () => void;
 }
 
-/** Reads a run for as long as somebody looks; one component, one run. */
+/** Reads a run while the component is mounted; one component, one run. */
 export function usePanes(runId: string): Reading {
   const [reading, setReading] = useState(() => new PanesReading(runId));
   useEffect(() => reading.open(), [reading]);

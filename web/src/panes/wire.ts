@@ -1,6 +1,6 @@
 /**
- * Messages of the format `panes` (docs/panes.md), as this page calls what is in them. What is no such
- * message is none: a later server may tell more than we know.
+ * Parses messages of the format `panes` (docs/panes.md). Unknown messages are ignored: a newer server may
+ * send more.
  */
 import { fieldsOf, numberOf, parsed, textOf } from "@/json";
 
@@ -8,19 +8,19 @@ export interface PaneMessage {
   id: string;
   pane: "chat" | "webide" | "terminal";
   content: string;
-  /** `content` goes behind what there is, instead of taking its place. */
+  /** `content` is appended instead of replacing the present content. */
   isMore: boolean;
-  /** More will come. */
+  /** Still streaming. */
   isPending: boolean;
   isRetracted: boolean;
   event?: "tool_call" | "tool_invocation" | "tool_output" | "action_output";
   step?: number;
-  /** What it is, without the picture before the words. */
+  /** The label, without the leading emoji. */
   title?: string;
   toolName?: string;
   toolId?: string;
   language?: string;
-  /** The message of which this is a copy. */
+  /** The message that this one copies. */
   copyOf?: string;
   url?: string;
   mediaType?: string;

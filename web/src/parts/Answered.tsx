@@ -8,7 +8,7 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-/** What an agent asked, and what became of it. */
+/** An answered input request. */
 export function Answered({ block: { about, prompt, options, answer } }: { block: RequestBlock }) {
   const [first, ...others] = formOf({ options }).fields.map((field) => field.label);
   const unsaid = about === "approval" ? words.approvalTitle : words.question;
@@ -26,7 +26,7 @@ export function Answered({ block: { about, prompt, options, answer } }: { block:
   );
 }
 
-/** What was decided, with the input as it was changed, or what was answered. */
+/** The decision, with the changed input, or the answer. */
 export function Outcome({ answer, asked = "" }: { answer: Answer; asked?: string }) {
   const outcome = outcomeOf(answer);
   if (outcome === undefined) return <Said value={answer.value} asked={asked} />;

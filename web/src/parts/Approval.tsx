@@ -9,7 +9,7 @@ const words = strings.parts;
 
 export type Decide = (approvalId: string, reply: Reply) => unknown;
 
-/** A call that waits for a person: what it would do, and whether it may. */
+/** A tool call that waits for approval: its input and the decisions. */
 export function Approval({ block, onDecide }: { block: ToolBlock; onDecide?: Decide }) {
   const { decision, name, input } = block;
   return (

@@ -10,7 +10,7 @@ interface AskingProps {
   children: ReactNode;
 }
 
-/** The frame around whatever waits for a person. */
+/** The frame around an input request. */
 export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: AskingProps) {
   const id = useId();
   return (
@@ -37,7 +37,7 @@ interface RowProps {
   children: ReactNode;
 }
 
-/** The controls of an answer, and what became of it. */
+/** The controls of an answer, and the state of sending it. */
 export function Row({ busy, failed, children }: RowProps) {
   return (
     <div className="mt-3">

@@ -27,7 +27,7 @@ const LOOKS: Record<CallState, { icon: LucideIcon; look: string; turns?: boolean
   stopped: { icon: CircleStop, look: OVER },
 };
 
-/** How a call stands, in a picture and a word. */
+/** The state of a tool call, as an icon and a word. */
 export function Pill({ state }: { state: CallState }) {
   const { icon: Icon, look, turns } = LOOKS[state];
   return (

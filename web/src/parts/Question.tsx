@@ -21,11 +21,11 @@ export type Answer = (requestId: string, value: unknown, decision?: Decision) =>
 interface QuestionProps {
   block: RequestBlock;
   onAnswer?: Answer;
-  /** Hears of approvals that are about no call. */
+  /** Called for approvals without a tool call. */
   onDecide?: Decide;
 }
 
-/** What an agent asks a person, answered in its place. */
+/** A question of the agent, with a form to answer it. */
 export function Question({ block, onAnswer, onDecide }: QuestionProps) {
   if (!block.open) return <Answered block={block} />;
   const answer = (value: unknown) => onAnswer?.(block.id, value, "answered");
@@ -69,7 +69,7 @@ interface FormProps {
 
 const FEW = 6;
 
-/** One choice of a few needs no button to send it. */
+/** A single choice is sent on click. */
 const isOneClick = ({ fields: [field, ...others], shape }: Form): boolean =>
   shape === "single" &&
   others.length === 0 &&
@@ -122,7 +122,7 @@ function FormFields({ form, onAnswer }: FormProps) {
   );
 }
 
-/** Where a person has to sign in. */
+/** A link to follow, such as a sign-in page. */
 function Link({ block: { options, schema } }: { block: RequestBlock }) {
   const url = textOf(fieldsOf(options).url) ?? textOf(fieldsOf(schema).url);
   const href = url && linkTarget(url);

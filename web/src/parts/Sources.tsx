@@ -8,7 +8,7 @@ import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
 
-/** What an answer rests on: what its marks point to, with their numbers, and what was only found. */
+/** The sources of an answer: cited ones with their numbers, then those only found. */
 export function Sources({ block: { key, cited, found } }: { block: SourcesBlock }) {
   return (
     <div className="text-block">

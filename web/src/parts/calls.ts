@@ -1,4 +1,4 @@
-/** How a tool call stands. */
+/** The state of a tool call. */
 
 import { type Fields, fieldsOf, textOf } from "@/json";
 import { allowedOf } from "@/parts/allowed";
@@ -16,7 +16,7 @@ const STATES: Record<string, CallState> = {
   "output-denied": "denied",
 };
 
-/** How the server words two outcomes for which the client knows only one state. */
+/** The server's texts of two outcomes that have one state in the client. */
 const OUTCOMES: Record<string, CallState> = {
   "The call was interrupted.": "stopped",
   "The call was denied.": "denied",
@@ -61,11 +61,11 @@ function stateOf(fields: Fields, facts: Facts): CallState {
   return FINISHED.has(told) ? told : going(told, facts);
 }
 
-/** Nobody will hear of a call again whose run does not go on. */
+/** A call whose run has ended gets no result. */
 export const going = (state: CallState, facts: Facts): CallState =>
   facts.live || facts.waiting ? state : "stopped";
 
-/** The approval of a call and its answer, from the call's own part and from the request beside it. */
+/** The approval of a call and its answer, from the call's own part and the separate request. */
 function decisionOf(told: unknown, request: Part | undefined): Verdict | undefined {
   if (told === undefined && request === undefined) return undefined;
   const approval = fieldsOf(told);
@@ -87,7 +87,7 @@ function verdictOf({ approved, reason }: Fields): Answered | undefined {
   return { decision: approved ? "approved" : "denied", ...(why && { reason: why }) };
 }
 
-/** What was said to a request. Of a decision the words are not the answer, but why it is so. */
+/** The answer to a request. The text of a decision is its reason, not an answer. */
 export function answerOf(told: Fields): Answered {
   const { value } = told;
   const decision = textOf(told.decision) ?? "answered";

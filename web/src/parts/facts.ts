@@ -1,4 +1,4 @@
-/** What must be known of the whole message before one of its parts can be read. */
+/** Facts about the whole message that are needed to read its parts. */
 import type { UIMessage } from "ai";
 import { type Fields, listOf, textOf } from "@/json";
 import { callOf, isTool } from "@/parts/calls";
@@ -8,22 +8,22 @@ export interface Facts {
   live: boolean;
   /** The run has ended. */
   over: boolean;
-  /** The run waits for somebody. */
+  /** The run waits for an answer. */
   waiting: boolean;
-  /** Ids of parts that were taken back. */
+  /** Ids of retracted parts. */
   retracted: Set<string>;
-  /** Calls about which somebody is asked by a request of its own. */
+  /** Calls with a separate input request. */
   asking: Set<string>;
-  /** What is known of an approval beside its call, by that call: one that is open, else the last. */
+  /** The separate approval request of a call, by call id: the open one, else the last. */
   approvals: Map<string, Part>;
-  /** Requests that somebody may still answer. */
+  /** Open requests. */
   open: Set<Part>;
   calls: Map<string, Part>;
-  /** The agents that parts name as theirs, and those that were told of. */
+  /** The agents in the scopes of parts, and the announced ones. */
   subagents: Map<string, Fields>;
-  /** Calls that sent an agent. */
+  /** Calls that started a subagent. */
   senders: Set<string>;
-  /** Whose plan is shown, as scopes. */
+  /** The scopes whose plan is shown. */
   plans: Set<string>;
 }
 
@@ -63,7 +63,7 @@ function isOpen(part: Part, calls: Map<string, Part>): boolean {
   return call === undefined || !SETTLED.test(stateOf(call));
 }
 
-/** A call of which nothing is asked any more. */
+/** A call without an open request. */
 const SETTLED = /^output-|^approval-responded$/;
 
 function approvalsOf(parts: Part[], calls: Map<string, Part>, open: Set<Part>): Map<string, Part> {

@@ -1,4 +1,4 @@
-/** The cards of agents that were sent by others, and where they stand. */
+/** The cards of subagents and their positions. */
 
 import { type Fields, textOf } from "@/json";
 import type { Block, CallState, SubagentBlock, ToolBlock } from "@/parts/blocks";
@@ -7,7 +7,7 @@ import type { Facts } from "@/parts/facts";
 import { moreInput, tellOnce } from "@/parts/reports";
 import { strings } from "@/strings";
 
-/** Cards stand in cards as deep as this; what is deeper names the way to it instead. */
+/** Maximum depth of nested cards; deeper ones show their path instead. */
 const DEEPEST = 2;
 
 const STATES: Record<string, CallState> = {
@@ -28,12 +28,12 @@ export class Subagents {
     private readonly key: (id: string) => string,
   ) {}
 
-  /** Where the blocks go of the agent who speaks in this scope. */
+  /** The list for the blocks of this scope. */
   listOf(scope: string[]): Block[] {
     return scope.length === 0 ? this.root : this.card(scope).blocks;
   }
 
-  /** The card of the agent whose scope this is; a part may come before anybody told of it. */
+  /** The card of this scope's agent; a part may come before the agent is announced. */
   card(scope: string[]): SubagentBlock {
     const id = scope.at(-1) ?? "";
     const known = this.#cards.get(id);
@@ -45,7 +45,7 @@ export class Subagents {
     return card;
   }
 
-  /** The call that sent an agent is the head of its card. */
+  /** The call that started an agent is the header of its card. */
   sent(scope: string[], call: ToolBlock): void {
     const card = this.card(scope);
     this.#calls.set(card, call);

@@ -1,9 +1,9 @@
 /**
- * The parts of a message as the blocks of a page, in their order: pure, and the same live and later.
+ * Turns the parts of a message into blocks, in order: a pure function, the same live and from history.
  *
- * Rule 1: a type of part is a row of READERS; what is not there shows nothing, or is data.
- * Rule 2: what was taken back, and what is shown elsewhere, is left out. Nothing else is.
- * Rule 3: keys are stable over the life of a message: folds are remembered by them.
+ * Rule 1: a part's type is a row of READERS; others are ignored, or shown as data.
+ * Rule 2: only retracted parts, and parts shown in another block, are left out.
+ * Rule 3: keys are stable over the life of a message: the open state is stored by them.
  */
 import type { UIMessage } from "ai";
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
@@ -46,7 +46,7 @@ class Reader {
     reader?.(this, part);
   }
 
-  /** A name that no other block of the message has. */
+  /** A key that is unique in the message. */
   key(kind: string, id: string | undefined): string {
     const name = `${this.message.id}/${kind}${id === undefined ? "" : `:${id}`}`;
     const times = (this.#keys.get(name) ?? 0) + 1;
@@ -121,7 +121,7 @@ function readText(reader: Reader, part: Part): void {
   });
 }
 
-/** How lines begin that agents print while they start, in messages that name no variant. */
+/** Prefixes of start-up lines, for messages without a variant. */
 const START_UP =
   /^\s*(creating (the |a )?sandbox|starting (the )?agent|initiali[sz]ing|setting up|preparing|loading|connecting|installing)\b/im;
 
@@ -166,7 +166,7 @@ function readCall(reader: Reader, part: Part): void {
 
 const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done"]);
 
-/** Calls that only make a plan or a thought, which has a block of its own. */
+/** Tools that only make a plan or a thought, which has its own block. */
 function isShownElsewhere(part: Part, facts: Facts): boolean {
   const { display } = moboxOf(part);
   return (
@@ -174,7 +174,7 @@ function isShownElsewhere(part: Part, facts: Facts): boolean {
   );
 }
 
-/** Of the last block, which may be made of several parts. */
+/** The last block, which may consist of several parts. */
 function alsoMadeOf(list: Block[], part: Part): void {
   const last = list.at(-1);
   if (last) last.made = [...(last.made ?? []), ...namesOf(part)];
@@ -234,7 +234,7 @@ function readRequest(reader: Reader, part: Part): void {
   const words = textOf(prompt);
   const callId = textOf(dataOf(part).toolCallId) ?? "";
   const call = reader.facts.calls.get(callId) as Fields | undefined;
-  if (kind === "approval" && call) return; // the call's own card asks
+  if (kind === "approval" && call) return; // shown in the call's card
   const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
     kind: "request",

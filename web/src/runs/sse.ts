@@ -1,12 +1,12 @@
-/** One document of a stream, and the place after it, from which one can go on. */
+/** One frame of a stream, and the cursor after it. */
 export interface Told {
   cursor: string | undefined;
   data: string;
 }
 
 /**
- * Server-sent events as our server writes them: lines end with LF, fields are `id` and `data`. Fed
- * with what arrives, cut anywhere; gives what is complete.
+ * Parser of server-sent events as our server writes them: lines end with LF, fields are `id` and `data`.
+ * Accepts chunks split anywhere; returns the complete frames.
  */
 export class EventReader {
   #decoder = new TextDecoder();

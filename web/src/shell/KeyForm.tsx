@@ -4,13 +4,13 @@ import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
 interface Props {
-  /** Whether the one that was told opens nothing. */
+  /** The entered key was refused. */
   isRefused: boolean;
-  /** Whether an app has its own way to know people: it may take a token, and may not. */
+  /** The server is embedded in an app with its own sign-in, which may accept tokens. */
   isOfApp: boolean;
 }
 
-/** Asks for a key, where the server does. */
+/** The sign-in form. */
 export function KeyForm({ isRefused, isOfApp }: Props) {
   const words = isOfApp ? strings.shell.token : strings.shell.key;
   const [key, setKey] = useState("");

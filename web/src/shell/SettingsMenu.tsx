@@ -8,7 +8,7 @@ import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Menu, MenuChoice, MenuItem, MenuLine, MenuSwitch } from "@/ui/Menu";
 
-/** What a person prefers; the browser remembers it. */
+/** The user's settings, stored in the browser. */
 export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
   const [spoken, setProtocol] = protocol.use();
@@ -54,7 +54,7 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   );
 }
 
-/** Nothing that was read with the key stays on the page. */
+/** Reloads, so that no data read with the key stays on the page. */
 function signOut(): void {
   door.forget();
   location.assign(document.baseURI);

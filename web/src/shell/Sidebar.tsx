@@ -16,7 +16,7 @@ interface SidebarProps extends RowActions {
   onHelp: () => void;
 }
 
-/** The chats there are: to begin, find, open, rename and delete. */
+/** The chat list: start, search, open, rename and delete. */
 export function Sidebar({ current, search, onNew, onHelp, ...actions }: SidebarProps) {
   const [query, setQuery] = useState("");
   const found = useFound(query);
@@ -92,7 +92,7 @@ function SearchField({ query, onQuery, field }: SearchFieldProps) {
 
 const TYPING = 200;
 
-/** All chats, or those that are searched for, once the person has stopped typing. */
+/** All chats, or the search results, once the user has stopped typing. */
 function useFound(query: string): ChatList {
   const wanted = query.trim();
   const [found, setFound] = useState(chats);

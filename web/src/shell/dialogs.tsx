@@ -13,7 +13,7 @@ interface ChatDialogProps {
   onDone?: () => void;
 }
 
-/** Asks before a chat is gone for good. */
+/** Confirms the deletion of a chat. */
 export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
   const { busy, problem, send } = useSending();
   const act = async () => {
@@ -71,7 +71,7 @@ export function RenameDialog({ chat, onClose }: ChatDialogProps) {
   );
 }
 
-/** Which keys do what. */
+/** The list of keyboard shortcuts. */
 export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <Dialog open={open} onClose={onClose} title={strings.shell.help}>

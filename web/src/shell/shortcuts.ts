@@ -16,12 +16,12 @@ interface Actions {
 interface Shortcut {
   keys: string[];
   says: string;
-  /** By what it is known anywhere on the page; without, whoever has the focus knows it. */
+  /** Matches the key anywhere on the page; if missing, the focused element handles it. */
   matches?: (event: KeyboardEvent) => boolean;
   does?: keyof Actions;
 }
 
-/** All keys that do something. */
+/** All keyboard shortcuts. */
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["Enter"], says: names.send },
   { keys: ["Shift", "Enter"], says: names.line },
@@ -53,7 +53,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   },
 ];
 
-/** The keys that work anywhere on the page. */
+/** Installs the page-wide shortcuts. */
 export function useShortcuts({ onSearch, onNew, onPanel, onHelp }: Actions): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

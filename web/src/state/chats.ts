@@ -7,13 +7,13 @@ const INTERVAL = 4_000;
 
 interface ChatListState {
   rows: ListedChat[];
-  /** The chat that is open: it may be on none of the pages that were loaded. */
+  /** The open chat, which may be on none of the loaded pages. */
   opened?: ChatRow;
   before?: string | null;
   phase: "loading" | "ready" | "failed";
 }
 
-/** The chats there are, or those with certain words in them: page by page, the latest first. */
+/** All chats, or search results: page by page, the latest first. */
 export class ChatList {
   readonly state = new Store<ChatListState>({ rows: [], phase: "loading" });
   #asked = 0;
@@ -54,13 +54,13 @@ export class ChatList {
       const more = page.chats.filter(({ id }) => !known.has(id));
       this.state.set({ rows: [...rows, ...more], before: page.before });
     } catch {
-      // The next scroll asks again.
+      // The next scroll retries.
     } finally {
       this.#loadingMore = false;
     }
   };
 
-  /** The chat that is open says of itself how it stands, before the server is asked. */
+  /** The open chat reports its state before the server is polled. */
   mark = (chat: string, status: ListedChat["status"]): void => {
     const { rows } = this.state.get();
     const row = rows.find(({ id }) => id === chat);
@@ -75,7 +75,7 @@ export class ChatList {
     return [...rows, opened].find((row) => row?.id === chat)?.title;
   };
 
-  /** Asks again and again as long as an agent of a chat in it is at work. */
+  /** Polls while a run of a listed chat is active. */
   watch = (): (() => void) => {
     const look = () => {
       const isSeen = document.visibilityState === "visible";
@@ -86,7 +86,7 @@ export class ChatList {
     return () => clearInterval(timer);
   };
 
-  /** What happened to a chat, here or in another tab. */
+  /** A change to a chat, here or in another tab. */
   heard = (news: News): void => {
     const { rows, opened } = this.state.get();
     if (news.about === "deleted") {
@@ -99,12 +99,12 @@ export class ChatList {
       void this.refresh();
       return;
     }
-    // What is on its way may be from before.
+    // A pending response may be older than the change.
     if (this.#asked !== this.#answered) void this.refresh();
   };
 }
 
-/** Rows older than all of a page: those that it does not replace. */
+/** Rows older than all of a page, which the page does not replace. */
 function after(page: ListedChat[], rows: ListedChat[]): ListedChat[] {
   const oldest = page.at(-1)?.updatedAt ?? 0;
   const known = new Set(page.map(({ id }) => id));

@@ -1,6 +1,6 @@
 /**
- * What the tabs of one browser tell each other about chats. Where there is no `BroadcastChannel`, a
- * tab finds out when it becomes visible.
+ * Notifications about chats between the tabs of a browser. Without `BroadcastChannel`, a tab refreshes when
+ * it becomes visible.
  */
 export type News =
   | { about: "turn"; chat: string }
@@ -21,12 +21,12 @@ function deliver(news: News): void {
   for (const listener of listeners) listener(news);
 }
 
-/** To the other tabs. */
+/** Notifies the other tabs. */
 export function tell(news: News): void {
   channel?.postMessage(news);
 }
 
-/** To the other tabs, and to everybody in this one. */
+/** Notifies the other tabs and all listeners in this one. */
 export function announce(news: News): void {
   tell(news);
   deliver(news);

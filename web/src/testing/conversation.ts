@@ -6,7 +6,7 @@ import { useDraft } from "@/state/drafts";
 import { ENDS, Stream, says } from "@/testing/server";
 import { until } from "@/testing/waiting";
 
-/** A chat as the page opens it, until the test is over. */
+/** Opens a chat as the page does, until the end of the test. */
 export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
   const conversation = new Conversation("c1", isNew, {
     onBegun: hooks.onBegun ?? (() => {}),
@@ -20,10 +20,10 @@ export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conve
 
 const ways = new Map<Conversation, () => void>();
 
-/** As the page leaves it. */
+/** Closes it as the page does. */
 export const leave = (conversation: Conversation) => ways.get(conversation)?.();
 
-/** What stands in the field of a chat. */
+/** The draft of a chat. */
 export const draftOf = (chat: string) => renderHook(() => useDraft(chat)).result.current[0];
 
 const textOf = (message: UIMessage) =>

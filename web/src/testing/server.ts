@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { onTestFinished, vi } from "vitest";
 
-/** What the page asked. */
+/** A request of the page. */
 export interface Asked {
   method: string;
   path: string;
@@ -14,8 +14,8 @@ export interface Asked {
 type Handler = (asked: Asked) => Response | Promise<Response>;
 
 /**
- * The network's other end, by the routes of the server that are told: bodies are real streams, read
- * by the real client. What has no route is 404, as there.
+ * A fake server with the given routes: bodies are real streams, read by the real client. Unknown routes
+ * are 404.
  */
 export class Network {
   readonly asked: Asked[] = [];
@@ -29,7 +29,7 @@ export class Network {
     });
   }
 
-  /** `route` is a method and a path, such as `GET api/chats`; a later one takes its place. */
+  /** `route` is a method and a path, such as `GET api/chats`; a later handler replaces it. */
   on(route: string, handler: Handler): this {
     this.#routes.set(route, handler);
     return this;
@@ -57,14 +57,14 @@ export class Network {
   };
 }
 
-/** Fails when who asked waits no more, as `fetch` does. */
+/** Rejects when the request is aborted, as `fetch` does. */
 const left = (signal: AbortSignal | null) =>
   new Promise<never>((_, reject) => {
     if (signal?.aborted) reject(signal.reason);
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
 
-/** An answer that comes when the test says so. */
+/** A response that the test resolves. */
 export function later(): { response: Promise<Response>; answer: (response: Response) => void } {
   let answer = (_: Response) => {};
   const response = new Promise<Response>((resolve) => {
@@ -80,7 +80,7 @@ export const refusal = (status: number, code: string, message: string) =>
 
 export type Chunk = { type: string } & Record<string, unknown>;
 
-/** A response that is written while it is read. */
+/** A response body written while it is read. */
 export class Stream {
   readonly response: Response;
   #out!: ReadableStreamDefaultController<Uint8Array>;
@@ -104,7 +104,7 @@ export class Stream {
     return this;
   }
 
-  /** Documents, each with its cursor. */
+  /** Frames, each with its cursor. */
   tell(...documents: [cursor: string, data: string][]): this {
     for (const [cursor, data] of documents) this.#write(`id: ${cursor}\ndata: ${data}\n\n`);
     return this;
@@ -117,13 +117,13 @@ export class Stream {
     return this.response;
   }
 
-  /** As a connection ends that nobody meant to end. */
+  /** Ends the connection unexpectedly. */
   cut(): Response {
     this.#out.close();
     return this.response;
   }
 
-  /** As a connection is lost. */
+  /** Breaks the connection with an error. */
   break(): void {
     this.#out.error(new TypeError("network error"));
   }
@@ -133,7 +133,7 @@ export class Stream {
   }
 }
 
-/** The chunks of a message with a text in it. */
+/** The chunks of a text message. */
 export const says = (text: string, run = "run_1"): Chunk[] => [
   { type: "start", messageId: run },
   { type: "text-start", id: "t" },
@@ -156,7 +156,7 @@ export const agent = (id: string, text: string): UIMessage => ({
   parts: [{ type: "text", text, state: "done" }],
 });
 
-/** A chat as the server tells it. */
+/** A chat as the server returns it. */
 export const chat = (messages: UIMessage[], more: object = {}) => ({
   id: "c1",
   title: "A chat",

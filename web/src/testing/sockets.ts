@@ -7,10 +7,10 @@ import type { Chunk } from "@/testing/server";
 type Answer = (answer: unknown) => void;
 type Handler = (said: Record<string, unknown>, socket: Socket) => unknown;
 
-/** What a handler says that leaves a client waiting. */
+/** Returned by a handler that never answers. */
 export const UNANSWERED = Symbol("unanswered");
 
-/** What the server says as the frames of a run; `[DONE]` ends a response. */
+/** Sends chunks as the frames of a run; `[DONE]` ends a response. */
 export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
   sessionId: "c1",
   runId,
@@ -18,7 +18,7 @@ export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
   data,
 });
 
-/** The other end of a real connection, which answers as it is told, on a port of this machine. */
+/** A real Socket.IO server on a local port, with test handlers. */
 export class Sockets {
   readonly said: [event: string, said: Record<string, unknown>][] = [];
   readonly server: Server;
@@ -54,7 +54,7 @@ export class Sockets {
     return new Sockets(port, server);
   }
 
-  /** What is answered; what the handler says to the socket comes after it. */
+  /** The acknowledgement; frames that the handler sends come after it. */
   on(event: string, handler: Handler): this {
     this.#handlers.set(event, handler);
     return this;
