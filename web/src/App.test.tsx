@@ -14,7 +14,7 @@ import {
   Network,
   refusal,
   Stream,
-  says,
+  textChunks,
   user,
 } from "@/testing/server";
 
@@ -55,7 +55,7 @@ describe("the page", () => {
   it("sends a first message, shows the answer, and has an address and a title then", async () => {
     network.on("POST api/chat", ({ body }) => {
       stored = [row(body.id, "Hi there")];
-      return new Stream().say(...says("Hello"), ...ENDS).end();
+      return new Stream().send(...textChunks("Hello"), ...ENDS).end();
     });
     await open("/");
     await userEvent.type(field(), "Hi there{Enter}");
@@ -93,7 +93,7 @@ describe("the page", () => {
   });
 
   it("offers commands of the demo agent, and sends what is chosen", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("All."), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("All."), ...ENDS).end());
     await open("/");
     await userEvent.click(await screen.findByRole("button", { name: "Show every event type" }));
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
@@ -101,7 +101,7 @@ describe("the page", () => {
     expect(body).toMatchObject({ agent: "demo", message: { parts: [{ text: "all" }] } });
   });
 
-  it("shows a chat that was, and says in its log nothing by itself", async () => {
+  it("shows a stored chat without announcing it", async () => {
     stored = [row("c1", "A chat")];
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
     await open("/chat/c1");
@@ -110,7 +110,7 @@ describe("the page", () => {
     expect(screen.getByRole("heading", { level: 1 }).textContent).toBe("A chat");
   });
 
-  it("says kindly that a chat is not there, and leads back", async () => {
+  it("shows a notice for a missing chat, with a way back", async () => {
     await open("/chat/nope");
     expect(await screen.findByText("Chat not found")).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Start a new chat" }));
@@ -128,7 +128,7 @@ describe("the page", () => {
     expect(screen.queryByRole("dialog")).toBeNull();
   });
 
-  it("has the chats once on it: beside the chat, or where they are asked for", async () => {
+  it("has one chat list: beside the chat, or in a drawer", async () => {
     asInBrowser({ wide: false });
     await open("/");
     expect(document.querySelector("nav")).toBeNull();
@@ -166,7 +166,7 @@ describe("the sidebar", () => {
     stored = [row("c1", "Apples"), row("c2", "Pears")];
   });
 
-  it("finds chats once the person has stopped typing, and says if there are none", async () => {
+  it("searches once the user has stopped typing, and shows if nothing matches", async () => {
     await open("/");
     await sidebar().findByText("Apples");
     await userEvent.keyboard("{Control>}k{/Control}");
@@ -191,7 +191,7 @@ describe("the sidebar", () => {
     });
     await open("/");
     await userEvent.type(screen.getByRole("textbox", { name: "Search chats" }), "Pea");
-    const searches = () => network.asked.filter(({ query }) => query.get("query"));
+    const searches = () => network.requests.filter(({ query }) => query.get("query"));
     await waitFor(() => expect(searches()).toHaveLength(1));
     await userEvent.keyboard("nuts");
     await sidebar().findByText("Peanuts");
@@ -200,7 +200,7 @@ describe("the sidebar", () => {
     expect(sidebar().getByText("Peanuts")).toBeTruthy();
   });
 
-  it("asks before it deletes, and leaves the chat that is gone", async () => {
+  it("confirms before it deletes, and leaves the deleted chat", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], { title: "Apples" })));
     network.on("DELETE api/chats/c1", () => {
       stored = [row("c2", "Pears")];
@@ -309,7 +309,7 @@ describe("settings", () => {
 describe("demo mode", () => {
   it("sends new turns to the demo agent, and to the one that is chosen instead", async () => {
     network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
-    network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("Hi"), ...ENDS).end());
     await agents.load();
     await open("/");
     await userEvent.click(await screen.findByRole("switch", { name: "Demo" }));
@@ -327,7 +327,7 @@ describe("demo mode", () => {
   });
 });
 
-it("lists its keys where somebody asks for them, but not while they write", async () => {
+it("lists its shortcuts on request, but not while the user types", async () => {
   await open("/");
   await userEvent.type(field(), "why?");
   expect(screen.queryByRole("dialog")).toBeNull();

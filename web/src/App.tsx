@@ -21,7 +21,7 @@ import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
 import { useMedia, WIDE } from "@/ui/useMedia";
 
-type Asked = { what: "delete" | "rename"; chat: NamedChat };
+type OpenDialog = { what: "delete" | "rename"; chat: NamedChat };
 
 /** The page, or the sign-in form. */
 export function App() {
@@ -36,7 +36,7 @@ function Page() {
   const fresh = useFreshId(route);
   const [drawer, setDrawer] = useState(false);
   const [help, setHelp] = useState(false);
-  const [asked, setAsked] = useState<Asked>();
+  const [dialog, setDialog] = useState<OpenDialog>();
   const search = useRef<HTMLInputElement>(null);
   const isWide = useMedia(WIDE);
   if (isWide && drawer) setDrawer(false);
@@ -64,13 +64,13 @@ function Page() {
         setDrawer(false);
         navigate({ page: "chat", id });
       },
-      onRename: (chat: NamedChat) => setAsked({ what: "rename", chat }),
-      onDelete: (chat: NamedChat) => setAsked({ what: "delete", chat }),
+      onRename: (chat: NamedChat) => setDialog({ what: "rename", chat }),
+      onDelete: (chat: NamedChat) => setDialog({ what: "delete", chat }),
     }),
     [],
   );
   const id = current ?? fresh;
-  const onBegun = () => {
+  const onStarted = () => {
     if (route.page === "new") navigate({ page: "chat", id: fresh });
   };
   const sidebar = (
@@ -100,7 +100,7 @@ function Page() {
           key={id}
           id={id}
           isNew={route.page === "new"}
-          onBegun={onBegun}
+          onStarted={onStarted}
           onNew={openNew}
           onOpenChats={() => setDrawer(true)}
           onRename={rowActions.onRename}
@@ -108,15 +108,15 @@ function Page() {
         />
       )}
       <HelpDialog open={help} onClose={() => setHelp(false)} />
-      {asked?.what === "delete" && (
+      {dialog?.what === "delete" && (
         <DeleteDialog
-          chat={asked.chat}
-          onClose={() => setAsked(undefined)}
-          onDone={() => asked.chat.id === current && openNew()}
+          chat={dialog.chat}
+          onClose={() => setDialog(undefined)}
+          onDone={() => dialog.chat.id === current && openNew()}
         />
       )}
-      {asked?.what === "rename" && (
-        <RenameDialog chat={asked.chat} onClose={() => setAsked(undefined)} />
+      {dialog?.what === "rename" && (
+        <RenameDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
       )}
     </div>
   );

@@ -145,7 +145,7 @@ export interface Format {
   profiles: string[];
 }
 /** The stderr of one attempt. */
-export interface LegStderr {
+export interface AttemptStderr {
   leg: number;
   text: string;
 }
@@ -154,7 +154,7 @@ export const getFormats = async () =>
   (await read<{ formats: Format[] }>(address("api/formats"))).formats;
 
 export const getStderr = async (runId: string) =>
-  (await read<{ legs: LegStderr[] }>(address(`api/runs/${word(runId)}/stderr`))).legs;
+  (await read<{ legs: AttemptStderr[] }>(address(`api/runs/${word(runId)}/stderr`))).legs;
 
 /** The frames of a run so far in one format, as SSE. */
 export const readRun = (runId: string, format: string) =>

@@ -35,7 +35,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** The error message to show: the server's if there is one, else ours, never the browser's. */
-export function tellFailure(error: unknown): string {
+export function failureMessage(error: unknown): string {
   const failure = failureOf(error);
   return "message" in failure ? failure.message : strings.chat.failures[failure.kind];
 }

@@ -44,10 +44,10 @@ test.each([
   ['Bearer realm="mobox"', false],
   ['Bearer realm="app"', true],
   ["Basic", true],
-])("who is refused by %s is asked for what there is", async (asked, isOfApp) => {
-  const headers = { "www-authenticate": asked };
+])("a refusal by %s asks for the right credentials", async (challenge, isOfApp) => {
+  const headers = { "www-authenticate": challenge };
   vi.stubGlobal("fetch", async () => new Response("{}", { status: 401, headers }));
   await fetchWithKey("api/chats");
-  door.shut(); // as a socket says it, which is not told by whom
+  door.shut(); // as for a socket, which does not know who refused it
   expect(door.get()).toEqual({ isShut: true, hasKey: false, isOfApp });
 });

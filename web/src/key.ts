@@ -70,8 +70,8 @@ export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): 
 }
 
 /** The auth payload of a socket's handshake. */
-export function tellKey(tell: (auth: object) => void): void {
-  tell(door.key === undefined ? {} : { key: door.key });
+export function sendKey(send: (auth: object) => void): void {
+  send(door.key === undefined ? {} : { key: door.key });
 }
 
 /** Handles a refused socket connection. */

@@ -60,7 +60,7 @@ export const strings = {
     callStates: {
       preparing: "Preparing",
       running: "Running",
-      asking: "Waiting for you",
+      waiting: "Waiting for you",
       answered: "Answered",
       done: "Done",
       failed: "Failed",
@@ -189,7 +189,7 @@ export const strings = {
     emptyTitle: "What can I do for you?",
     emptyLine: (agent = "the agent") => `You'll see every step ${agent} takes.`,
     emptyDemo: "A scripted demo agent: no model, no network needed.",
-    says: {
+    announcements: {
       working: "The agent is working.",
       finished: "The agent finished.",
       failed: "The agent failed.",

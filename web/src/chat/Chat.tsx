@@ -27,7 +27,7 @@ import { Notice } from "@/ui/Notice";
 interface ChatProps {
   id: string;
   isNew: boolean;
-  onBegun: () => void;
+  onStarted: () => void;
   onNew: () => void;
   onOpenChats: () => void;
   onRename: (chat: NamedChat) => void;
@@ -36,8 +36,8 @@ interface ChatProps {
 
 /** One chat: header, messages and composer. */
 export function Chat(props: ChatProps) {
-  const { id, isNew, onBegun, onNew, onOpenChats, onRename, onDelete } = props;
-  const { conversation, state, messages } = useConversation(id, isNew, onBegun);
+  const { id, isNew, onStarted, onNew, onOpenChats, onRename, onDelete } = props;
+  const { conversation, state, messages } = useConversation(id, isNew, onStarted);
   const choice = useAgentChoice(state.agent);
   const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
@@ -50,9 +50,9 @@ export function Chat(props: ChatProps) {
     const last = messages.findLast((message) => message.role === "user");
     if (last) setEditing(last.id);
   };
-  const send = (text: string, asked?: string) => {
-    if (asked) choice.pick(asked);
-    conversation.send(text, asked ?? choice.next?.id);
+  const send = (text: string, chosen?: string) => {
+    if (chosen) choice.pick(chosen);
+    conversation.send(text, chosen ?? choice.next?.id);
   };
   return (
     <>

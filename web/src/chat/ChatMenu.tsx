@@ -9,18 +9,18 @@ interface ChatMenuProps {
   onRename: () => void;
   onDelete: () => void;
   /** Shows the result of an action. */
-  onSay: (words: string) => void;
+  onStatus: (words: string) => void;
 }
 
 /** Rename, copy, export and delete. */
-export function ChatMenu({ whole, onRename, onDelete, onSay }: ChatMenuProps) {
+export function ChatMenu({ whole, onRename, onDelete, onStatus }: ChatMenuProps) {
   const withAll = (use: (chat: Whole) => unknown) => () => {
     whole()
       .then(use)
-      .catch(() => onSay(strings.chat.exportFailed));
+      .catch(() => onStatus(strings.chat.exportFailed));
   };
   const copy = async (chat: Whole) =>
-    onSay((await copyChat(chat)) ? strings.content.copied : strings.content.copyRefused);
+    onStatus((await copyChat(chat)) ? strings.content.copied : strings.content.copyRefused);
   return (
     <Menu
       trigger={

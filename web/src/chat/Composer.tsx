@@ -45,10 +45,10 @@ export function Composer(props: ComposerProps) {
   const [hasTried, setTried] = useState(false);
   if (hasTried && life === "idle") setTried(false);
   const send = () => {
-    const said = text.trim();
-    if (said && life !== "idle") setTried(true);
-    if (!said || !isFree) return;
-    props.onSend(said);
+    const trimmed = text.trim();
+    if (trimmed && life !== "idle") setTried(true);
+    if (!trimmed || !isFree) return;
+    props.onSend(trimmed);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowUp" || text !== "" || !isFree) return;

@@ -22,7 +22,7 @@ interface MessageProps {
   /** No run is active, so the message can be edited or regenerated. */
   free: boolean;
   /** Of the user's message. */
-  isLastAsked: boolean;
+  isLastFromUser: boolean;
   /** It is being edited. */
   isEdited: boolean;
   onEditing: (id: string | undefined) => void;

@@ -35,15 +35,15 @@ export function MessageList(props: MessageListProps) {
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
   const actions = useMessageActions(conversation, agent, state.life, messages);
   const last = messages.at(-1);
-  const lastAsked = messages.findLast(({ role }) => role === "user");
+  const lastUserMessage = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
   // A short answer may end before its first render.
   const [awaited, setAwaited] = useState<string>();
-  if (isLive && lastAsked?.id !== awaited) setAwaited(lastAsked?.id);
-  const asked = last?.role === "user" ? last.id : undefined;
+  if (isLive && lastUserMessage?.id !== awaited) setAwaited(lastUserMessage?.id);
+  const sent = last?.role === "user" ? last.id : undefined;
   useEffect(() => {
-    if (asked) void scrollToBottom("instant");
-  }, [asked, scrollToBottom]);
+    if (sent) void scrollToBottom("instant");
+  }, [sent, scrollToBottom]);
   return (
     <>
       <div
@@ -70,10 +70,10 @@ export function MessageList(props: MessageListProps) {
                 actions={actions}
                 isLast={isLast}
                 live={isLast && isLive && message.role === "assistant"}
-                isNew={isLast && lastAsked !== undefined && lastAsked.id === awaited}
+                isNew={isLast && lastUserMessage !== undefined && lastUserMessage.id === awaited}
                 waiting={isLast && state.life === "waiting"}
                 free={state.life === "idle"}
-                isLastAsked={message === lastAsked}
+                isLastFromUser={message === lastUserMessage}
                 isEdited={message.id === props.editing}
                 onEditing={props.onEditing}
               />

@@ -13,7 +13,7 @@ interface UserMessageProps {
   message: UIMessage;
   /** No run is active, so the message can be edited. */
   free: boolean;
-  isLastAsked: boolean;
+  isLastFromUser: boolean;
   isEdited: boolean;
   onEditing: (id: string | undefined) => void;
   onEdit: (messageId: string, text: string) => void;
@@ -46,7 +46,7 @@ export function UserMessage(props: UserMessageProps) {
       {props.isEdited ? (
         <Editor
           text={text}
-          hasLater={!props.isLastAsked}
+          hasLater={!props.isLastFromUser}
           onCancel={end}
           onSave={free ? save : undefined}
         />

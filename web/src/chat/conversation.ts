@@ -5,20 +5,20 @@ import {
   atFirst,
   type ConversationState,
   type Hooks,
-  said,
   type Turn,
   type Unsent,
+  userMessage,
 } from "@/chat/conversationState";
-import { askedIn, merge, withOlder } from "@/chat/history";
+import { approvalsIn, merge, withOlder } from "@/chat/history";
 import { Newest } from "@/chat/newest";
-import { type Failure, failureOf, tellFailure } from "@/failure";
+import { type Failure, failureMessage, failureOf } from "@/failure";
 import { newId } from "@/ids";
 import type { Reply } from "@/parts/allowed";
 import { endingOf } from "@/parts/wire";
-import { Patience } from "@/runs/patience";
+import { Backoff } from "@/runs/backoff";
 import { pause } from "@/runs/pause";
 import { drafts } from "@/state/drafts";
-import { announce, hear, type News, tell } from "@/state/tabs";
+import { type ChatChange, notifyAll, notifyTabs, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
 
@@ -53,7 +53,7 @@ export class Conversation {
   #hooks: Hooks;
   #transport = new SwitchedTransport((runId) => this.#accepted(runId));
   #newest = new Newest();
-  #patience = new Patience();
+  #backoff = new Backoff();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
   /** Another tab changed the chat while a run was being read here. */
@@ -75,12 +75,12 @@ export class Conversation {
     const { signal } = this.#newest;
     const onVisible = () => document.visibilityState === "visible" && this.#refresh();
     document.addEventListener("visibilitychange", onVisible, { signal });
-    const deaf = hear((news) => news.chat === this.id && this.#heard(news));
+    const unsubscribe = subscribe((change) => change.chat === this.id && this.#onChange(change));
     drafts.takeBack(this.state.get().draft);
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
     return () => {
       this.#newest.leave();
-      deaf();
+      unsubscribe();
       // An unsent message is still being sent; it stays a draft until the server has accepted it.
       if (this.#unsent) drafts.takeBack(this.state.get().draft);
       else this.#readNoMore();
@@ -96,12 +96,12 @@ export class Conversation {
 
   /** `agent`: the agent that the user selected, if any. */
   send = (text: string, agent?: string): void => {
-    const message = { id: newId(), ...said(text) };
+    const message = { id: newId(), ...userMessage(text) };
     this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
   edit = (messageId: string, text: string, agent?: string): void => {
-    const message = { messageId, ...said(text) };
+    const message = { messageId, ...userMessage(text) };
     this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
@@ -117,9 +117,11 @@ export class Conversation {
    */
   decide = async (approvalId: string, reply: Reply): Promise<void> => {
     const { decision, reason } = reply;
-    const asking = this.chat.messages.findLast((each) => askedIn(each).includes(approvalId));
+    const requesting = this.chat.messages.findLast((each) =>
+      approvalsIn(each).includes(approvalId),
+    );
     const isPlain = decision === "approved" || decision === "denied";
-    if (!asking || askedIn(asking).length > 1 || !isPlain)
+    if (!requesting || approvalsIn(requesting).length > 1 || !isPlain)
       return this.#answer({ requestId: approvalId, ...reply });
     const approved = decision === "approved";
     await this.chat.addToolApprovalResponse({ id: approvalId, approved, reason });
@@ -159,7 +161,7 @@ export class Conversation {
     const { kind } = failureOf(error);
     this.state.set({ stopping: false });
     if (kind === "gone" || kind === "busy") await this.#sync(true);
-    else if (this.state.get().life !== "idle") this.#refuse(tellFailure(error), this.stop);
+    else if (this.state.get().life !== "idle") this.#refuse(failureMessage(error), this.stop);
   }
 
   /** Cancels an unsent message. If the server had accepted it, its answer to the stop shows that. */
@@ -218,8 +220,8 @@ export class Conversation {
 
   // Requests
 
-  #begin(asked: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
-    const { text, agent } = asked;
+  #begin(turn: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
+    const { text, agent } = turn;
     const before = this.chat.messages;
     const headers = { "idempotency-key": newId() };
     const again = () => {
@@ -232,7 +234,7 @@ export class Conversation {
       drafts.takeBack(draft);
     };
     if (text !== undefined) drafts.send(draft, text);
-    this.#unsent = { ...asked, again, takeBack, repeat: () => this.#begin(asked, request) };
+    this.#unsent = { ...turn, again, takeBack, repeat: () => this.#begin(turn, request) };
     this.state.set({ refused: undefined });
     this.#live("working");
     void this.#follow(again);
@@ -244,7 +246,7 @@ export class Conversation {
     const since = Date.now();
     await request();
     if (!isNewest()) return;
-    this.#patience.held(Date.now() - since);
+    this.#backoff.held(Date.now() - since);
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
     else if (endingOf(this.chat.lastMessage)) this.#rest();
     else await this.#sync();
@@ -259,14 +261,14 @@ export class Conversation {
     if (isLeft) {
       // The view that shows or lists the chat now continues reading.
       this.#readNoMore();
-      announce({ about: "turn", chat: this.id });
+      notifyAll({ about: "turn", chat: this.id });
       return;
     }
     this.#runId = runId;
     const agent = unsent?.agent ?? this.state.get().agent;
     this.state.set({ connection: "ok", agent, draft: this.id });
-    this.#hooks.onBegun();
-    tell({ about: "turn", chat: this.id });
+    this.#hooks.onStarted();
+    notifyTabs({ about: "turn", chat: this.id });
   }
 
   /** Throws if the answer did not arrive: the question then stays open. */
@@ -277,7 +279,7 @@ export class Conversation {
       if (failureOf(error).kind !== "lost") void this.#sync(true);
       throw error;
     }
-    tell({ about: "turn", chat: this.id });
+    notifyTabs({ about: "turn", chat: this.id });
     await this.#attach();
   }
 
@@ -325,11 +327,11 @@ export class Conversation {
 
   #rest(): void {
     this.chat.clearError();
-    this.#patience.renew();
+    this.#backoff.renew();
     this.#runId = undefined;
     this.#unsent = undefined;
     this.state.set({ connection: "ok" });
-    if (this.state.get().life !== "idle") tell({ about: "end", chat: this.id });
+    if (this.state.get().life !== "idle") notifyTabs({ about: "end", chat: this.id });
     this.#live("idle");
     if (!this.#isStale) return;
     this.#isStale = false;
@@ -360,9 +362,9 @@ export class Conversation {
 
   /** The run failed. Shows the error beside the message if the message does not contain it. */
   #broke(message: string): void {
-    const isTold = endingOf(this.chat.lastMessage)?.error !== undefined;
+    const isShown = endingOf(this.chat.lastMessage)?.error !== undefined;
     this.#rest();
-    if (!isTold) this.#refuse(message);
+    if (!isShown) this.#refuse(message);
   }
 
   #gone(): void {
@@ -377,7 +379,7 @@ export class Conversation {
   async #recover(): Promise<void> {
     const isCurrent = this.#newest.current();
     this.state.set({ connection: "lost" });
-    await pause(this.#patience.next(), this.#newest.signal);
+    await pause(this.#backoff.next(), this.#newest.signal);
     if (!isCurrent()) return;
     if (this.#unsent) await this.#follow(this.#unsent.again);
     else await this.#sync();
@@ -385,9 +387,9 @@ export class Conversation {
 
   // Changes made by other tabs
 
-  #heard(news: News): void {
-    if (news.about === "deleted") this.#gone();
-    else if (news.about !== "title") this.#refresh(true);
+  #onChange(change: ChatChange): void {
+    if (change.about === "deleted") this.#gone();
+    else if (change.about !== "title") this.#refresh(true);
   }
 
   /** Loads changes, unless a stream or a retry is active. */

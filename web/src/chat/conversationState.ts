@@ -40,7 +40,7 @@ export interface Unsent extends Turn {
 
 export interface Hooks {
   /** The server accepted a turn. */
-  onBegun: () => void;
+  onStarted: () => void;
   /** The chat's state was loaded. */
   onView: (chat: ChatRow) => void;
   /** A run of this chat started or ended. */
@@ -58,7 +58,7 @@ export const atFirst = (id: string, isNew: boolean): ConversationState => ({
 });
 
 /** A user message without its id. */
-export const said = (text: string) => ({
+export const userMessage = (text: string) => ({
   role: "user" as const,
   parts: [{ type: "text" as const, text }],
 });

@@ -32,7 +32,7 @@ export function withOlder(mine: UIMessage[], page: UIMessage[]): UIMessage[] {
 }
 
 /** The ids of open approval requests of a message's tool calls. */
-export function askedIn(message: UIMessage): string[] {
+export function approvalsIn(message: UIMessage): string[] {
   return message.parts.flatMap((part) =>
     isToolUIPart(part) && part.state === "approval-requested" ? [part.approval.id] : [],
   );

@@ -11,12 +11,12 @@ const THROTTLE = 50;
 const STATUS = { idle: null, working: "running", waiting: "waiting" } as const;
 
 /** The conversation of a mounted component. Its chat may get its address later. */
-export function useConversation(id: string, isNew: boolean, onBegun: () => void) {
+export function useConversation(id: string, isNew: boolean, onStarted: () => void) {
   const [conversation] = useState(
     () =>
       new Conversation(id, isNew, {
-        onBegun: () => {
-          onBegun();
+        onStarted: () => {
+          onStarted();
           void chats.refresh();
         },
         onView: chats.open,

@@ -30,7 +30,7 @@ export function useMessageActions(
     if (life === "idle") isAnswering.current = false;
     if (!isLost()) return;
     if (life !== "waiting") return toComposer();
-    const next = firstAsked();
+    const next = firstRequest();
     next?.focus();
     isAnswering.current = next === undefined;
   }, [life, messages]);
@@ -71,7 +71,7 @@ function isLost(): boolean {
  * The element to focus for a question: its first field, else the whole card. Approve and Deny are never
  * focused automatically: a held key would press them too.
  */
-function firstAsked(): HTMLElement | undefined {
+function firstRequest(): HTMLElement | undefined {
   const found = document.querySelectorAll<HTMLElement>(`[role=log] article fieldset ${CONTROL}`);
   const controls = Array.from(found);
   const first = controls.find((control) => !control.matches("button") || control.textContent);

@@ -1,7 +1,7 @@
 import remend from "remend";
 import { parseMarkdownIntoBlocks } from "streamdown";
 
-/** Repairs that do not apply to our Markdown. */
+/** HTML and math are not part of our Markdown; an unfinished link is shown as its text. */
 const REPAIR = { htmlTags: false, katex: false, linkMode: "text-only" } as const;
 const NOTE = /^ {0,3}\[\^[^\]\s]+\]:/m;
 const STAND_IN = "[\uee92";

@@ -28,13 +28,13 @@ const HIGH = 89;
 const THREE_COLUMNS = 672;
 const PAGE = 10;
 
-export type Told = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus">;
+export type RowData = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus">;
 
 interface GridProps {
   runId: string;
   rows: readonly Item[];
   /** The state shared by all rows. */
-  tell: (item: Item) => Told;
+  rowProps: (item: Item) => RowData;
   /** Live: stays scrolled to the end while rows are added. */
   live: boolean;
   /** The entry at which the replay stands. */
@@ -47,7 +47,7 @@ interface GridProps {
  * The rows, virtualized. One of them is a tab stop, the others are reached with the arrow keys. Not a
  * live region: screen readers would read every token.
  */
-export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
+export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState("");
   const wanted = useRef<string>(undefined);
@@ -129,7 +129,7 @@ export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
                 style={{ transform: `translateY(${start}px)` }}
               >
                 <Row
-                  {...tell(item)}
+                  {...rowProps(item)}
                   item={item}
                   place={index + 2}
                   tabIndex={index === activeIndex ? 0 : -1}

@@ -17,7 +17,7 @@ const CHOICE = "mobox:inspector-format";
 afterEach(() => localStorage.clear());
 const show = () => render(<Inspector runId="run_1" />);
 
-it("says that it reads until there is something", async () => {
+it("shows that it is loading", async () => {
   const answer = later();
   const net = network().on(RUN, () => answer.response);
   show();
@@ -25,7 +25,7 @@ it("says that it reads until there is something", async () => {
   expect(net.to(RUN)[0]?.query.get("format")).toBe("ai-sdk:v7");
 });
 
-it("says that a log is not there any more", async () => {
+it("shows that a log was deleted", async () => {
   network().on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   show();
   expect(await screen.findByText("Can't inspect this run")).toBeDefined();
@@ -33,7 +33,7 @@ it("says that a log is not there any more", async () => {
   expect(screen.queryByRole("button", { name: "Retry" })).toBeNull();
 });
 
-it("says in the server's words what was refused, and tries again if it is told to", async () => {
+it("shows the server's error, and retries on click", async () => {
   const net = network().on(RUN, () => refusal(400, "unknown_profile", "no such profile"));
   show();
   expect(await screen.findByText("no such profile")).toBeDefined();
@@ -71,21 +71,21 @@ it("lets who chose a format that cannot be read choose another one", async () =>
   expect(net.to(RUN)).toHaveLength(2);
 });
 
-/** A run of these events, as the server tells it. */
-function told(...events: { type: string; unread?: boolean }[]): Response {
+/** A run of these events, as the server returns it. */
+function logOf(...events: { type: string; unread?: boolean }[]): Response {
   const documents = events.map(({ unread = false, ...event }, at): [string, string] => {
     const usual = { ts: null, lines: [], frames: {}, endings: {}, waits: false, unread };
     return [`${at + 1}.1`, JSON.stringify({ seq: at + 1, id: at + 1, event, ...usual })];
   });
-  return new Stream().tell(...documents).cut();
+  return new Stream().sendFrames(...documents).cut();
 }
 
-it("says how many lines were not understood, and shows them", async () => {
+it("shows the number of unrecognized lines, and the lines on click", async () => {
   const raw = { type: "raw", raw: { a: 1 }, unread: true };
   network().on(RUN, ({ query }) =>
     query.has("after")
       ? new Response(null, { status: 204 })
-      : told({ type: "start" }, raw, { type: "status" }, raw, { type: "done" }),
+      : logOf({ type: "start" }, raw, { type: "status" }, raw, { type: "done" }),
   );
   show();
   const count = await screen.findByRole("button", { name: "2 unrecognized" });
@@ -93,11 +93,11 @@ it("says how many lines were not understood, and shows them", async () => {
   expect(await screen.findByText(/^2 of 5 rows/)).toBeDefined();
 });
 
-it("says nothing of lines that were not understood where there are none", async () => {
+it("shows no number of unrecognized lines where there are none", async () => {
   network().on(RUN, ({ query }) =>
     query.has("after")
       ? new Response(null, { status: 204 })
-      : told({ type: "start" }, { type: "done" }),
+      : logOf({ type: "start" }, { type: "done" }),
   );
   show();
   expect(await screen.findByText("2 events in 2 rows")).toBeDefined();

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { Downloads } from "@/inspector/Downloads";
 import { Events } from "@/inspector/Events";
 import { isOver } from "@/inspector/entries";
-import { asked, nameOfFormat, useFormats } from "@/inspector/formats";
+import { formatParameter, nameOfFormat, useFormats } from "@/inspector/formats";
 import { Stderr, Stdout } from "@/inspector/Output";
 import { FormatMenu } from "@/inspector/Toolbar";
 import { useEventsView } from "@/inspector/useEventsView";
@@ -30,7 +30,7 @@ type View = (typeof VIEWS)[number];
 export default function Inspector({ runId }: { runId: string }) {
   const [view, setView] = useState<View>("events");
   const { formats, chosen, choose } = useFormats();
-  const run = useRun(runId, asked(chosen));
+  const run = useRun(runId, formatParameter(chosen));
   const events = useEventsView(runId, run);
   const over = isOver(run.entries);
   const hasSome = run.entries.length > 0;

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { getStderr, type LegStderr } from "@/api";
+import { type AttemptStderr, getStderr } from "@/api";
 import { visible } from "@/content/Json";
 import type { Entry, Line } from "@/inspector/entries";
 import { useEnd } from "@/inspector/useEnd";
@@ -101,7 +101,7 @@ function Text({ text }: { text: string }) {
 
 /** The agent's stderr, loaded when it is shown, and again when the run has ended. */
 export function Stderr({ runId, over }: { runId: string; over: boolean }) {
-  const legs = useStderr(runId, over);
+  const attempts = useStderr(runId, over);
   return (
     <Explained line={words.stderrLine}>
       <section
@@ -110,16 +110,18 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
         tabIndex={0}
         className="min-h-0 flex-1 overflow-y-auto px-3 py-2 focus-visible:outline-offset-[-2px]"
       >
-        {legs === undefined && <Nothing>{words.loading}</Nothing>}
-        {legs === "failed" && <Nothing>{words.stderrFailed}</Nothing>}
-        {Array.isArray(legs) && legs.length === 0 && (
+        {attempts === undefined && <Nothing>{words.loading}</Nothing>}
+        {attempts === "failed" && <Nothing>{words.stderrFailed}</Nothing>}
+        {Array.isArray(attempts) && attempts.length === 0 && (
           <Nothing>{over ? words.noStderr : words.noStderrYet}</Nothing>
         )}
-        {Array.isArray(legs) &&
-          legs.map(({ leg, text }) => (
+        {Array.isArray(attempts) &&
+          attempts.map(({ leg, text }) => (
             <div key={leg} className="mb-3">
-              {legs.length > 1 && (
-                <p className="text-label font-medium tracking-wide text-ink-2">{words.attempt(leg)}</p>
+              {attempts.length > 1 && (
+                <p className="text-label font-medium tracking-wide text-ink-2">
+                  {words.attempt(leg)}
+                </p>
               )}
               <pre className="font-mono text-mono leading-5 break-words whitespace-pre-wrap">
                 {visible(text)}
@@ -131,17 +133,17 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
   );
 }
 
-function useStderr(runId: string, over: boolean): LegStderr[] | "failed" | undefined {
-  const [legs, setLegs] = useState<LegStderr[] | "failed">();
+function useStderr(runId: string, over: boolean): AttemptStderr[] | "failed" | undefined {
+  const [attempts, setAttempts] = useState<AttemptStderr[] | "failed">();
   // biome-ignore lint/correctness/useExhaustiveDependencies: reload when the run has ended
   useEffect(() => {
     let wanted = true;
     getStderr(runId)
-      .then((told) => wanted && setLegs(told))
-      .catch(() => wanted && setLegs("failed"));
+      .then((attempts) => wanted && setAttempts(attempts))
+      .catch(() => wanted && setAttempts("failed"));
     return () => {
       wanted = false;
     };
   }, [runId, over]);
-  return legs;
+  return attempts;
 }

@@ -3,7 +3,7 @@ import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { Detail, ORIGINS } from "@/inspector/Detail";
 import { type Entry, endingOf, type Frame, framesOf, type Origin } from "@/inspector/entries";
 import { inkOf } from "@/inspector/families";
-import { type Item, isMany, saidBy } from "@/inspector/folding";
+import { type Item, isMany, joinedText } from "@/inspector/folding";
 import { madeBy } from "@/inspector/made";
 import { briefOf, briefOfFrame, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { CELL, ROW } from "@/inspector/roles";
@@ -23,7 +23,7 @@ export interface RowProps {
   times: Times;
   open: boolean;
   pinned: boolean;
-  /** In a replay: `at` is the current row; `later` rows come after it. */
+  /** In a replay: the current row, or a row after it. */
   moment?: "now" | "later";
   onToggle: (item: Item) => void;
   onPin: (item: Item) => void;
@@ -212,7 +212,7 @@ function EventCell({ item, open }: { item: Item; open: boolean }) {
       />
       <span className={classes("shrink-0 font-medium", inkOf(event.type))}>{event.type}</span>
       {many && <Count>{words.times(item.group.entries.length)}</Count>}
-      <span className="truncate">{many ? oneLine(saidBy(item.group)) : briefOf(event)}</span>
+      <span className="truncate">{many ? oneLine(joinedText(item.group)) : briefOf(event)}</span>
     </Cell>
   );
 }

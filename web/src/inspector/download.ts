@@ -6,10 +6,10 @@ import { save } from "@/ui/save";
 /** The log of a run as JSON Lines. */
 export async function saveEvents(runId: string): Promise<void> {
   const response = await readRun(runId, "canonical");
-  const told = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
+  const frames = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
   saveLines(
     `${runId}.events.jsonl`,
-    told.map(({ data }) => data),
+    frames.map(({ data }) => data),
   );
 }
 

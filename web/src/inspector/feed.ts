@@ -1,7 +1,7 @@
 import { type Entry, isOver } from "@/inspector/entries";
 import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
-import type { Told } from "@/runs/sse";
+import type { Received } from "@/runs/sse";
 import { Store } from "@/store";
 
 /** Reads the entries of a run from the inspect route: stored ones first, then live. */
@@ -13,7 +13,7 @@ export class Feed {
 
   constructor(runId: string, formats: readonly string[]) {
     const route = { path: "inspect", query: { format: formats.join(",") } } as const;
-    this.reader = new RunReader(runId, route, (told) => this.#hear(told));
+    this.reader = new RunReader(runId, route, (frames) => this.#receive(frames));
   }
 
   /** Starts reading; returns the function that stops it. */
@@ -25,8 +25,8 @@ export class Feed {
     };
   }
 
-  #hear(told: Told[]): void {
-    for (const { data } of told) this.#read.push(JSON.parse(data) as Entry);
+  #receive(frames: Received[]): void {
+    for (const { data } of frames) this.#read.push(JSON.parse(data) as Entry);
     this.#gathering.add();
   }
 }

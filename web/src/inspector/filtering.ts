@@ -1,5 +1,5 @@
 import { type Entry, OURS } from "@/inspector/entries";
-import { type Group, saidBy } from "@/inspector/folding";
+import { type Group, joinedText } from "@/inspector/folding";
 
 export interface Filter {
   /** Event types; empty: all. */
@@ -25,7 +25,7 @@ export function filtered(groups: Group[], filter: Filter, format: string): Group
 function hasWords(group: Group, text: string, format: string): boolean {
   return (
     group.entries.some((entry) => wordsOf(entry, format).includes(text)) ||
-    saidBy(group).toLowerCase().includes(text)
+    joinedText(group).toLowerCase().includes(text)
   );
 }
 

@@ -30,7 +30,7 @@ const goesOn = (first: Event, then: Event): boolean =>
 export const isMany = ({ entries }: Group): boolean => entries.length > 1;
 
 /** The joined text of a group's deltas. */
-export const saidBy = ({ entries }: Group): string =>
+export const joinedText = ({ entries }: Group): string =>
   entries.map(({ event }) => (typeof event.delta === "string" ? event.delta : "")).join("");
 
 /** A visible row: a group, or one entry of an open group. */

@@ -17,10 +17,11 @@ const isChosen = (value: unknown): value is Chosen =>
   typeof (value as Chosen).profile === "string";
 
 /** The value of the request's `format` parameter. */
-export const asked = ({ name, profile }: Chosen): string => (profile ? `${name}:${profile}` : name);
+export const formatParameter = ({ name, profile }: Chosen): string =>
+  profile ? `${name}:${profile}` : name;
 
-export function readFormat(asked: string): Chosen {
-  const [name = "", profile = ""] = asked.split(":");
+export function readFormat(formatParameter: string): Chosen {
+  const [name = "", profile = ""] = formatParameter.split(":");
   return { name, profile };
 }
 

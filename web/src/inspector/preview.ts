@@ -7,7 +7,7 @@ const MOST = 240;
 /** Cut to one line of limited length. */
 export const oneLine = (text: string): string => text.slice(0, MOST).replace(/\s+/g, " ");
 
-/** Uninformative beginnings of JSON lines. */
+/** Uninformative prefixes of JSON lines. */
 const OPENING = /^\s*\{\s*"type":\s*"([^"\\]*)",\s*(?:"data":\s*\{)?/;
 
 /** A line without its uninformative beginning: a row has little room. */
@@ -15,7 +15,7 @@ export const briefOfLine = (line: string): string =>
   oneLine(line.slice(0, 2 * MOST).replace(OPENING, "$1 {"));
 
 /** The members of events and frames to show, the most informative first. */
-const TELLING = [
+const INFORMATIVE = [
   "message",
   "delta",
   "inputTextDelta",
@@ -40,8 +40,8 @@ const TELLING = [
 const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider", "providerMetadata"]);
 
 function brief(fields: Fields): string {
-  const telling = TELLING.find((name) => fields[name] !== undefined && fields[name] !== "");
-  if (telling !== undefined) return oneLine(written(fields[telling]));
+  const informative = INFORMATIVE.find((name) => fields[name] !== undefined && fields[name] !== "");
+  if (informative !== undefined) return oneLine(written(fields[informative]));
   const others = Object.entries(fields).filter(([name]) => !NAMES.has(name));
   return others.map(([name, value]) => `${name}: ${oneLine(written(value))}`).join(", ");
 }

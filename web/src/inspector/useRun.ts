@@ -32,7 +32,7 @@ export function useRun(runId: string, wanted: string): InspectedRun {
   const [last, setLast] = useState({ entries: all, format });
   const isHere = all.length >= last.entries.length;
   if (isHere && (all !== last.entries || format !== last.format)) setLast({ entries: all, format });
-  const told = isHere ? { entries: all, format } : last;
+  const shown = isHere ? { entries: all, format } : last;
   const retry = () => setReading(begin(runId, wanted));
-  return { ...told, phase: phaseOf(phase, all, told.entries), problem, retry };
+  return { ...shown, phase: phaseOf(phase, all, shown.entries), problem, retry };
 }

@@ -6,9 +6,9 @@ import type { PaneMessage } from "@/panes/wire";
 import { terminalAsText } from "@/state/panel";
 import { asInBrowser } from "@/testing/browser";
 
-const told = { pane: "terminal", isMore: false, isPending: false, isRetracted: false } as const;
+const common = { pane: "terminal", isMore: false, isPending: false, isRetracted: false } as const;
 const printed = (content: string): PaneMessage => ({
-  ...told,
+  ...common,
   id: "a",
   event: "tool_output",
   toolName: "shell",
@@ -25,13 +25,11 @@ afterEach(() => localStorage.clear());
 
 it("shows all of what is not much", () => {
   show("one\ntwo\n");
-  expect(screen.getByRole("group", { name: "Tool output" }).textContent).toContain(
-    "one\ntwo",
-  );
+  expect(screen.getByRole("group", { name: "Tool output" }).textContent).toContain("one\ntwo");
   expect(screen.queryByText(/Showing the last part only/)).toBeNull();
 });
 
-it("shows the end of what is much, says so, and copies all of it", async () => {
+it("shows the end of long output with a note, and copies all of it", async () => {
   const user = userEvent.setup();
   show(MANY);
   const text = screen.getByRole("group", { name: "Tool output" }).textContent ?? "";

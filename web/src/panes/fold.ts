@@ -4,9 +4,9 @@ import type { PaneMessage } from "@/panes/wire";
 export type Messages = ReadonlyMap<string, PaneMessage>;
 
 /** Applies updates. Unchanged messages keep their object identity. */
-export function fold(before: Messages, told: Iterable<PaneMessage>): Messages {
+export function fold(before: Messages, updates: Iterable<PaneMessage>): Messages {
   const messages = new Map(before);
-  for (const message of told) {
+  for (const message of updates) {
     if (message.isRetracted) messages.delete(message.id);
     else messages.set(message.id, joined(messages.get(message.id), message));
   }
@@ -14,10 +14,10 @@ export function fold(before: Messages, told: Iterable<PaneMessage>): Messages {
 }
 
 /** A message stays in the pane where it started. */
-function joined(before: PaneMessage | undefined, told: PaneMessage): PaneMessage {
-  if (!before) return told;
-  const content = told.isMore ? before.content + told.content : told.content;
-  return { ...told, pane: before.pane, content };
+function joined(before: PaneMessage | undefined, updates: PaneMessage): PaneMessage {
+  if (!before) return updates;
+  const content = updates.isMore ? before.content + updates.content : updates.content;
+  return { ...updates, pane: before.pane, content };
 }
 
 export const inPane = (messages: Messages, pane: PaneMessage["pane"]): PaneMessage[] =>

@@ -3,23 +3,23 @@ import { fold, type Messages } from "@/panes/fold";
 import { type PaneMessage, readMessage } from "@/panes/wire";
 import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
-import type { Told } from "@/runs/sse";
+import type { Received } from "@/runs/sse";
 import { Store, useStore } from "@/store";
 
 /** The panes' state of one run. */
 export class PanesReading {
   readonly messages = new Store<{ all: Messages }>({ all: new Map() });
   readonly reader: RunReader;
-  #heard: PaneMessage[] = [];
+  #pending: PaneMessage[] = [];
   #gathering = new Gathering(() => {
-    const heard = this.#heard;
-    this.#heard = [];
-    this.messages.set({ all: fold(this.messages.get().all, heard) });
+    const received = this.#pending;
+    this.#pending = [];
+    this.messages.set({ all: fold(this.messages.get().all, received) });
   });
 
   constructor(runId: string) {
     const route = { path: "events", query: { format: "panes" } } as const;
-    this.reader = new RunReader(runId, route, (told) => this.#hear(told));
+    this.reader = new RunReader(runId, route, (frames) => this.#receive(frames));
     // Flush first: a subscriber of the state then has all messages read until now.
     this.reader.state.subscribe(this.#gathering.flush);
   }
@@ -33,10 +33,12 @@ export class PanesReading {
     };
   }
 
-  #hear(told: Told[]): void {
-    const heard = told.map(({ data }) => readMessage(data)).filter((each) => each !== undefined);
-    this.#heard.push(...heard);
-    if (heard.length) this.#gathering.add();
+  #receive(frames: Received[]): void {
+    const received = frames
+      .map(({ data }) => readMessage(data))
+      .filter((each) => each !== undefined);
+    this.#pending.push(...received);
+    if (received.length) this.#gathering.add();
   }
 }
 

@@ -94,7 +94,7 @@ export class TerminalText {
     const entries = messages
       .map((message) => this.#entry(message, calls))
       .filter(({ text }) => text);
-    return entries.map((entry, at) => (entries[at + 1] ? ended(entry) : said(entry))).join("");
+    return entries.map((entry, at) => (entries[at + 1] ? ended(entry) : shown(entry))).join("");
   }
 
   /** Only the new part of a message passes through its filter. */
@@ -117,9 +117,9 @@ const isInLine = (head: string) => /[^\n]$/.test(plainText(head));
 
 /** The next message starts on a new line. */
 const ended = (entry: Entry) => {
-  const text = said(entry) + (entry.tail ? PLAIN : entry.filter.close());
-  return /\n$/.test(said(entry)) ? text : `${text}\r\n`;
+  const text = shown(entry) + (entry.tail ? PLAIN : entry.filter.close());
+  return /\n$/.test(shown(entry)) ? text : `${text}\r\n`;
 };
 
 /** Our note is below all of its output. */
-const said = ({ text, filter, tail }: Entry) => (tail ? text + filter.close() + tail : text);
+const shown = ({ text, filter, tail }: Entry) => (tail ? text + filter.close() + tail : text);

@@ -31,18 +31,18 @@ export interface PaneMessage {
 const PANES = new Set<unknown>(["chat", "webide", "terminal"]);
 
 export function readMessage(data: string): PaneMessage | undefined {
-  const told = fieldsOf(parsed(data));
-  const about = fieldsOf(told.metadata);
-  if (typeof told.message_id !== "string" || !PANES.has(about.component)) return undefined;
+  const fields = fieldsOf(parsed(data));
+  const about = fieldsOf(fields.metadata);
+  if (typeof fields.message_id !== "string" || !PANES.has(about.component)) return undefined;
   return {
-    id: told.message_id,
+    id: fields.message_id,
     pane: about.component as PaneMessage["pane"],
-    content: textOf(told.content) ?? "",
+    content: textOf(fields.content) ?? "",
     isMore: about.streaming === true,
     isPending: about.status === "pending",
     isRetracted: about.retracted === true,
     event: textOf(about.event_type) as PaneMessage["event"],
-    step: numberOf(told.step_number),
+    step: numberOf(fields.step_number),
     title: textOf(about.title)?.replace(/^\P{L}+/u, ""),
     toolName: textOf(about.tool_name),
     toolId: textOf(about.tool_id),

@@ -1,8 +1,8 @@
 import { Check, type LucideIcon, MessageSquareReply, Pencil, X } from "lucide-react";
 import { type ComponentProps, type ReactNode, useState } from "react";
-import { Row } from "@/parts/Asking";
 import { type Allowed, allowedOf, type Reply } from "@/parts/allowed";
 import { Editing } from "@/parts/Editing";
+import { Row } from "@/parts/RequestFrame";
 import { focus, Written } from "@/parts/Written";
 import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";

@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { visible } from "@/content/Json";
 import { isFields } from "@/json";
-import { FIELD } from "@/parts/Asking";
+import { FIELD } from "@/parts/RequestFrame";
 import { Controls, focus, Writing, type WritingProps } from "@/parts/Written";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";

@@ -1,6 +1,6 @@
 import { useId } from "react";
-import { FIELD } from "@/parts/Asking";
 import type { Draft, Field, Option } from "@/parts/form";
+import { FIELD } from "@/parts/RequestFrame";
 import { strings } from "@/strings";
 
 const words = strings.parts;

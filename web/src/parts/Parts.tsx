@@ -66,9 +66,9 @@ export function Parts({ message, live, isNew = false, ...handlers }: PartsProps)
 function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): Actions {
   const { onDecide, onAnswer, onRetry } = handlers;
   const run = message.id;
-  const told = useMemo(() => givenBy(message), [message]);
-  const [kept, keep] = useState(told);
-  const given = same(kept, told) ? kept : told;
+  const next = useMemo(() => givenBy(message), [message]);
+  const [kept, keep] = useState(next);
+  const given = same(kept, next) ? kept : next;
   if (given !== kept) keep(given);
   const [wasLive, setWasLive] = useState(isOfNow);
   if (isOfNow && !wasLive) setWasLive(true);
@@ -91,7 +91,7 @@ function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
   if (blocks.length === 0) return null;
   return (
     <div className="space-y-2">
-      {blocks.filter(saysSomething).map((block) => (
+      {blocks.filter(isUnusual).map((block) => (
         <Shown key={block.key} block={block} actions={actions} />
       ))}
     </div>
@@ -99,7 +99,7 @@ function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
 }
 
 /** A normal end needs no note. */
-const saysSomething = (block: Block): boolean =>
+const isUnusual = (block: Block): boolean =>
   block.kind !== "ending" || words.endings[block.reason] !== undefined;
 
 interface ShownProps<B = Block> {
@@ -157,8 +157,8 @@ function Text({ block, actions }: ShownProps<TextBlock>) {
 }
 
 function Tool({ block, actions }: ShownProps<ToolBlock>) {
-  const asks = block.state === "asking" && block.decision !== undefined;
-  if (asks) return <Approval block={block} onDecide={actions.onDecide} />;
+  const isRequested = block.state === "waiting" && block.decision !== undefined;
+  if (isRequested) return <Approval block={block} onDecide={actions.onDecide} />;
   return <ToolCard block={block} />;
 }
 
@@ -188,7 +188,7 @@ function Working({ empty }: { empty: boolean }) {
   );
 }
 
-const BUSY: ReadonlySet<string> = new Set(["preparing", "running", "asking"]);
+const BUSY: ReadonlySet<string> = new Set(["preparing", "running", "waiting"]);
 
 /** Whether the block itself shows that the run is active. */
 const isActive = (block: Block): boolean =>

@@ -5,11 +5,11 @@ import { linkTarget } from "@/content/urls";
 import { fieldsOf, textOf } from "@/json";
 import { Answered } from "@/parts/Answered";
 import type { Decide } from "@/parts/Approval";
-import { Asking, Row } from "@/parts/Asking";
 import type { RequestBlock } from "@/parts/blocks";
 import { Choice } from "@/parts/Choice";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
+import { RequestFrame, Row } from "@/parts/RequestFrame";
 import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -32,19 +32,19 @@ export function Question({ block, onAnswer, onDecide }: QuestionProps) {
   const title = block.prompt ?? words.question;
   if (block.about === "approval")
     return (
-      <Asking title={block.prompt ?? words.approvalTitle}>
+      <RequestFrame title={block.prompt ?? words.approvalTitle}>
         <Choice allowed={block.allowed} onDecide={(reply) => onDecide?.(block.id, reply)} />
-      </Asking>
+      </RequestFrame>
     );
   return (
-    <Asking title={title} icon={MessageCircleQuestionMark}>
+    <RequestFrame title={title} icon={MessageCircleQuestionMark}>
       {block.about === "auth" && <Link block={block} />}
       {block.about === "auth" && !block.schema ? (
         <Finished onAnswer={() => answer(true)} />
       ) : (
         <Fields block={block} onAnswer={answer} />
       )}
-    </Asking>
+    </RequestFrame>
   );
 }
 

@@ -1,5 +1,5 @@
 import { type FormEvent, type KeyboardEvent, type ReactNode, useId, useState } from "react";
-import { FIELD, Row } from "@/parts/Asking";
+import { FIELD, Row } from "@/parts/RequestFrame";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 

@@ -8,8 +8,8 @@ const ALL: readonly Allowed[] = ["approve", "edit", "respond", "reject"];
 const USUAL: readonly Allowed[] = ["approve", "reject"];
 
 /** In display order; approve and reject by default. */
-export function allowedOf(told: unknown): readonly Allowed[] {
-  const listed = listOf(told);
+export function allowedOf(value: unknown): readonly Allowed[] {
+  const listed = listOf(value);
   const known = ALL.filter((word) => listed.includes(word));
   return known.length > 0 ? known : USUAL;
 }

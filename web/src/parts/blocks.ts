@@ -33,7 +33,7 @@ export interface ReasoningBlock extends Made {
 export type CallState =
   | "preparing"
   | "running"
-  | "asking"
+  | "waiting"
   | "answered"
   | "done"
   | "failed"
@@ -43,7 +43,7 @@ export type CallState =
 export interface Verdict {
   id: string;
   /** The prompt of the request, if it has one. */
-  asked?: string;
+  question?: string;
   allowed: readonly Allowed[];
   answer?: Answered;
 }

@@ -117,9 +117,10 @@ function source({ title, url, place }: SourceItem): string {
 const file = ({ name, mediaType, url }: FileItem) =>
   url && /^https?:/i.test(url) ? `- [${oneLine(name)}](<${url}>)` : `- ${name} (${mediaType})`;
 
-const value = (told: unknown) => (typeof told === "string" ? told : JSON.stringify(told));
-const data = (told: unknown) =>
-  typeof told === "string" ? fenced(told) : fenced(JSON.stringify(told, null, 2), "json");
+const value = (content: unknown) =>
+  typeof content === "string" ? content : JSON.stringify(content);
+const data = (content: unknown) =>
+  typeof content === "string" ? fenced(content) : fenced(JSON.stringify(content, null, 2), "json");
 const quoted = (text: string) =>
   text
     .split("\n")

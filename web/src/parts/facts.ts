@@ -13,7 +13,7 @@ export interface Facts {
   /** Ids of retracted parts. */
   retracted: Set<string>;
   /** Calls with a separate input request. */
-  asking: Set<string>;
+  requested: Set<string>;
   /** The separate approval request of a call, by call id: the open one, else the last. */
   approvals: Map<string, Part>;
   /** Open requests. */
@@ -40,12 +40,12 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
     over,
     waiting: !over && (open.size > 0 || waitsForApproval),
     retracted: new Set(parts.flatMap(retractedBy)),
-    asking: new Set([...open].map((part) => textOf(dataOf(part).toolCallId) ?? "")),
+    requested: new Set([...open].map((part) => textOf(dataOf(part).toolCallId) ?? "")),
     approvals: approvalsOf(parts, calls, open),
     open,
     calls,
     subagents: new Map(parts.filter(isSubagent).map((part) => [idOfData(part), dataOf(part)])),
-    senders: new Set(parts.flatMap((part) => [...scopeOf(part), ...toldOf(part)])),
+    senders: new Set(parts.flatMap((part) => [...scopeOf(part), ...announced(part)])),
     plans: new Set(
       parts.filter((part) => part.type === "data-todos").map((part) => nameOfScope(scopeOf(part))),
     ),
@@ -53,7 +53,7 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
 }
 
 const isSubagent = (part: Part) => part.type === "data-subagent";
-const toldOf = (part: Part) => (isSubagent(part) ? [idOfData(part)] : []);
+const announced = (part: Part) => (isSubagent(part) ? [idOfData(part)] : []);
 const idOfData = (part: Part) => textOf((part as { id?: unknown }).id) ?? "";
 const stateOf = (part: Part) => textOf((part as unknown as Fields).state) ?? "";
 

@@ -98,8 +98,8 @@ const YES_OR_NO: Option[] = [
   { label: strings.parts.no, value: false },
 ];
 
-function optionsOf(told: unknown): Option[] {
-  return listOf(told).flatMap((option): Option[] => {
+function optionsOf(listed: unknown): Option[] {
+  return listOf(listed).flatMap((option): Option[] => {
     if (typeof option === "string" || typeof option === "number")
       return [{ label: String(option), value: option }];
     const { label, name, title, value, description } = fieldsOf(option);
@@ -117,10 +117,10 @@ export const isComplete = (form: Form, draft: Draft): boolean =>
 /** The value sent to the agent. */
 export function answerOf(form: Form, draft: Draft): unknown {
   const given = form.fields.map((field) => [field.name, answerTo(field, draft)] as const);
-  const said = given.filter(([, value]) => value !== undefined);
-  if (form.shape === "single") return said[0]?.[1];
-  if (form.shape === "object") return Object.fromEntries(said);
-  const labels = said.map(([name, value]) => [name, listOf(value).join(", ") || value]);
+  const filled = given.filter(([, value]) => value !== undefined);
+  if (form.shape === "single") return filled[0]?.[1];
+  if (form.shape === "object") return Object.fromEntries(filled);
+  const labels = filled.map(([name, value]) => [name, listOf(value).join(", ") || value]);
   return { answers: Object.fromEntries(labels) };
 }
 

@@ -6,7 +6,7 @@ import { FINISHED } from "@/parts/calls";
 const IN_A_ROW = 3;
 
 /** Blocks that belong to others or to the whole message; they do not end reasoning before them. */
-const NOT_NEWS: ReadonlySet<Block["kind"]> = new Set(["data", "sources", "error", "ending"]);
+const SECONDARY: ReadonlySet<Block["kind"]> = new Set(["data", "sources", "error", "ending"]);
 
 export function finish(blocks: Block[]): Block[] {
   for (const block of blocks) if (block.kind === "subagent") block.blocks = finish(block.blocks);
@@ -44,7 +44,7 @@ function markOld(blocks: Block[]): void {
   let newer = false;
   for (const block of blocks.toReversed()) {
     if (block.kind === "reasoning") block.newer = newer;
-    newer ||= !NOT_NEWS.has(block.kind);
+    newer ||= !SECONDARY.has(block.kind);
   }
 }
 

@@ -17,23 +17,23 @@ const wordsOf = (text: string): string =>
   } `;
 
 /** Removes repeated content from a card, and nothing else. */
-export function tellOnce(card: SubagentBlock, call: ToolBlock | undefined): void {
+export function removeRepeated(card: SubagentBlock, call: ToolBlock | undefined): void {
   const output = call && proseOf(call.output);
   const results = [output, card.summary].filter((text) => text !== undefined);
   card.blocks = card.blocks.map((block) => reportOf(block, results) ?? block);
   const reports = card.blocks.filter((block) => block.kind === "text");
-  const told = wordsOf(reports.map(({ text }) => text).join("\n"));
-  if (card.summary !== undefined && told.includes(wordsOf(card.summary))) delete card.summary;
+  const reported = wordsOf(reports.map(({ text }) => text).join("\n"));
+  if (card.summary !== undefined && reported.includes(wordsOf(card.summary))) delete card.summary;
   if (!call) return;
   if (call.decision || !QUIET.has(call.state)) card.blocks.unshift(call);
   else if (output !== undefined && card.summary === undefined && reports.length === 0)
     card.summary = output;
-  else if (call.output !== undefined && !isTold(output, told + wordsOf(card.summary ?? "")))
+  else if (call.output !== undefined && !isReported(output, reported + wordsOf(card.summary ?? "")))
     card.blocks.push(call);
 }
 
-const isTold = (output: string | undefined, told: string): boolean =>
-  output !== undefined && told.includes(wordsOf(output));
+const isReported = (output: string | undefined, reported: string): boolean =>
+  output !== undefined && reported.includes(wordsOf(output));
 
 /** A reasoning block equal to the agent's result is shown as the result. */
 function reportOf(block: Block, results: string[]): TextBlock | undefined {
@@ -88,9 +88,9 @@ export function isOnCards(text: string, { subagents }: Facts): boolean {
 }
 
 function notesOf({ agent, task, summary, status, background }: Fields): string[] {
-  const say = (what: string, more: unknown) =>
+  const noteOf = (what: string, more: unknown) =>
     `${textOf(agent) || "agent"} ${what}${textOf(more) ? `: ${textOf(more)}` : ""}`.trim();
   const end = background === true ? undefined : ENDS[textOf(status) ?? ""];
-  const notes = [say("started", task), ...(end ? [say(end, summary)] : [])];
+  const notes = [noteOf("started", task), ...(end ? [noteOf(end, summary)] : [])];
   return notes.sort((a, b) => b.length - a.length);
 }

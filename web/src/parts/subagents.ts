@@ -4,7 +4,7 @@ import { type Fields, textOf } from "@/json";
 import type { Block, CallState, SubagentBlock, ToolBlock } from "@/parts/blocks";
 import { going, readTool } from "@/parts/calls";
 import type { Facts } from "@/parts/facts";
-import { moreInput, tellOnce } from "@/parts/reports";
+import { moreInput, removeRepeated } from "@/parts/reports";
 import { strings } from "@/strings";
 
 /** Maximum depth of nested cards; deeper ones show their path instead. */
@@ -53,13 +53,13 @@ export class Subagents {
   }
 
   finish(): void {
-    for (const card of this.#cards.values()) tellOnce(card, this.#calls.get(card));
+    for (const card of this.#cards.values()) removeRepeated(card, this.#calls.get(card));
   }
 
   #make(id: string, scope: string[]): SubagentBlock {
-    const told = this.facts.subagents.get(id) ?? {};
-    const task = textOf(told.task);
-    const summary = textOf(told.summary);
+    const fields = this.facts.subagents.get(id) ?? {};
+    const task = textOf(fields.task);
+    const summary = textOf(fields.summary);
     return {
       kind: "subagent",
       key: this.key(id),
@@ -67,8 +67,8 @@ export class Subagents {
       trail: scope.slice(scope.length > DEEPEST ? DEEPEST - 1 : -1).map(this.#name),
       ...(task && { task }),
       more: [],
-      background: told.background === true,
-      state: this.#state(id, told),
+      background: fields.background === true,
+      state: this.#state(id, fields),
       ...(summary && { summary }),
       blocks: [],
     };
@@ -83,8 +83,8 @@ export class Subagents {
     );
   };
 
-  #state(id: string, told: Fields): CallState {
-    const status = textOf(told.status);
+  #state(id: string, fields: Fields): CallState {
+    const status = textOf(fields.status);
     const call = this.facts.calls.get(id);
     if (status !== undefined) {
       const state = STATES[status] ?? "done";

@@ -21,27 +21,27 @@ export function usageOf(message: UIMessage): UsageText | undefined {
   const usage: Fields = { ...(part && dataOf(part)), ...fieldsOf(metadata.usage) };
   // The server measured the whole run, the agent only its own part.
   const ms = numberOf(metadata.durationMs) ?? numberOf(usage.durationMs);
-  const tokensIn = told(usage.inputTokens, words.tokensIn);
+  const tokensIn = formatted(usage.inputTokens, words.tokensIn);
   const line = join([
     tokensIn,
-    told(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
+    formatted(usage.outputTokens, tokensIn ? words.tokensOut : words.tokensOnlyOut),
     money(numberOf(usage.costUsd)),
-    told(ms, duration),
+    formatted(ms, duration),
   ]);
   const more = join([
-    told(usage.cachedInputTokens, words.cacheRead),
-    told(usage.cacheWriteTokens, words.cacheWrite),
-    told(usage.reasoningTokens, words.reasoningTokens),
-    told(usage.numTurns, words.turns),
+    formatted(usage.cachedInputTokens, words.cacheRead),
+    formatted(usage.cacheWriteTokens, words.cacheWrite),
+    formatted(usage.reasoningTokens, words.reasoningTokens),
+    formatted(usage.numTurns, words.turns),
   ]);
   return line === "" ? undefined : { line, more };
 }
 
 const join = (texts: (string | undefined)[]) => texts.filter(Boolean).join(" · ");
 
-function told(value: unknown, say: (count: number) => string): string | undefined {
+function formatted(value: unknown, format: (count: number) => string): string | undefined {
   const known = numberOf(value);
-  return known === undefined ? undefined : say(known);
+  return known === undefined ? undefined : format(known);
 }
 
 /** Small amounts are exact: most answers cost less than a cent. */

@@ -55,8 +55,8 @@ class Reader {
   }
 
   list(part: Part): Block[] {
-    const asked = part.type === "data-input" ? textOf(dataOf(part).toolCallId) : undefined;
-    const call = asked === undefined ? undefined : this.facts.calls.get(asked);
+    const requestedCall = part.type === "data-input" ? textOf(dataOf(part).toolCallId) : undefined;
+    const call = requestedCall === undefined ? undefined : this.facts.calls.get(requestedCall);
     return this.subagents.listOf(scopeOf(call ?? part));
   }
 
@@ -126,8 +126,8 @@ const START_UP =
   /^\s*(creating (the |a )?sandbox|starting (the )?agent|initiali[sz]ing|setting up|preparing|loading|connecting|installing)\b/im;
 
 function variantOf(part: Part, text: string): Variant {
-  const told = moboxOf(part).variant;
-  if (told === "processing" || told === "thinking") return told;
+  const value = moboxOf(part).variant;
+  if (value === "processing" || value === "thinking") return value;
   return START_UP.test(text) ? "processing" : "thinking";
 }
 
@@ -159,7 +159,7 @@ function readCall(reader: Reader, part: Part): void {
   const block = readTool(part, reader.key("tool", callId), facts);
   const scope = scopeOf(part);
   if (facts.senders.has(callId)) reader.subagents.sent([...scope, callId], block);
-  else if (isShownElsewhere(part, facts) && QUIET.has(block.state))
+  else if (isShownInOtherBlock(part, facts) && QUIET.has(block.state))
     reader.flows.breakOff(reader.list(part));
   else reader.add(part, block);
 }
@@ -167,7 +167,7 @@ function readCall(reader: Reader, part: Part): void {
 const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done"]);
 
 /** Tools that only make a plan or a thought, which has its own block. */
-function isShownElsewhere(part: Part, facts: Facts): boolean {
+function isShownInOtherBlock(part: Part, facts: Facts): boolean {
   const { display } = moboxOf(part);
   return (
     display === "think" || (display === "todos" && facts.plans.has(nameOfScope(scopeOf(part))))
@@ -192,8 +192,8 @@ function addFile(reader: Reader, part: Part): void {
 const TODO_STATES: Record<string, ItemState> = { in_progress: "running", completed: "done" };
 
 function readTodos(reader: Reader, part: Part): void {
-  const items = listOf(dataOf(part).items).map((told): Item => {
-    const item = fieldsOf(told);
+  const items = listOf(dataOf(part).items).map((value): Item => {
+    const item = fieldsOf(value);
     const state = TODO_STATES[textOf(item.status) ?? ""] ?? "pending";
     const now = state === "running" ? textOf(item.activeForm) : undefined;
     return { text: now ?? textOf(item.content) ?? "", state: itemState(state, reader.facts) };

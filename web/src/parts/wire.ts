@@ -10,8 +10,8 @@ const METADATA = ["providerMetadata", "callProviderMetadata", "resultProviderMet
 /** Mobox's metadata of a part. */
 export function moboxOf(part: Part): Fields {
   const fields = part as unknown as Fields;
-  const told = METADATA.map((name) => fieldsOf(fields[name]).mobox).find(isFields);
-  return told ?? {};
+  const value = METADATA.map((name) => fieldsOf(fields[name]).mobox).find(isFields);
+  return value ?? {};
 }
 
 /** The data of a `data-*` part. */
@@ -19,8 +19,8 @@ export const dataOf = (part: Part): Fields => fieldsOf((part as { data?: unknown
 
 /** The calls that spawned the part's agent, outermost first; empty for the root agent. */
 export function scopeOf(part: Part): string[] {
-  const told = part.type.startsWith("data-") ? dataOf(part).scope : moboxOf(part).scope;
-  return listOf(told).filter((id) => typeof id === "string");
+  const value = part.type.startsWith("data-") ? dataOf(part).scope : moboxOf(part).scope;
+  return listOf(value).filter((id) => typeof id === "string");
 }
 
 /** The id of a part, for the open state and for retractions. */
@@ -46,8 +46,8 @@ export interface Ending {
 
 /** The ending of a message's run; undefined while it runs or waits. */
 export function endingOf(message: UIMessage | undefined): Ending | undefined {
-  const told = fieldsOf(message?.metadata);
-  const reason = textOf(told.reason);
-  const error = textOf(told.error);
+  const value = fieldsOf(message?.metadata);
+  const reason = textOf(value.reason);
+  const error = textOf(value.error);
   return reason === undefined ? undefined : { reason, ...(error !== undefined && { error }) };
 }

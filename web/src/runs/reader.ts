@@ -1,9 +1,9 @@
 import { address, Refused } from "@/api";
-import { failureOf, tellFailure } from "@/failure";
+import { failureMessage, failureOf } from "@/failure";
 import { fetchWithKey } from "@/key";
-import { Patience, SILENCE } from "@/runs/patience";
+import { Backoff, SILENCE } from "@/runs/backoff";
 import { pause } from "@/runs/pause";
-import { EventReader, type Told } from "@/runs/sse";
+import { EventReader, type Received } from "@/runs/sse";
 import { Store } from "@/store";
 
 export interface ReadingState {
@@ -29,14 +29,14 @@ interface Route {
  */
 export class RunReader {
   readonly state = new Store<ReadingState>({ phase: "reading" });
-  #patience = new Patience();
+  #backoff = new Backoff();
   #cursor: string | undefined;
 
-  /** `onTold` gets all frames that arrived together. */
+  /** `onFrames` gets all frames that arrived together. */
   constructor(
     readonly runId: string,
     readonly route: Route,
-    readonly onTold: (told: Told[]) => void,
+    readonly onFrames: (frames: Received[]) => void,
   ) {}
 
   /** Starts reading; returns the function that stops it. */
@@ -66,7 +66,7 @@ export class RunReader {
       if (signal.aborted) return;
       if (phase === "reading") continue;
       if (phase !== "lost") return;
-      await pause(this.#patience.next(), signal);
+      await pause(this.#backoff.next(), signal);
     }
   }
 
@@ -96,20 +96,20 @@ export class RunReader {
   ): Promise<"reading" | "lost"> {
     const events = new EventReader();
     const reader = body.getReader();
-    let hasTold = false;
+    let hasFrames = false;
     for (;;) {
       const next = await reader.read().catch(() => undefined);
       if (left.aborted) return "reading"; // closed by the reader, so not lost
       // An empty response counts as lost, so that the retry waits.
-      if (!next || silence.signal.aborted || (next.done && !hasTold)) return this.#be("lost");
+      if (!next || silence.signal.aborted || (next.done && !hasFrames)) return this.#be("lost");
       if (next.done) return "reading";
       silence.broken();
-      const told = events.feed(next.value);
-      if (!told.length) continue;
-      hasTold = true;
-      this.#patience.renew();
-      this.#cursor = told.findLast(({ cursor }) => cursor !== undefined)?.cursor ?? this.#cursor;
-      this.onTold(told);
+      const frames = events.feed(next.value);
+      if (!frames.length) continue;
+      hasFrames = true;
+      this.#backoff.renew();
+      this.#cursor = frames.findLast(({ cursor }) => cursor !== undefined)?.cursor ?? this.#cursor;
+      this.onFrames(frames);
     }
   }
 
@@ -118,7 +118,7 @@ export class RunReader {
     if (error instanceof DOMException && error.name === "AbortError") return this.#be("lost");
     const { kind } = failureOf(error);
     if (kind === "lost" || kind === "gone") return this.#be(kind);
-    this.state.set({ phase: "failed", problem: tellFailure(error) });
+    this.state.set({ phase: "failed", problem: failureMessage(error) });
     return "failed";
   }
 

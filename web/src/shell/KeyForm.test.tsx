@@ -2,7 +2,7 @@ import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { KeyForm } from "@/shell/KeyForm";
 
-test("a server's own page asks for a key", () => {
+test("a server's own page requests a key", () => {
   render(<KeyForm isRefused isOfApp={false} />);
   expect(document.activeElement).toBe(screen.getByLabelText("Key"));
   expect(screen.getByRole("alert").textContent).toContain("Invalid key");

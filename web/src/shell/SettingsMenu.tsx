@@ -11,7 +11,7 @@ import { Menu, MenuChoice, MenuItem, MenuLine, MenuSwitch } from "@/ui/Menu";
 /** The user's settings, stored in the browser. */
 export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
-  const [spoken, setProtocol] = protocol.use();
+  const [protocolChoice, setProtocol] = protocol.use();
   const [open, setOpen] = keepOpen.use();
   const { hasKey } = useStore(door);
   return (
@@ -35,7 +35,7 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
       <MenuLine />
       <MenuChoice
         label={strings.shell.protocol}
-        value={spoken}
+        value={protocolChoice}
         onChoose={setProtocol}
         options={PROTOCOLS.map((value) => ({ value, ...strings.shell.protocols[value] }))}
       />

@@ -4,7 +4,7 @@ import { ChatRows, type RowActions } from "@/shell/ChatRows";
 import { SettingsMenu } from "@/shell/SettingsMenu";
 import { MODIFIER } from "@/shell/shortcuts";
 import { ChatList, chats } from "@/state/chats";
-import { hear } from "@/state/tabs";
+import { subscribe } from "@/state/tabs";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { toComposer } from "@/ui/focus";
@@ -102,14 +102,14 @@ function useFound(query: string): ChatList {
       return;
     }
     const list = new ChatList(wanted);
-    const deaf = hear(list.heard);
+    const unsubscribe = subscribe(list.onChange);
     let isWanted = true;
     const show = () => isWanted && setFound(list);
     const timer = setTimeout(() => void list.refresh().then(show), TYPING);
     return () => {
       isWanted = false;
       clearTimeout(timer);
-      deaf();
+      unsubscribe();
     };
   }, [wanted]);
   return wanted ? found : chats;

@@ -76,9 +76,12 @@ export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => vo
   return (
     <Dialog open={open} onClose={onClose} title={strings.shell.help}>
       <dl className="mt-2">
-        {SHORTCUTS.map(({ keys, says }) => (
-          <div key={says} className="flex min-h-9 items-center justify-between gap-4 text-block">
-            <dt>{says}</dt>
+        {SHORTCUTS.map(({ keys, description }) => (
+          <div
+            key={description}
+            className="flex min-h-9 items-center justify-between gap-4 text-block"
+          >
+            <dt>{description}</dt>
             <dd className="flex shrink-0 gap-1">
               {keys.map((key) => (
                 <kbd

@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { tellFailure } from "@/failure";
+import { failureMessage } from "@/failure";
 
 interface Sending {
   /** A request is pending: nothing else may be sent. */
@@ -24,7 +24,7 @@ export function useSending(): Sending {
       await action();
     } catch (error) {
       isBusy.current = false;
-      setState({ busy: false, problem: tellFailure(error) });
+      setState({ busy: false, problem: failureMessage(error) });
     }
   };
   return { busy: state.busy, problem: state.problem, send: (action) => void send(action) };

@@ -92,8 +92,7 @@ export const inspector = {
   stdoutLine: "Raw stdout, line by line.",
   noStdout: "No stdout was kept for this run.",
   noStdoutYet: "No output yet.",
-  stderrLine:
-    "Last 64 KB of stderr, secrets removed. Available when the agent exits.",
+  stderrLine: "Last 64 KB of stderr, secrets removed. Available when the agent exits.",
   noStderr: "The agent wrote nothing to stderr.",
   noStderrYet: "The agent is still running. stderr is available when it exits.",
   stderrFailed: "Couldn't load stderr.",

@@ -3,13 +3,13 @@ import type { UIMessage } from "ai";
 import { expect, onTestFinished } from "vitest";
 import { Conversation } from "@/chat/conversation";
 import { useDraft } from "@/state/drafts";
-import { ENDS, Stream, says } from "@/testing/server";
+import { ENDS, Stream, textChunks } from "@/testing/server";
 import { until } from "@/testing/waiting";
 
 /** Opens a chat as the page does, until the end of the test. */
-export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
+export function open(isNew = false, hooks: { onStarted?: () => void } = {}): Conversation {
   const conversation = new Conversation("c1", isNew, {
-    onBegun: hooks.onBegun ?? (() => {}),
+    onStarted: hooks.onStarted ?? (() => {}),
     onView: () => {},
     onLife: () => {},
   });
@@ -33,6 +33,7 @@ export const life = (conversation: Conversation) => conversation.state.get().lif
 export const whenIdle = (conversation: Conversation) =>
   until(() => expect(life(conversation)).toBe("idle"));
 
-export const answers = (text: string) => () => new Stream().say(...says(text), ...ENDS).end();
+export const answers = (text: string) => () =>
+  new Stream().send(...textChunks(text), ...ENDS).end();
 export const running = { activeRun: { id: "run_1", status: "running", agent: "demo" } };
 export const waiting = { activeRun: { id: "run_1", status: "waiting", agent: "demo" } };

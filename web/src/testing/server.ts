@@ -2,7 +2,7 @@ import type { UIMessage } from "ai";
 import { onTestFinished, vi } from "vitest";
 
 /** A request of the page. */
-export interface Asked {
+export interface RecordedRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -11,14 +11,14 @@ export interface Asked {
   body: any;
   signal: AbortSignal | null;
 }
-type Handler = (asked: Asked) => Response | Promise<Response>;
+type Handler = (request: RecordedRequest) => Response | Promise<Response>;
 
 /**
  * A fake server with the given routes: bodies are real streams, read by the real client. Unknown routes
  * are 404.
  */
 export class Network {
-  readonly asked: Asked[] = [];
+  readonly requests: RecordedRequest[] = [];
   #routes = new Map<string, Handler>();
   isDown = false;
 
@@ -35,13 +35,13 @@ export class Network {
     return this;
   }
 
-  to(route: string): Asked[] {
-    return this.asked.filter(({ method, path }) => `${method} ${path}` === route);
+  to(route: string): RecordedRequest[] {
+    return this.requests.filter(({ method, path }) => `${method} ${path}` === route);
   }
 
   #fetch = async (input: string, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
-    const asked: Asked = {
+    const request: RecordedRequest = {
       method: init.method ?? "GET",
       path: url.pathname.replace(/^\//, ""),
       query: url.searchParams,
@@ -49,11 +49,11 @@ export class Network {
       body: typeof init.body === "string" ? JSON.parse(init.body) : undefined,
       signal: init.signal ?? null,
     };
-    this.asked.push(asked);
+    this.requests.push(request);
     if (this.isDown) throw new TypeError("fetch failed");
-    const handler = this.#routes.get(`${asked.method} ${asked.path}`);
-    const response = handler?.(asked) ?? refusal(404, "not_found", "there is no such thing");
-    return Promise.race([response, left(asked.signal)]);
+    const handler = this.#routes.get(`${request.method} ${request.path}`);
+    const response = handler?.(request) ?? refusal(404, "not_found", "there is no such thing");
+    return Promise.race([response, left(request.signal)]);
   };
 }
 
@@ -85,13 +85,13 @@ export class Stream {
   readonly response: Response;
   #out!: ReadableStreamDefaultController<Uint8Array>;
 
-  constructor(asked?: Asked, run = "run_1") {
+  constructor(request?: RecordedRequest, run = "run_1") {
     const body = new ReadableStream<Uint8Array>({
       start: (out) => {
         this.#out = out;
       },
     });
-    asked?.signal?.addEventListener("abort", () =>
+    request?.signal?.addEventListener("abort", () =>
       this.#out.error(new DOMException("left", "AbortError")),
     );
     this.response = new Response(body, {
@@ -99,13 +99,13 @@ export class Stream {
     });
   }
 
-  say(...chunks: Chunk[]): this {
+  send(...chunks: Chunk[]): this {
     for (const chunk of chunks) this.#write(`data: ${JSON.stringify(chunk)}\n\n`);
     return this;
   }
 
   /** Frames, each with its cursor. */
-  tell(...documents: [cursor: string, data: string][]): this {
+  sendFrames(...documents: [cursor: string, data: string][]): this {
     for (const [cursor, data] of documents) this.#write(`id: ${cursor}\ndata: ${data}\n\n`);
     return this;
   }
@@ -134,7 +134,7 @@ export class Stream {
 }
 
 /** The chunks of a text message. */
-export const says = (text: string, run = "run_1"): Chunk[] => [
+export const textChunks = (text: string, run = "run_1"): Chunk[] => [
   { type: "start", messageId: run },
   { type: "text-start", id: "t" },
   { type: "text-delta", id: "t", delta: text },

@@ -5,12 +5,12 @@ import { onTestFinished } from "vitest";
 import type { Chunk } from "@/testing/server";
 
 type Answer = (answer: unknown) => void;
-type Handler = (said: Record<string, unknown>, socket: Socket) => unknown;
+type Handler = (payload: Record<string, unknown>, socket: Socket) => unknown;
 
 /** Returned by a handler that never answers. */
 export const UNANSWERED = Symbol("unanswered");
 
-/** Sends chunks as the frames of a run; `[DONE]` ends a response. */
+/** A chunk as a frame of a run; `[DONE]` ends a response. */
 export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
   sessionId: "c1",
   runId,
@@ -20,7 +20,7 @@ export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
 
 /** A real Socket.IO server on a local port, with test handlers. */
 export class Sockets {
-  readonly said: [event: string, said: Record<string, unknown>][] = [];
+  readonly received: [event: string, payload: Record<string, unknown>][] = [];
   readonly server: Server;
   readonly #handlers = new Map<string, Handler>();
 
@@ -30,9 +30,9 @@ export class Sockets {
   ) {
     this.server = server;
     server.on("connection", (socket) => {
-      socket.onAny((event: string, said: Record<string, unknown>, answer?: Answer) => {
-        this.said.push([event, said]);
-        const answering = this.#handlers.get(event)?.(said, socket);
+      socket.onAny((event: string, payload: Record<string, unknown>, answer?: Answer) => {
+        this.received.push([event, payload]);
+        const answering = this.#handlers.get(event)?.(payload, socket);
         if (answering !== UNANSWERED) answer?.(answering);
       });
     });

@@ -24,9 +24,9 @@ export class SwitchedTransport implements Transport {
   }
 
   async reconnectToStream(
-    asked: Parameters<Transport["reconnectToStream"]>[0],
+    options: Parameters<Transport["reconnectToStream"]>[0],
   ): Promise<Chunks | null> {
-    return (await this.#chosen()).reconnectToStream(asked);
+    return (await this.#chosen()).reconnectToStream(options);
   }
 
   async stop(chatId: string, runId?: string): Promise<{ runId: string | null }> {

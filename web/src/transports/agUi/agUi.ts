@@ -10,7 +10,7 @@ import { continuedBy, keyOf } from "@/transports/body";
 import { whole } from "@/transports/broken";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
-type Asked = Pick<Question, "runId"> & Partial<Question>;
+type RunInput = Pick<Question, "runId"> & Partial<Question>;
 
 /** The response header with the run's id. */
 const RUN = "x-mobox-run";
@@ -28,8 +28,8 @@ export class AgUiTransport implements Transport {
 
   async sendMessages(sending: Sending): Promise<Chunks> {
     const continued = continuedBy(sending);
-    const asked = continued ? await this.#resumed(sending, continued) : said(sending);
-    const chunks = await this.#ask(sending.chatId, asked, sending.abortSignal);
+    const input = continued ? await this.#resumed(sending, continued) : submission(sending);
+    const chunks = await this.#ask(sending.chatId, input, sending.abortSignal);
     this.onAccepted(this.#translation?.run);
     return chunks as Chunks;
   }
@@ -62,7 +62,7 @@ export class AgUiTransport implements Transport {
   close(): void {}
 
   /** The resume request; the same decisions make the same request. */
-  async #resumed({ chatId, abortSignal }: Sending, message: UIMessage): Promise<Asked> {
+  async #resumed({ chatId, abortSignal }: Sending, message: UIMessage): Promise<RunInput> {
     const answers = message.parts.flatMap(decided);
     if (!this.#knows(message.id, answers)) await this.#learn(chatId, abortSignal);
     const runId = [message.id, ...answers.map(({ requestId }) => requestId)].join("/");
@@ -71,22 +71,22 @@ export class AgUiTransport implements Transport {
 
   /** Whether all answered requests were received: the run may have continued in another protocol. */
   #knows(run: string, answers: Answer[]): boolean {
-    const heard = this.#translation;
-    return heard?.run === run && answers.every(({ requestId }) => heard.requests.isOpen(requestId));
+    const last = this.#translation;
+    return last?.run === run && answers.every(({ requestId }) => last.requests.isOpen(requestId));
   }
 
   /** Reads all events of the waiting run. */
   async #learn(chatId: string, abortSignal: AbortSignal | undefined): Promise<void> {
-    const told = await this.reconnectToStream({ chatId, abortSignal });
-    const reader = told?.getReader();
+    const replayed = await this.reconnectToStream({ chatId, abortSignal });
+    const reader = replayed?.getReader();
     while (reader && !(await reader.read()).done);
   }
 
   /** The chunks of the response; nothing if the server has none. */
-  async #ask(threadId: string, asked: Asked, signal?: AbortSignal): Promise<Chunks | null> {
-    const question = { url: address("api/agui/chat"), threadId, ...asked };
+  async #ask(threadId: string, input: RunInput, signal?: AbortSignal): Promise<Chunks | null> {
+    const question = { url: address("api/agui/chat"), threadId, ...input };
     const answer = new Answering(question, signal);
-    const run = (await answer.begun).headers.get(RUN);
+    const run = (await answer.started).headers.get(RUN);
     if (run === null) {
       answer.leave();
       return null;
@@ -102,7 +102,7 @@ export class AgUiTransport implements Transport {
 }
 
 /** Sends only the last message; the server has the others. */
-function said(sending: Sending): Asked {
+function submission(sending: Sending): RunInput {
   const key = keyOf(sending);
   return {
     headers: key === undefined ? {} : { "idempotency-key": key },

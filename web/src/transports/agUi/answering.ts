@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { Refused } from "@/api";
 import { fetchWithKey } from "@/key";
-import { SILENCE } from "@/runs/patience";
+import { SILENCE } from "@/runs/backoff";
 import type { Event } from "@/transports/agUi/names";
 import { ask, type Question } from "@/transports/agUi/readingAgent";
 import { cutAfter } from "@/transports/broken";
@@ -10,7 +10,7 @@ import type { Chunks } from "@/transports/transport";
 /** A request in progress: its response headers first, then the chunks made of its events. */
 export class Answering {
   /** Resolves when the response starts; throws a refusal. */
-  readonly begun: Promise<Response>;
+  readonly started: Promise<Response>;
   readonly #ended: Promise<void>;
   readonly #abort = new AbortController();
   #onEvent = (_event: Event) => {};
@@ -34,9 +34,9 @@ export class Answering {
       await isRead;
       return new Response(taking.body && this.#quietly(cutAfter(SILENCE, taking.body)), taking);
     };
-    const asked = { ...question, fetch: request, abort: this.#abort };
-    this.#ended = ask(asked, (event) => this.#onEvent(event));
-    this.begun = Promise.race([response, this.#ended.then(() => response)]);
+    const options = { ...question, fetch: request, abort: this.#abort };
+    this.#ended = ask(options, (event) => this.#onEvent(event));
+    this.started = Promise.race([response, this.#ended.then(() => response)]);
   }
 
   read(chunksOf: (event: Event) => UIMessageChunk[]): Chunks {

@@ -37,8 +37,10 @@ export class Blocks {
     if (this.#blocks.has(wire)) return [];
     const scope = this.scopes.of(event);
     const isText = kind === "text" && scope.scope === undefined;
-    const told = textOf(moboxIn(event).kind);
-    const about = isText ? { ...(told && { variant: told }) } : { variant: "thinking", ...scope };
+    const received = textOf(moboxIn(event).kind);
+    const about = isText
+      ? { ...(received && { variant: received }) }
+      : { variant: "thinking", ...scope };
     const mobox = { id: this.names.block(wire), ...about };
     return this.#begin(wire, isText ? "text" : "reasoning", mobox);
   }
@@ -55,13 +57,13 @@ export class Blocks {
   }
 
   /** A status line, or the end of the status lines. */
-  processing(told: Fields): UIMessageChunk[] {
-    const id = textOf(told.id) ?? "";
-    const line = textOf(told.line);
-    if (line === undefined) return this.#close(id, told.durationMs);
+  processing(received: Fields): UIMessageChunk[] {
+    const id = textOf(received.id) ?? "";
+    const line = textOf(received.line);
+    if (line === undefined) return this.#close(id, received.durationMs);
     const known = this.#blocks.get(id);
-    const begun = known ? [] : this.#begin(id, "reasoning", { id, variant: "processing" });
-    return [...begun, ...this.#write(id, known?.empty === false ? `\n${line}` : line)];
+    const opened = known ? [] : this.#begin(id, "reasoning", { id, variant: "processing" });
+    return [...opened, ...this.#write(id, known?.empty === false ? `\n${line}` : line)];
   }
 
   closeAll(): UIMessageChunk[] {
@@ -71,9 +73,9 @@ export class Blocks {
   /** Sources that no text cites; each event contains all of them. */
   found(content: Fields): UIMessageChunk[] {
     const all = listOf(content.sources);
-    const news = all.slice(this.#found);
+    const added = all.slice(this.#found);
     this.#found = all.length;
-    return news.map((source) => this.#source(fieldsOf(source)));
+    return added.map((source) => this.#source(fieldsOf(source)));
   }
 
   /** The blocks that are missing or empty in these messages. */
@@ -119,9 +121,9 @@ export class Blocks {
   #cite(wire: string, citations: unknown[]): UIMessageChunk[] {
     const block = this.#blocks.get(wire);
     if (!block) return [];
-    const news = citations.slice(block.cited);
+    const added = citations.slice(block.cited);
     block.cited = Math.max(block.cited, citations.length);
-    return news.map((cited) => this.#source(fieldsOf(cited), block.mobox.id));
+    return added.map((cited) => this.#source(fieldsOf(cited), block.mobox.id));
   }
 
   #source({ url, title, document, ...about }: Fields, owner?: unknown): UIMessageChunk {

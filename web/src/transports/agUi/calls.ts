@@ -49,11 +49,11 @@ export class Calls {
     if (this.#calls.has(toolCallId)) return []; // repeated where a response starts amid its input
     const { kind, display, server } = moboxIn(event);
     const mobox = { ...known({ kind, display }), ...this.scopes.of(event) };
-    const isSaid = Object.keys(mobox).length > 0;
+    const hasMobox = Object.keys(mobox).length > 0;
     const call: Call = {
       common: { toolCallId, dynamic: true, ...(server === true && { providerExecuted: true }) },
       name: textOf(event.toolCallName) ?? "",
-      metadata: isSaid ? { providerMetadata: { mobox } as never } : {},
+      metadata: hasMobox ? { providerMetadata: { mobox } as never } : {},
       text: "",
       streams: true,
       invalid: false,
@@ -91,12 +91,12 @@ export class Calls {
   }
 
   /** A partial result. */
-  output(told: Fields): UIMessageChunk[] {
-    const call = this.#calls.get(this.names.own(told.toolCallId));
+  output(received: Fields): UIMessageChunk[] {
+    const call = this.#calls.get(this.names.own(received.toolCallId));
     if (!call) return [];
     call.waits = false;
     const { common, denied } = call;
-    const { output } = told;
+    const { output } = received;
     const chunk: UIMessageChunk = denied
       ? { type: "tool-output-denied", toolCallId: common.toolCallId }
       : { type: "tool-output-available", ...common, output, preliminary: true };
@@ -105,21 +105,21 @@ export class Calls {
   }
 
   /** The calls that are missing in a snapshot. */
-  missing(told: Map<string, Fields>): string[] {
-    return [...this.#calls.keys()].filter((id) => !told.has(this.names.wire(id)));
+  missing(received: Map<string, Fields>): string[] {
+    return [...this.#calls.keys()].filter((id) => !received.has(this.names.wire(id)));
   }
 
   /** Chunks for inputs and results that differ in a snapshot. */
-  corrected(told: Map<string, Fields>, results: Map<string, Fields>): UIMessageChunk[] {
+  corrected(received: Map<string, Fields>, results: Map<string, Fields>): UIMessageChunk[] {
     return [...this.#calls].flatMap(([id, call]) => {
-      const there = told.get(this.names.wire(id));
+      const there = received.get(this.names.wire(id));
       const result = results.get(this.names.wire(id));
       return [...this.#inputAnew(call, there), ...this.#resultAnew(call, result)];
     });
   }
 
-  #inputAnew(call: Call, told: Fields | undefined): UIMessageChunk[] {
-    const text = textOf(fieldsOf(told?.function).arguments);
+  #inputAnew(call: Call, received: Fields | undefined): UIMessageChunk[] {
+    const text = textOf(fieldsOf(received?.function).arguments);
     if (text === undefined || call.streams || call.invalid || isSame(text, call.text)) return [];
     call.text = text;
     // The client then treats it as a call without a result.
@@ -127,9 +127,9 @@ export class Calls {
     return [...this.#input(call, answer === undefined), ...(answer?.chunk ? [answer.chunk] : [])];
   }
 
-  #resultAnew(call: Call, told: Fields | undefined): UIMessageChunk[] {
-    if (told === undefined || call.answer?.message === nameOf(told)) return [];
-    return this.result(told);
+  #resultAnew(call: Call, received: Fields | undefined): UIMessageChunk[] {
+    if (received === undefined || call.answer?.message === nameOf(received)) return [];
+    return this.result(received);
   }
 
   #input(call: Call, waits = true): UIMessageChunk[] {
@@ -151,24 +151,24 @@ export class Calls {
   }
 }
 
-function resultChunk(call: Call, told: Fields, before: boolean): UIMessageChunk | undefined {
+function resultChunk(call: Call, received: Fields, before: boolean): UIMessageChunk | undefined {
   const { common } = call;
-  const { status } = moboxIn(told);
+  const { status } = moboxIn(received);
   if (call.denied) return { type: "tool-output-denied", toolCallId: common.toolCallId };
   if (status === "interrupted" && call.invalid) {
     // The client ended this call at its invalid input, unless it received a result since.
     return before ? { type: "tool-output-error", ...common, errorText: INVALID_INPUT } : undefined;
   }
   if (FAILED.has(status))
-    return { type: "tool-output-error", ...common, errorText: textOf(told.content) ?? "" };
-  return { type: "tool-output-available", ...common, output: outputOf(told) };
+    return { type: "tool-output-error", ...common, errorText: textOf(received.content) ?? "" };
+  return { type: "tool-output-available", ...common, output: outputOf(received) };
 }
 
 /** The tool's output, decoded from the text content. */
-function outputOf(told: Fields): unknown {
-  const { json, lines } = moboxIn(told);
-  const text = textOf(told.content);
-  if (text === undefined) return told.content;
+function outputOf(received: Fields): unknown {
+  const { json, lines } = moboxIn(received);
+  const text = textOf(received.content);
+  if (text === undefined) return received.content;
   if (json === true) return parsed(text);
   if (lines === undefined) return text;
   const rows = text.split("\n");

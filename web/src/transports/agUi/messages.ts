@@ -1,7 +1,7 @@
 import type { FileUIPart, UIMessage } from "ai";
-import type { Said } from "@/transports/agUi/readingAgent";
+import type { InitialMessages } from "@/transports/agUi/readingAgent";
 
-type Message = NonNullable<Said>[number];
+type Message = NonNullable<InitialMessages>[number];
 
 const MEDIA = new Set(["image", "audio", "video"]);
 

@@ -4,7 +4,8 @@ import { type Fields, fieldsOf, textOf } from "@/json";
 export type Event = { type: string } & Fields;
 
 /** Mobox's metadata of an event, a message or a call. */
-export const moboxIn = (told: unknown): Fields => fieldsOf(fieldsOf(fieldsOf(told).metadata).mobox);
+export const moboxIn = (fields: unknown): Fields =>
+  fieldsOf(fieldsOf(fieldsOf(fields).metadata).mobox);
 
 /** Ids on the wire are prefixed with the run's id. */
 export class Names {

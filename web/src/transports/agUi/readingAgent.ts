@@ -3,14 +3,14 @@ import { map } from "rxjs";
 import type { Event } from "@/transports/agUi/names";
 
 export type Resume = NonNullable<NonNullable<Parameters<HttpAgent["runAgent"]>[0]>["resume"]>;
-export type Said = ConstructorParameters<typeof HttpAgent>[0]["initialMessages"];
+export type InitialMessages = ConstructorParameters<typeof HttpAgent>[0]["initialMessages"];
 
 export interface Question {
   url: string;
   threadId: string;
   headers?: Record<string, string>;
   /** The new messages; the server has the earlier ones. */
-  messages?: Said;
+  messages?: InitialMessages;
   /** The id by which the server recognizes a retried request. */
   runId: string;
   resume?: Resume;

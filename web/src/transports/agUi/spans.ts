@@ -93,8 +93,8 @@ export class Spans {
   }
 
   /** A step whose name was used before. */
-  toldAgent(told: Fields, event: Event): UIMessageChunk[] {
-    const { subagentRunId, name: agent, task, status, summary } = told;
+  subagent(fields: Fields, event: Event): UIMessageChunk[] {
+    const { subagentRunId, name: agent, task, status, summary } = fields;
     if (status !== "running") return this.#ended(subagentRunId, status, summary);
     return this.#started(event, { agent, ...(task !== undefined && { task }) }, subagentRunId);
   }
@@ -115,7 +115,7 @@ export class Spans {
 
   #ended(wire: unknown, status: unknown, summary: unknown): UIMessageChunk[] {
     const id = this.names.own(wire);
-    const told = { status, ...(summary !== undefined && { summary }) };
-    return [{ type: "data-subagent", id, data: { ...this.#agents.get(id), ...told } }];
+    const fields = { status, ...(summary !== undefined && { summary }) };
+    return [{ type: "data-subagent", id, data: { ...this.#agents.get(id), ...fields } }];
   }
 }

@@ -17,7 +17,7 @@ import { Requests } from "@/transports/agUi/requests";
 import { Spans } from "@/transports/agUi/spans";
 
 type Reader = (run: Translation, event: Event) => UIMessageChunk[];
-type Teller = (run: Translation, told: Fields, event: Event) => UIMessageChunk[];
+type CustomReader = (run: Translation, fields: Fields, event: Event) => UIMessageChunk[];
 
 export class Translation {
   readonly names: Names;
@@ -51,10 +51,10 @@ export class Translation {
     return isAmid ? [] : this.spans.turn();
   }
 
-  use({ cacheWriteInputTokens, ...told }: Fields): UIMessageChunk[] {
+  use({ cacheWriteInputTokens, ...fields }: Fields): UIMessageChunk[] {
     const written =
       cacheWriteInputTokens === undefined ? {} : { cacheWriteTokens: cacheWriteInputTokens };
-    this.#usage = { ...told, ...written };
+    this.#usage = { ...fields, ...written };
     return [{ type: "data-usage", id: "usage", data: this.#usage }];
   }
 
@@ -158,7 +158,7 @@ const READERS: Record<string, Reader> = {
   RUN_ERROR: (run, event) => run.fail(event),
 };
 
-const ACTIVITIES: Record<string, Teller> = {
+const ACTIVITIES: Record<string, CustomReader> = {
   "mobox.todos": (run, { items }, event) => {
     const { scope } = run.scopes.of(event);
     const id = ["todos", ...(scope?.slice(-1) ?? [])].join("/");
@@ -173,14 +173,14 @@ const ACTIVITIES: Record<string, Teller> = {
   },
 };
 
-const CUSTOMS: Record<string, Teller> = {
-  "mobox.processing": (run, told) => run.blocks.processing(told),
-  "mobox.tool_output": (run, told) => run.calls.output(told),
-  "mobox.input_request": (run, told) => run.requests.ask(told),
-  "mobox.input_response": (run, told) => [...run.requests.answer(told), ...run.turn()],
-  "mobox.subagent": (run, told, event) => run.spans.toldAgent(told, event),
-  "mobox.usage": (run, told) => run.use(told),
-  "mobox.duration": (run, told) => run.took(told),
+const CUSTOMS: Record<string, CustomReader> = {
+  "mobox.processing": (run, fields) => run.blocks.processing(fields),
+  "mobox.tool_output": (run, fields) => run.calls.output(fields),
+  "mobox.input_request": (run, fields) => run.requests.ask(fields),
+  "mobox.input_response": (run, fields) => [...run.requests.answer(fields), ...run.turn()],
+  "mobox.subagent": (run, fields, event) => run.spans.subagent(fields, event),
+  "mobox.usage": (run, fields) => run.use(fields),
+  "mobox.duration": (run, fields) => run.took(fields),
   "mobox.state": () => [],
   "mobox.status": () => [], // shown as a status line
 };

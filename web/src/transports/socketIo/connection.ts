@@ -1,10 +1,10 @@
 import { io, type Socket } from "socket.io-client";
 import { Refused } from "@/api";
 import { fieldsOf, isFields, textOf } from "@/json";
-import { noteRefusal, tellKey } from "@/key";
+import { noteRefusal, sendKey } from "@/key";
 import { Broken } from "@/transports/broken";
 
-interface Asking {
+interface RequestOptions {
   signal?: AbortSignal;
   onAnswer?: () => void;
 }
@@ -17,7 +17,7 @@ export class Connection {
   constructor({ origin, pathname }: URL) {
     this.#socket = io(origin, {
       path: pathname,
-      auth: tellKey,
+      auth: sendKey,
       transports: ["websocket", "polling"],
       tryAllTransports: true,
       reconnection: false,
@@ -38,13 +38,17 @@ export class Connection {
    * Sends a request and returns the acknowledgement; throws a refusal or an abort. `onAnswer` is called
    * with it before any later event is processed.
    */
-  async ask<T>(event: string, said: object, { signal, onAnswer }: Asking = {}): Promise<T> {
+  async ask<T>(
+    event: string,
+    payload: object,
+    { signal, onAnswer }: RequestOptions = {},
+  ): Promise<T> {
     const socket = await this.open(signal);
     let onLost = () => {};
     const answered = new Promise<T>((resolve, reject) => {
       onLost = () => reject(new Broken());
       socket.once("disconnect", onLost);
-      socket.emit(event, said, (answer: unknown) => {
+      socket.emit(event, payload, (answer: unknown) => {
         if (signal?.aborted) return;
         const refused = refusalIn(answer);
         if (refused) return reject(refused);

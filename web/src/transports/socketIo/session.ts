@@ -107,8 +107,8 @@ export class Session {
     else this.#timer ??= setTimeout(this.#handOn, MOMENT);
   };
 
-  #onError = (told: { sessionId: string }): void => {
-    if (told.sessionId === this.id) this.#fail(refusalIn(told) ?? new Broken());
+  #onError = (refusal: { sessionId: string }): void => {
+    if (refusal.sessionId === this.id) this.#fail(refusalIn(refusal) ?? new Broken());
   };
 
   #onLost = (): void => this.#fail(new Broken());

@@ -30,7 +30,7 @@ export class SocketIoTransport implements Transport {
     const continued = continuedBy(sending);
     try {
       if (continued) await unlessLeft(skip(continued.id, session, joined), abortSignal);
-      const runId = await this.#say(sending);
+      const runId = await this.#submit(sending);
       this.onAccepted(runId);
       return whole(session.read(runId));
     } catch (error) {
@@ -61,21 +61,21 @@ export class SocketIoTransport implements Transport {
     this.#connection.close();
   }
 
-  async #say(sending: Sending): Promise<string> {
+  async #submit(sending: Sending): Promise<string> {
     const key = keyOf(sending);
-    const said = { sessionId: sending.chatId, ...bodyOf(sending), idempotencyKey: key };
-    const asking = { signal: sending.abortSignal };
-    return (await this.#connection.ask<{ runId: string }>("chat:message", said, asking)).runId;
+    const payload = { sessionId: sending.chatId, ...bodyOf(sending), idempotencyKey: key };
+    const options = { signal: sending.abortSignal };
+    return (await this.#connection.ask<{ runId: string }>("chat:message", payload, options)).runId;
   }
 
   async #join(chatId: string, signal: AbortSignal | undefined): Promise<[Session, Joined]> {
     const session = new Session(chatId, await this.#connection.open(signal));
     this.#session?.yield();
     this.#session = session;
-    const asked = { sessionId: chatId, format: "ai-sdk", profile: PROFILE };
-    const asking = { signal, onAnswer: session.begin };
+    const payload = { sessionId: chatId, format: "ai-sdk", profile: PROFILE };
+    const options = { signal, onAnswer: session.begin };
     try {
-      return [session, await this.#connection.ask<Joined>("session:join", asked, asking)];
+      return [session, await this.#connection.ask<Joined>("session:join", payload, options)];
     } catch (error) {
       session.leave();
       throw error;

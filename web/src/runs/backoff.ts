@@ -7,7 +7,7 @@ const LONGEST = 8_000;
 const STEADY = 10_000;
 
 /** Exponential backoff between retries. */
-export class Patience {
+export class Backoff {
   #tries = 0;
 
   next(): number {

@@ -4,14 +4,18 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-interface AskingProps {
+interface RequestFrameProps {
   title: string;
   icon?: LucideIcon;
   children: ReactNode;
 }
 
 /** The frame around an input request. */
-export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: AskingProps) {
+export function RequestFrame({
+  title,
+  icon: Icon = ShieldQuestionMark,
+  children,
+}: RequestFrameProps) {
   const id = useId();
   return (
     <fieldset
