@@ -1,4 +1,4 @@
-"""Everybody can use the page: WCAG 2.2 AA as far as axe sees it, on any screen, light and dark."""
+"""The page is accessible: WCAG 2.2 AA as far as axe checks it, on any screen, light and dark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OpenTab = Callable[..., Tab]
 
 
 def empty(tab: Tab, gate: Gate) -> None:
-    """Nothing was said yet."""
+    """An empty chat."""
 
 
 def streaming(tab: Tab, gate: Gate) -> None:
@@ -106,7 +106,7 @@ STATES: dict[str, State] = {
 
 
 def findings(tab: Tab, axe: str) -> list[str]:
-    """What is wrong with the page as it is now, in each theme, once nothing moves any more."""
+    """The violations of the page in each theme, once all animations have ended."""
     tab.page.evaluate(axe)
     return [f"{theme}: {each}" for theme in THEMES for each in findings_in(tab, theme)]
 
@@ -124,7 +124,7 @@ def findings_in(tab: Tab, theme: Theme) -> list[str]:
 
 @pytest.fixture
 def open_tab(watched: Watched) -> OpenTab:
-    """Opens a tab as somebody has set it up."""
+    """Opens a tab with these settings."""
 
     def open_tab(server: LiveServer, size: str, chat: str = "") -> Tab:
         touch: dict[str, Any] = {"has_touch": True, "is_mobile": True} if size == "mobile" else {}
@@ -213,7 +213,7 @@ def test_a_pane_with_nothing_in_it(
 
 
 def chats(tab: Tab) -> None:
-    """The list of chats, which a small screen shows only when asked."""
+    """The chat list, which a small screen shows only in a drawer."""
     opener = tab.page.get_by_role("button", name="Open chat list")
     if opener.is_visible():
         opener.click()

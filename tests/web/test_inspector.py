@@ -1,4 +1,4 @@
-"""The inspector tells how an answer came to be: while it is written, and afterwards."""
+"""The inspector shows the lines, events and frames of a run: live, and afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 @pytest.fixture
 def finished(server: LiveServer, watched: Watched) -> Tab:
-    """A tab with an answer that is there."""
+    """A tab with a finished answer."""
     tab = Tab(watched(server.url)[0])
     tab.say(prompt(*SCRIPT))
     tab.finish()
@@ -226,7 +226,7 @@ def test_a_row_and_the_block_it_made_show_each_other(finished: Tab) -> None:
     inspector.row("tool_result").hover()
     expect(pointed).to_contain_text("read_file")
     inspector.row("thinking_delta").focus()
-    inspector.filter.hover()  # whoever uses the keyboard has the pointer somewhere else
+    inspector.filter.hover()  # keyboard users have the pointer somewhere else
     inspector.row("thinking_end").focus()
     expect(pointed).to_contain_text("Thought")
     linked = inspector.grid.locator("[data-linked]")

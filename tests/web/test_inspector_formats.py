@@ -1,4 +1,4 @@
-"""The inspector tells a run in any format: what is in a row was sent, and nothing else was."""
+"""The inspector shows a run in any format: its rows have exactly the frames that were sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTE_LIES = """() => {
     subtree: true, childList: true, characterData: true,
   });
 }"""
-"""Each format has frames for a delta: a row that ever denies it, however short, is noted."""
+"""Each format has frames for a delta: notes any row that ever shows none, however briefly."""
 
 
 def answered(server: LiveServer, watched: Watched) -> Tab:

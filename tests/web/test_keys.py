@@ -1,4 +1,4 @@
-"""The page on a server that asks for keys: it asks the person, whichever protocol it speaks."""
+"""The page on a server that requires keys: it shows the sign-in form, with any protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from web.test_accessible import RULES, RUN
 from web.watching import Watched
 
 UNKNOWN = r"the server responded with a status of 401"
-"""What a browser itself says of that."""
+"""The browser's own console message for it."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def keyed(agents: Path, data: Path) -> Iterator[LiveServer]:
 
 
 class Door:
-    """The page, as it asks for a key."""
+    """The page with its sign-in form."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

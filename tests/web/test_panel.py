@@ -1,4 +1,4 @@
-"""The panel beside a chat: opened, closed, moved, and which answer it is about."""
+"""The side panel: opening, closing, resizing, and the answer that it shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def code(source: str) -> str:
 
 
 def width(panel: Panel) -> float:
-    """As the page itself measures it, which lays out all that it has said before."""
+    """Measured by the page itself, which forces the pending layout."""
     found: float = panel.box.evaluate("box => box.getBoundingClientRect().width")
     return found
 

@@ -1,4 +1,4 @@
-"""The code of a run and what its tools printed, beside the chat: live, finished, and harmless."""
+"""The code pane and the terminal of a run: live, finished, and with hostile output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ESC = "\x1b"
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server of agents that say what recordings say."""
+    """A server with agents that play recordings."""
     folder = tmp_path_factory.mktemp("recorded")
     agents = write_agents(folder / "agents")
     with live_server(folder / "data", "--agents", agents, patience=60 * LIMIT) as server:
@@ -39,11 +39,11 @@ def ask(tab: Tab, framework: str, recording: str) -> None:
 
 
 class Recording(NamedTuple):
-    """What the panes show of one."""
+    """The panes' content of a recording."""
 
     name: str
     code: dict[str, str]
-    """By its first line: what it returned, or the file that it made."""
+    """By its first line: its return value, or the file that it made."""
     printed: list[str]
 
 
@@ -97,7 +97,7 @@ def assert_shows(panel: Panel, recording: Recording) -> None:
 
 
 def shell(call: str, command: str, *printed: str) -> list[Step]:
-    """A command, and what it prints, told again and again as that grows."""
+    """A command, and its growing output, emitted repeatedly."""
     told = emit("tool_use", id=call, name="bash", input={"command": command}, kind="shell")
     sofar = ["".join(printed[: at + 1]) for at in range(len(printed))]
     partial = [emit("tool_result", tool_use_id=call, content=each, partial=True) for each in sofar]
