@@ -80,7 +80,7 @@ def mistaken(tab: Tab, gate: Gate) -> None:
     _opening("Edit…", "Tool input as JSON")(tab, gate)
     tab.page.get_by_label("Tool input as JSON").fill("{")
     tab.page.get_by_role("button", name="Approve with changes").click()
-    expect(tab.page.get_by_role("alert")).to_contain_text("not valid JSON")
+    expect(tab.page.get_by_role("alert")).to_contain_text("Invalid JSON: ")
 
 
 def failed(tab: Tab, gate: Gate) -> None:
