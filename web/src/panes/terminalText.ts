@@ -54,7 +54,7 @@ function call({ content, toolName }: PaneMessage): Written {
   return { head: `${named(toolName)} `, body: content };
 }
 
-/** The result of a call that is shown in the code pane gets the tool's name above it. */
+/** Output of a call that is not in the terminal, since it is code, gets the tool's name above it. */
 function written(message: PaneMessage, calls: Calls): Written {
   const { head, body } = WRITERS.find(([fits]) => fits(message))?.[1](message) ?? NOTHING;
   if (!body || message.event !== "tool_output") return { head, body };

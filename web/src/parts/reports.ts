@@ -74,7 +74,7 @@ const ENDS: Record<string, string> = {
 
 /**
  * Whether a text contains only notes about the start and end of subagents, which their cards show. The
- * end of a background subagent is not on its card's place, so that note stays.
+ * end of a background subagent happens far from its card, so that note stays.
  */
 export function isOnCards(text: string, { subagents }: Facts): boolean {
   const notes = [...subagents.values()].flatMap(notesOf);

@@ -19,7 +19,7 @@ export const links = new Store<Pointed>(NOWHERE);
 export const RUN = "data-run";
 export const MADE = "data-made";
 
-/** Ids as an attribute's value, escaped: they are arbitrary strings of agents and models. */
+/** Ids as an attribute's value, in JSON: they are arbitrary strings of agents and models. */
 export const write = (ids: readonly string[]): string => JSON.stringify(ids);
 export const read = (text: string): string[] => JSON.parse(text);
 

@@ -60,7 +60,7 @@ export class Answering {
     });
   }
 
-  /** The bytes; ends instead of throwing when the connection breaks, as the client would not catch it. */
+  /** The bytes; a broken connection just ends them: the client would throw an unhandled error. */
   #quietly(bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
     const reader = bytes.getReader();
     return new ReadableStream({

@@ -31,7 +31,7 @@ export class Blocks {
     return [...this.#blocks.values()].some(({ open }) => open);
   }
 
-  /** A known id starts again with its next delta: only its end may follow. */
+  /** A known id is reopened only by its next delta: perhaps only its end follows. */
   start(event: Event, kind: Kind): UIMessageChunk[] {
     const wire = textOf(event.messageId) ?? "";
     if (this.#blocks.has(wire)) return [];

@@ -36,7 +36,7 @@ export class Connection {
 
   /**
    * Sends a request and returns the acknowledgement; throws a refusal or an abort. `onAnswer` is called
-   * with it before any later event is processed.
+   * before any later event is processed, unless the signal was aborted before.
    */
   async ask<T>(
     event: string,

@@ -38,7 +38,7 @@ export class Session {
     private readonly socket: Socket,
   ) {}
 
-  /** Joined: earlier frames belong to another session. */
+  /** Starts receiving once joined: earlier frames belong to another session. */
   begin = (): void => {
     this.socket.on("agent:frame", this.#onFrame);
     this.socket.on("session:error", this.#onError);
