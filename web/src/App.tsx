@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
 import { newId } from "@/ids";
-import { door } from "@/key";
+import { credentials } from "@/key";
 import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { KeyForm } from "@/shell/KeyForm";
@@ -25,9 +25,9 @@ type OpenDialog = { what: "delete" | "rename"; chat: NamedChat };
 
 /** The page, or the sign-in form. */
 export function App() {
-  const { isShut, hasKey, isOfApp } = useStore(door);
+  const { isLocked, hasKey, isOfApp } = useStore(credentials);
   useTheme();
-  return isShut ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
+  return isLocked ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
 }
 
 /** The current chat and its agent. */

@@ -14,19 +14,19 @@ const UNKNOWN = "unauthenticated";
 /** In `www-authenticate`: the keys are the server's own, not those of an embedding app. */
 const OURS = 'realm="mobox"';
 
-interface DoorState {
+interface CredentialsState {
   /** The sign-in form is shown. */
-  isShut: boolean;
+  isLocked: boolean;
   hasKey: boolean;
   /** The embedding app refused the request, not the server. */
   isOfApp: boolean;
 }
 
-class Door extends Store<DoorState> {
+class Credentials extends Store<CredentialsState> {
   #key: string | undefined;
 
   constructor(key: string | undefined) {
-    super({ isShut: false, hasKey: key !== undefined, isOfApp: false });
+    super({ isLocked: false, hasKey: key !== undefined, isOfApp: false });
     this.#key = key;
   }
 
@@ -34,50 +34,50 @@ class Door extends Store<DoorState> {
     return this.#key;
   }
 
-  open(key: string): void {
+  unlock(key: string): void {
     const isAnother = this.#key !== undefined && this.#key !== key;
     if (isAnother) clearTab();
     this.#key = key;
     keep(key);
     if (isAnother) location.reload();
-    else this.set({ isShut: false, hasKey: true });
+    else this.set({ isLocked: false, hasKey: true });
   }
 
   /** The server or its app refused authentication; a socket cannot distinguish them. */
-  shut(isOfApp = this.get().isOfApp): void {
-    this.set({ isShut: true, isOfApp });
+  lock(isOfApp = this.get().isOfApp): void {
+    this.set({ isLocked: true, isOfApp });
   }
 
   /** Deletes the key; loaded data stays on the page until it is left. */
   forget(): void {
     this.#key = undefined;
-    this.set({ isShut: true, hasKey: false });
+    this.set({ isLocked: true, hasKey: false });
     clearTab();
   }
 }
 
-export const door = new Door(kept());
+export const credentials = new Credentials(kept());
 
 /** `fetch`, with the key if there is one. */
 export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const { key } = door;
+  const { key } = credentials;
   const headers = new Headers(init?.headers);
   if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
   const response = await fetch(url, key === undefined ? init : { ...init, headers });
   const isOurs = response.headers.get("www-authenticate")?.includes(OURS);
-  if (response.status === 401 && door.key === key) door.shut(!isOurs);
+  if (response.status === 401 && credentials.key === key) credentials.lock(!isOurs);
   return response;
 }
 
 /** The auth payload of a socket's handshake. */
 export function sendKey(send: (auth: object) => void): void {
-  send(door.key === undefined ? {} : { key: door.key });
+  send(credentials.key === undefined ? {} : { key: credentials.key });
 }
 
 /** Handles a refused socket connection. */
 export function noteRefusal(error: unknown): void {
   const data = (error as { data?: { code?: unknown } } | undefined)?.data;
-  if (data?.code === UNKNOWN) door.shut();
+  if (data?.code === UNKNOWN) credentials.lock();
 }
 
 function kept(): string | undefined {

@@ -10,7 +10,7 @@ import {
   userMessage,
 } from "@/chat/conversationState";
 import { approvalsIn, merge, withOlder } from "@/chat/history";
-import { Newest } from "@/chat/newest";
+import { Latest } from "@/chat/latest";
 import { type Failure, failureMessage, failureOf } from "@/failure";
 import { newId } from "@/ids";
 import type { Reply } from "@/parts/allowed";
@@ -52,7 +52,7 @@ export class Conversation {
   readonly state: Store<ConversationState>;
   #hooks: Hooks;
   #transport = new SwitchedTransport((runId) => this.#accepted(runId));
-  #newest = new Newest();
+  #latest = new Latest();
   #backoff = new Backoff();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
@@ -71,15 +71,15 @@ export class Conversation {
 
   /** Subscribes to changes and loads the chat; returns the function that closes it. */
   open(): () => void {
-    this.#newest.enter();
-    const { signal } = this.#newest;
+    this.#latest.enter();
+    const { signal } = this.#latest;
     const onVisible = () => document.visibilityState === "visible" && this.#refresh();
     document.addEventListener("visibilitychange", onVisible, { signal });
     const unsubscribe = subscribe((change) => change.chat === this.id && this.#onChange(change));
     drafts.takeBack(this.state.get().draft);
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
     return () => {
-      this.#newest.leave();
+      this.#latest.leave();
       unsubscribe();
       // An unsent message is still being sent; it stays a draft until the server has accepted it.
       if (this.#unsent) drafts.takeBack(this.state.get().draft);
@@ -148,7 +148,7 @@ export class Conversation {
   };
 
   async #stopRun(): Promise<void> {
-    const isCurrent = this.#newest.current();
+    const isCurrent = this.#latest.current();
     try {
       await this.#transport.stop(this.id, this.#runId);
     } catch (error) {
@@ -166,7 +166,7 @@ export class Conversation {
 
   /** Cancels an unsent message. If the server had accepted it, its answer to the stop shows that. */
   async #stopUnsent(unsent: Unsent): Promise<void> {
-    this.#newest.next();
+    this.#latest.next();
     this.#unsent = undefined;
     await this.chat.stop();
     unsent.takeBack();
@@ -174,14 +174,14 @@ export class Conversation {
     this.#live("idle");
     const stopped = await this.#transport.stop(this.id).catch(() => undefined);
     const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
-    if (!stopped?.runId || isBusy || this.#newest.signal.aborted) return;
+    if (!stopped?.runId || isBusy || this.#latest.signal.aborted) return;
     this.#accepted(stopped.runId, unsent);
     await this.#sync(true);
   }
 
   /** Waits for the stream to report the end of the run; without a stream, polls the server. */
   async #whenStopped(isCurrent: () => boolean): Promise<void> {
-    const { signal } = this.#newest;
+    const { signal } = this.#latest;
     const isOver = () => !isCurrent() || this.state.get().life === "idle";
     if (this.state.get().life === "working") await pause(STOPPING, signal);
     for (let tries = 1; tries <= 5 && !isOver(); tries++) {
@@ -189,7 +189,7 @@ export class Conversation {
       if (isOver()) return;
       await this.chat.stop();
       await this.#sync(true);
-      isCurrent = this.#newest.current();
+      isCurrent = this.#latest.current();
     }
     if (!isOver()) this.state.set({ stopping: false });
   }
@@ -242,10 +242,10 @@ export class Conversation {
 
   /** Runs a request of the SDK and handles its end, unless a newer request has replaced it. */
   async #follow(request: () => Promise<void>): Promise<void> {
-    const isNewest = this.#newest.next();
+    const isLatest = this.#latest.next();
     const since = Date.now();
     await request();
-    if (!isNewest()) return;
+    if (!isLatest()) return;
     this.#backoff.held(Date.now() - since);
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
     else if (endingOf(this.chat.lastMessage)) this.#rest();
@@ -255,7 +255,7 @@ export class Conversation {
   #accepted(runId: string | undefined, unsent = this.#unsent): void {
     const text = unsent?.text;
     const { draft } = this.state.get();
-    const isLeft = this.#newest.signal.aborted;
+    const isLeft = this.#latest.signal.aborted;
     if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
     this.#unsent = undefined;
     if (isLeft) {
@@ -295,16 +295,16 @@ export class Conversation {
 
   /** Loads the chat's state. `anew`: read the message of its run again even if it is here. */
   async #sync(anew = false): Promise<void> {
-    const isNewest = this.#newest.next();
+    const isLatest = this.#latest.next();
     let view: ChatView;
     try {
       view = await getChat(this.id, PAGE);
     } catch (error) {
-      if (!isNewest()) return;
+      if (!isLatest()) return;
       const failure = failureOf(error);
       return failure.kind === "gone" ? this.#gone() : this.#failed(failure);
     }
-    if (!isNewest()) return;
+    if (!isLatest()) return;
     this.#show(view);
     const run = view.activeRun;
     if (!run) return this.#rest();
@@ -312,7 +312,7 @@ export class Conversation {
     this.#runId = run.id;
     const isRead = this.chat.status === "ready" && this.chat.lastMessage?.id === run.id;
     if (run.status !== "waiting") {
-      if (isRead) await pause(BETWEEN, this.#newest.signal);
+      if (isRead) await pause(BETWEEN, this.#latest.signal);
       await this.#attach();
     } else if (anew || !isRead) await this.#attach("waiting");
     else this.#live("waiting");
@@ -377,9 +377,9 @@ export class Conversation {
   }
 
   async #recover(): Promise<void> {
-    const isCurrent = this.#newest.current();
+    const isCurrent = this.#latest.current();
     this.state.set({ connection: "lost" });
-    await pause(this.#backoff.next(), this.#newest.signal);
+    await pause(this.#backoff.next(), this.#latest.signal);
     if (!isCurrent()) return;
     if (this.#unsent) await this.#follow(this.#unsent.again);
     else await this.#sync();

@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useState } from "react";
-import { door } from "@/key";
+import { credentials } from "@/key";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -17,7 +17,7 @@ export function KeyForm({ isRefused, isOfApp }: Props) {
   const id = useId();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (key.trim()) door.open(key.trim());
+    if (key.trim()) credentials.unlock(key.trim());
   };
   return (
     <main className="flex h-dvh items-center justify-center p-4">

@@ -1,5 +1,5 @@
 import { Keyboard, LogOut, Settings } from "lucide-react";
-import { door } from "@/key";
+import { credentials } from "@/key";
 import { keepOpen } from "@/state/folds";
 import { PROTOCOLS, protocol } from "@/state/protocol";
 import { THEMES, theme } from "@/state/theme";
@@ -13,7 +13,7 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
   const [protocolChoice, setProtocol] = protocol.use();
   const [open, setOpen] = keepOpen.use();
-  const { hasKey } = useStore(door);
+  const { hasKey } = useStore(credentials);
   return (
     <Menu
       align="start"
@@ -56,6 +56,6 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
 
 /** Reloads, so that no data read with the key stays on the page. */
 function signOut(): void {
-  door.forget();
+  credentials.forget();
   location.assign(document.baseURI);
 }

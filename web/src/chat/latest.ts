@@ -2,7 +2,7 @@
  * Tracks which of several asynchronous operations is the latest; a newer one supersedes all before it,
  * and `leave` supersedes all.
  */
-export class Newest {
+export class Latest {
   #session = new AbortController();
   #turn = 0;
 
