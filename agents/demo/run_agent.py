@@ -1,9 +1,9 @@
-"""An agent without a model: its commands show each thing that an agent can say.
+"""A scripted agent without a model: each command shows one kind of event.
 
     python run_agent.py tool        (in an environment that has Mobox)
 
-The pace is that of the documents, 15 ms a character and 600 ms a step; `MOBOX_DEMO_SPEED=2` is
-twice as fast, 0 does not wait at all. Ids are fixed, so that a command always says the same.
+It waits 15 ms per character and 600 ms per step; `MOBOX_DEMO_SPEED=2` is twice as fast, 0 does not
+wait at all. Ids are fixed, so that a command always emits the same events.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ from shared.emitter import (
 from tour import TOUR
 
 CHARACTER, STEP = 0.015, 0.6
-said: list[int] = []  # the lengths of all pieces, for the usage
+lengths: list[int] = []  # of all pieces, for the usage
 SPEED = float(os.environ.get("MOBOX_DEMO_SPEED") or 1)
 
 
 def wait(seconds: float) -> None:
-    """Let time pass, at the pace that was asked for."""
+    """Sleep, scaled by `MOBOX_DEMO_SPEED`."""
     if SPEED > 0:
         time.sleep(seconds / SPEED)
 
 
-def stream(pieces: Iterable[str], say: Callable[[str], None] = emit_text) -> None:
-    """Say it piece by piece."""
+def stream(pieces: Iterable[str], emit_piece: Callable[[str], None] = emit_text) -> None:
+    """Emit the pieces as deltas."""
     for piece in pieces:
-        say(piece)
-        said.append(len(piece))
+        emit_piece(piece)
+        lengths.append(len(piece))
         wait(CHARACTER * len(piece))
 
 
 def words(text: str) -> list[str]:
-    """The text in pieces as models send them."""
+    """The text in pieces of about the size that models stream."""
     return [word for line in text.splitlines(True) for word in _split(line)]
 
 
@@ -81,7 +81,7 @@ def _split(line: str) -> list[str]:
 
 def step(_: str) -> None:
     """Three steps."""
-    for number, name in enumerate(("Reading the question", "Looking around", "Writing"), 1):
+    for number, name in enumerate(("Reading the question", "Searching", "Writing"), 1):
         started = emit_step_start(name, id=f"step_{number}")
         wait(STEP)
         emit_step_end(started)
@@ -105,8 +105,8 @@ def _thirds(text: str) -> list[str]:
 
 
 def text(argument: str) -> None:
-    """The words given, a character at a time."""
-    stream(argument or "Say `text` and some words, and they come back.")
+    """The words given, one character at a time."""
+    stream(argument or "Type `text` and some words to get them back.")
 
 
 def code(argument: str) -> None:
@@ -115,24 +115,24 @@ def code(argument: str) -> None:
 
 
 def error(_: str) -> None:
-    """Something that goes wrong."""
-    emit_status("About to fail, as asked...")
+    """An error."""
+    emit_status("About to fail...")
     wait(STEP)
     emit_error("This is what a failure looks like.", code="demo_error")
 
 
 def think(_: str) -> None:
-    """Thoughts of a model, then of a think tool."""
-    thought = "The question is short. An answer may be short as well, if it is right."
+    """Reasoning of a model, then of a think tool."""
+    thought = "The question is short, so a short answer is enough if it is right."
     stream(words(thought), lambda d: emit("thinking_delta", {"id": "thought_1", "delta": d}))
     emit("thinking_end", {"id": "thought_1"})
-    emit_think("One more look from the other side: still short.")
+    emit_think("Checked it once more: still short.")
     wait(STEP)
-    stream(words("I have thought about it."))
+    stream(words("That was my reasoning."))
 
 
 def todo(_: str) -> None:
-    """A plan that is worked off."""
+    """A plan, ticked off step by step."""
     plan = ["Gather the facts", "Weigh them", "Write it down"]
     emit_todo_create(plan)
     for index, item in enumerate(plan):
@@ -141,7 +141,7 @@ def todo(_: str) -> None:
         )
         wait(STEP)
         emit_todo_done(item, index)
-    stream(words("All three things are done."))
+    stream(words("All three tasks are done."))
 
 
 def _state(doing: int, index: int) -> str:
@@ -165,11 +165,11 @@ def subagent(_: str) -> None:
     emit("text_end", report)
     emit_subagent_complete("researcher", "330 m", id=call)
     emit_tool_result(call, "It is 330 m tall.")
-    stream(words("My researcher says: 330 metres."))
+    stream(words("The researcher found: 330 metres."))
 
 
 def chart(_: str) -> None:
-    """Measurements, as a tool's result that the text points to, and as a chart of its own."""
+    """A chart from a tool's result that the text refers to, and a chart event."""
     call = emit_tool_use("query_range", {"query": "rate(requests[5m])"}, id="call_chart")
     wait(STEP)
     points = [[1700000000 + 60 * n, f"{50 + 30 * math.sin(n / 4):.1f}"] for n in range(30)]
@@ -194,14 +194,14 @@ def cite(_: str) -> None:
 
 
 def file(_: str) -> None:
-    """A picture and a table."""
+    """An image and a table."""
     emit_file("image/png", _picture(32), name="gradient.png")
     emit_file("text/csv", b"city,high\nZurich,24\nBern,22\n", name="weather.csv")
-    stream(words("A picture and a table, made just now."))
+    stream(words("An image and a table, generated just now."))
 
 
 def _picture(size: int) -> bytes:
-    """A square of colours, as PNG; not packed, since not every zlib packs alike."""
+    """A square of colours as PNG, uncompressed: the output of zlib differs between versions."""
     rows = (bytes([0, *(c for x in range(size) for c in (8 * x, 8 * y, 160))]) for y in range(size))
     parts = {
         b"IHDR": struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0),
@@ -216,10 +216,10 @@ def _picture(size: int) -> bytes:
 
 
 def ask_first(_: str) -> None:
-    """A call that a person has to allow.
+    """A tool call that needs approval.
 
-    The answer may come to this process or, with what we gave as `resume`, to another one: that one
-    must not call again.
+    The answer may come to this process or, with our `resume` value, to a new one, which must not
+    emit the call again.
     """
     call, given = "call_delete", {"path": "holiday-photos.zip"}
     if not read_turn().resume:
@@ -230,57 +230,57 @@ def ask_first(_: str) -> None:
     answer = approve(call, question, id="approval_1", allow=allow, resume=resume)
     if answer["decision"] == "edited":
         emit_tool_result(call, {"deleted": answer.input(given)})
-        stream(words("It is gone, as you changed it. (There was no such file either.)"))
+        stream(words("Deleted, with your changes. (There was no such file either.)"))
     elif answer:
         emit_tool_result(call, "deleted")
-        stream(words("It is gone. (There was no such file.)"))
+        stream(words("Deleted. (There was no such file.)"))
     elif answer["decision"] == "answered":
         emit_tool_result(call, answer["value"])
-        stream(words("Thank you: I take your word for it, and delete nothing."))
+        stream(words("Thanks. I used your response as the result and deleted nothing."))
     else:
-        emit_tool_result(call, "A person said no.", status="denied")
-        stream(words("As you wish: nothing was deleted."))
+        emit_tool_result(call, "The user denied this.", status="denied")
+        stream(words("OK, nothing was deleted."))
 
 
 def question(_: str) -> None:
-    """Something that only a person knows: one choice, and words of their own."""
+    """Questions for the user: one with options, one with free text."""
     cities = {"Bern": "old town and bears", "Lugano": "palm trees", "Zermatt": "one mountain"}
     options = [{"label": city, "description": known} for city, known in cities.items()]
     questions = [
         {"question": "Where to?", "options": options},
-        {"question": "What should not be missing?"},
+        {"question": "Anything you want to see?"},
     ]
-    told = ask(
+    answer = ask(
         "Before I plan your weekend:",
         id="question_1",
         options={"questions": questions},
         resume={"command": "ask"},
     )
-    if told["decision"] != "answered":
+    if answer["decision"] != "answered":
         stream(words("Then it will be a surprise."))
         return
-    stream(words("Noted:\n\n" + "".join(f"- {line}\n" for line in _answers(told.get("value")))))
+    stream(words("Noted:\n\n" + "".join(f"- {line}\n" for line in _answers(answer.get("value")))))
 
 
 def _answers(value: object) -> list[str]:
-    """What was said, by question if it is known which."""
+    """One line per answer, with its question if there is one."""
     answers = value.get("answers") if isinstance(value, dict) else None
     if not isinstance(answers, dict):
         return [str(value)]
-    return [f"{asked} **{said}**" for asked, said in answers.items()]
+    return [f"{question} **{answer}**" for question, answer in answers.items()]
 
 
 def page(argument: str) -> None:
-    """A tool of the page: the one that is named, else its first, if it has any."""
+    """A frontend tool: the one named, else the first, if the page has any."""
     turn = read_turn()
     tools = [tool["name"] for tool in turn.frontend["tools"]]
     if not tools and not turn.resume:
-        stream(words("This page has no tools that I could call."))
+        stream(words("This page has no tools to call."))
         return
     name = argument if argument in tools else (tools or ["tool"])[0]
-    told = call_frontend(name, {}, id="call_page", resume={"command": f"page {argument}"})
-    if told["decision"] == "answered":
-        stream(words(f"The page says: {told['value']}"))
+    answer = call_frontend(name, {}, id="call_page", resume={"command": f"page {argument}"})
+    if answer["decision"] == "answered":
+        stream(words(f"The page returned: {answer['value']}"))
     else:
         stream(words("The page could not do that."))
 
@@ -294,26 +294,26 @@ def slow(_: str) -> None:
 
 
 def crash(_: str) -> None:
-    """A bug."""
+    """An uncaught exception."""
     stream(words("Watch this: "))
-    raise RuntimeError("the demo crashed, as it was asked to")
+    raise RuntimeError("the demo crashed on purpose")
 
 
 def hang(_: str) -> None:
-    """Never another word."""
-    emit_status("Waiting for something that never comes...")
+    """No output for ever."""
+    emit_status("Hanging...")
     while True:
         time.sleep(3600)
 
 
 def flood(argument: str) -> None:
-    """More than anyone can read."""
+    """Very many lines."""
     for number in range(int(argument) if argument.isdigit() else 20_000):
-        emit_text(f"{number:>7} All work and no play makes a dull demo, says the flood of lines.\n")
+        emit_text(f"{number:>7} All work and no play makes a dull demo: one line of the flood.\n")
 
 
 def everything(_: str) -> None:
-    """All that is pleasant."""
+    """Most commands in one answer."""
     for name in ("step", "think", "todo", "tool", "subagent", "chart", "cite", "file"):
         COMMANDS[name]("")
         emit_text("\n\n")
@@ -321,7 +321,7 @@ def everything(_: str) -> None:
 
 
 def tour(_: str) -> None:
-    """What Mobox is."""
+    """The welcome text, with the list of commands."""
     emit_status("Looking up what I can do...")
     wait(STEP)
     stream(words(TOUR))
@@ -351,19 +351,19 @@ COMMANDS: dict[str, Callable[[str], None]] = {
 
 
 def main() -> None:
-    """Do what the turn asks for."""
+    """Run the command of the turn."""
     turn = read_turn()
-    asked = (turn.resume or {}).get("command") or turn.prompt
-    name, _, argument = asked.strip().partition(" ")
+    command = (turn.resume or {}).get("command") or turn.prompt
+    name, _, argument = command.strip().partition(" ")
     if not turn.resume:
         emit_start(simulated=True, prompt_preview=turn.prompt[:80])
     COMMANDS.get(name.lower(), tour)(argument.strip())
-    emit_usage_total(input_tokens=len(asked) // 4 + 1, output_tokens=sum(said) // 4)
+    emit_usage_total(input_tokens=len(command) // 4 + 1, output_tokens=sum(lengths) // 4)
     emit_done()
 
 
 if __name__ == "__main__":
     try:
         main()
-    except KeyboardInterrupt:  # somebody said stop
+    except KeyboardInterrupt:  # stopped
         sys.exit(130)

@@ -1,30 +1,30 @@
-"""What the demo says when it is asked nothing in particular."""
+"""The answer of the demo agent to anything that is not a command."""
 
 TOUR = """\
 # Welcome to Mobox
 
-I am the **demo agent**: no model, no network, just a script that says all that an agent can say. \
-What you see here is what your own agent gets, whatever it is written with.
+I am the **demo agent**: no model, no network, just a script that emits every kind of event. \
+Your own agent gets all of this, whichever framework it uses.
 
 | You type | You see |
 | --- | --- |
-| `step` | steps, as they are taken |
+| `step` | steps, as they happen |
 | `tool` | a tool call, its input and its result |
-| `think` | thoughts, folded away when they end |
-| `todo` | a plan that is worked off |
-| `subagent` | an agent that another one sent |
+| `think` | reasoning, collapsed when it ends |
+| `todo` | a plan, ticked off step by step |
+| `subagent` | a subagent at work |
 | `chart`, `cite`, `file` | a chart, sources, files |
-| `approve` | a call that only you can allow |
-| `ask` | questions that only you can answer |
-| `text hello`, `code x = 1` | your own words |
-| `error`, `crash`, `hang`, `slow`, `flood` | how bad days are survived |
-| `all` | the pleasant ones, one after the other |
+| `approve` | a tool call that needs your approval |
+| `ask` | questions for you |
+| `text hello`, `code x = 1` | your text or code, streamed back |
+| `error`, `crash`, `hang`, `slow`, `flood` | what failures look like |
+| `all` | most of the above in one answer |
 
-Some things to try while I talk:
+Things to try while this streams:
 
-- **Reload the page.** The answer goes on where it was: it is kept in a log, not in the browser.
+- **Reload the page.** The answer continues: it is stored in a log, not in the browser.
 - **Open a second tab.** Both show the same run.
-- **Press stop.** The process ends, and what was said stays.
+- **Press stop.** The process ends, and the text so far stays.
 
 Your own agent is a folder with a file like this:
 

@@ -49,17 +49,17 @@ ENDS = {"error": "error", "crash": "error"}
 
 each_prompt = pytest.mark.parametrize("prompt", PROMPTS)
 
-Hear = Callable[[ProcessExecution, list[StreamEvent]], None]
+OnEvents = Callable[[ProcessExecution, list[StreamEvent]], None]
 
 
 def nothing(execution: ProcessExecution, events: list[StreamEvent]) -> None:
     """Only listen."""
 
 
-async def leg(
-    recorder: Recorder, turn: Turn, state: Path, hear: Hear = nothing
+async def execute(
+    recorder: Recorder, turn: Turn, state: Path, on_events: OnEvents = nothing
 ) -> tuple[list[LogEntry], Outcome]:
-    """One process of the demo; `hear` may answer what it says."""
+    """One process of the demo; `on_events` may answer its requests."""
     log: list[LogEntry] = []
     job = job_of(load_agent(DEMO), state)
     async with (
@@ -68,11 +68,11 @@ async def leg(
     ):
         async for data in execution.batches():
             log += (entries := recorder.read(data))
-            hear(execution, [entry.event for entry in entries])
+            on_events(execution, [entry.event for entry in entries])
         return log, await execution.outcome()
 
 
-def asked(prompt: str) -> Turn:
+def turn_of(prompt: str) -> Turn:
     return Turn(prompt=(PromptText(text=prompt),))
 
 
@@ -81,9 +81,11 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOBOX_DEMO_SPEED", "0")
 
 
-def run_of(prompt: str, state: Path, hear: Hear = nothing) -> tuple[list[LogEntry], Outcome]:
+def run_of(
+    prompt: str, state: Path, on_events: OnEvents = nothing
+) -> tuple[list[LogEntry], Outcome]:
     recorder = Recorder("emitted")
-    log, outcome = asyncio.run(leg(recorder, asked(prompt), state, hear))
+    log, outcome = asyncio.run(execute(recorder, turn_of(prompt), state, on_events))
     failure = outcome.failure()
     log += recorder.feed([failure] if failure else [])
     return log + recorder.close(Done(reason="error") if failure else None), outcome
@@ -103,7 +105,7 @@ def golden_file(prompt: str) -> Path:
 
 
 @each_prompt
-def test_a_command_says_what_it_said_before(prompt: str, tmp_path: Path, regold: bool) -> None:
+def test_a_command_emits_the_golden_events(prompt: str, tmp_path: Path, regold: bool) -> None:
     log, _ = run_of(prompt, tmp_path / "state")
     made = encode_many(LogEntry(e.seq, e.id, e.ts, _without_paths(e.event)) for e in checked(log))
     if regold:
@@ -114,7 +116,7 @@ def test_a_command_says_what_it_said_before(prompt: str, tmp_path: Path, regold:
 
 
 def _without_paths(event: StreamEvent) -> StreamEvent:
-    """A traceback names files, which are elsewhere on another machine."""
+    """A traceback contains file paths, which differ between machines."""
     if isinstance(event, Error) and event.stderr_tail:
         return Error(message=event.message, code=event.code, exit_code=event.exit_code)
     return event
@@ -138,7 +140,7 @@ def test_a_crash_brings_its_traceback(tmp_path: Path) -> None:
     log, outcome = run_of("crash", tmp_path / "state")
     assert outcome.exit_code == 1
     (error,) = [entry.event for entry in log if isinstance(entry.event, Error)]
-    assert "RuntimeError: the demo crashed, as it was asked to" in (error.stderr_tail or "")
+    assert "RuntimeError: the demo crashed on purpose" in (error.stderr_tail or "")
 
 
 def test_a_flood_is_read_whole(tmp_path: Path) -> None:
@@ -149,11 +151,11 @@ def test_a_flood_is_read_whole(tmp_path: Path) -> None:
 def test_a_demo_that_hangs_can_be_stopped(tmp_path: Path) -> None:
     stops: list[asyncio.Task[Outcome]] = []
 
-    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+    def on_events(execution: ProcessExecution, events: list[StreamEvent]) -> None:
         if any(isinstance(event, Status) for event in events):
             stops.append(asyncio.create_task(execution.stop()))
 
-    log, outcome = run_of("hang", tmp_path / "state", hear)
+    log, outcome = run_of("hang", tmp_path / "state", on_events)
     assert outcome.stopped
     checked(log)
 
@@ -171,12 +173,12 @@ DECISIONS: dict[Decision, str] = {
 def test_an_approval_is_answered_to_the_process_that_asks(
     decision: Decision, tmp_path: Path
 ) -> None:
-    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+    def on_events(execution: ProcessExecution, events: list[StreamEvent]) -> None:
         for paused in [event for event in events if isinstance(event, Paused)]:
             answer = Answer(decision=decision)
             execution.answer(paused.request_ids[0], answer)
 
-    log, _ = run_of("approve", tmp_path / "state", hear)
+    log, _ = run_of("approve", tmp_path / "state", on_events)
     assert result_of(checked(log)) == DECISIONS[decision]
 
 
@@ -190,7 +192,7 @@ def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_pat
         if pauses:
             execution.kill()
 
-    first, _ = asyncio.run(leg(recorder, asked("approve"), tmp_path / "state", give_up))
+    first, _ = asyncio.run(execute(recorder, turn_of("approve"), tmp_path / "state", give_up))
     assert recorder.close() == []  # it waits
     legal_log([entry.event for entry in first])
     (request,) = pauses[0].request_ids
@@ -198,7 +200,7 @@ def test_an_approval_is_answered_to_the_next_process(decision: Decision, tmp_pat
     response = InputResponse(id=request, decision=answer.decision)
     first += recorder.feed([response])
     turn = Turn(answers=(answer,), resume=pauses[0].resume)
-    second, _ = asyncio.run(leg(recorder, turn, tmp_path / "state"))
+    second, _ = asyncio.run(execute(recorder, turn, tmp_path / "state"))
     log = checked(first + second + recorder.close())
     assert result_of(log) == DECISIONS[decision]
     assert log[-1].event == Done(reason="stop")
@@ -215,21 +217,21 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "said"), ANSWERS)
+@pytest.mark.parametrize(("answer", "expected"), ANSWERS)
 def test_a_question_with_choices_and_free_text_is_answered(
-    answer: Answer, said: str, tmp_path: Path
+    answer: Answer, expected: str, tmp_path: Path
 ) -> None:
-    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+    def on_events(execution: ProcessExecution, events: list[StreamEvent]) -> None:
         for paused in [event for event in events if isinstance(event, Paused)]:
             execution.answer(paused.request_ids[0], answer)
 
-    log, _ = run_of("ask", tmp_path / "state", hear)
+    log, _ = run_of("ask", tmp_path / "state", on_events)
     (request,) = [e.event for e in checked(log) if isinstance(e.event, InputRequest)]
     assert request.kind == "question"
     choice, free = request.options["questions"]
     assert [option["label"] for option in choice["options"]] == ["Bern", "Lugano", "Zermatt"]
     assert "options" not in free
-    assert "".join(e.event.delta for e in log if isinstance(e.event, TextDelta)) == said
+    assert "".join(e.event.delta for e in log if isinstance(e.event, TextDelta)) == expected
 
 
 def test_a_question_is_answered_to_the_next_process(tmp_path: Path) -> None:
@@ -237,9 +239,9 @@ def test_a_question_is_answered_to_the_next_process(tmp_path: Path) -> None:
         decision="answered", value={"answers": {"Where to?": "Lugano"}}, request_id="question_1"
     )
     turn = Turn(answers=(answer,), resume={"command": "ask"})
-    log, _ = asyncio.run(leg(Recorder("emitted"), turn, tmp_path / "state"))
-    said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
-    assert said == "Noted:\n\n- Where to? **Lugano**\n"
+    log, _ = asyncio.run(execute(Recorder("emitted"), turn, tmp_path / "state"))
+    text = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
+    assert text == "Noted:\n\n- Where to? **Lugano**\n"
     assert not [entry for entry in log if isinstance(entry.event, InputRequest)]
 
 
@@ -249,25 +251,25 @@ def test_a_tool_of_the_page_is_called(tmp_path: Path, command: str) -> None:
     turn = Turn(prompt=(PromptText(text=command),), frontend=Frontend(tools=tools))
     recorder = Recorder("emitted")
 
-    def hear(execution: ProcessExecution, events: list[StreamEvent]) -> None:
+    def on_events(execution: ProcessExecution, events: list[StreamEvent]) -> None:
         for paused in [event for event in events if isinstance(event, Paused)]:
             answer = Answer(decision="answered", value="Bern")
             execution.answer(paused.request_ids[0], answer)
 
-    log, _ = asyncio.run(leg(recorder, turn, tmp_path / "state", hear))
+    log, _ = asyncio.run(execute(recorder, turn, tmp_path / "state", on_events))
     log = checked(log + recorder.close())
     assert [e.event.name for e in log if isinstance(e.event, ToolUseStart)] == ["locate"]
     assert result_of(log) == "ok"
-    said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
-    assert said == "The page says: Bern"
+    text = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
+    assert text == "The page returned: Bern"
 
 
-def test_what_a_page_gave_is_told_to_the_next_process(tmp_path: Path) -> None:
+def test_result_of_a_frontend_tool_is_sent_to_the_next_process(tmp_path: Path) -> None:
     answer = Answer(decision="denied", value="no", request_id="result_of_call_page")
     turn = Turn(answers=(answer,), resume={"command": "page"})
-    log, _ = asyncio.run(leg(Recorder("emitted"), turn, tmp_path / "state"))
-    said = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
-    assert said == "The page could not do that."
+    log, _ = asyncio.run(execute(Recorder("emitted"), turn, tmp_path / "state"))
+    text = "".join(entry.event.delta for entry in log if isinstance(entry.event, TextDelta))
+    assert text == "The page could not do that."
 
 
 def result_of(log: list[LogEntry]) -> str:

@@ -42,7 +42,7 @@ def test_the_lines_of_a_run_and_the_stderr_of_its_agent_are_shown(tmp_path: Path
     assert lines.splitlines()[0].startswith('{"type": "start"')
     assert '"Watch"' in lines
     assert errors.startswith("--- stderr of attempt 1 ---\nTraceback")
-    assert errors.endswith("RuntimeError: the demo crashed, as it was asked to\n")
+    assert errors.endswith("RuntimeError: the demo crashed on purpose\n")
 
 
 HOSTILE = b"\x1b]0;mine\x07 \xc2\x9b31m \xe2\x80\xae \xff \xc3\xa9\tend"

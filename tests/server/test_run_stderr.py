@@ -37,7 +37,7 @@ async def test_what_an_agent_complained_of_is_there_when_its_run_has_ended(tmp_p
         [leg] = told["legs"]
         assert leg["leg"] == 1
         assert leg["text"].startswith("Traceback")
-        assert leg["text"].rstrip().endswith("the demo crashed, as it was asked to")
+        assert leg["text"].rstrip().endswith("the demo crashed on purpose")
 
 
 @on_uvloop

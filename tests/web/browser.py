@@ -1,4 +1,4 @@
-"""What the browser of these tests leaves out, because no page of ours has to do with it."""
+"""Browser features that these tests switch off, because our pages do not use them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 __all__ = ["LEFT_OUT"]
 
 ADDRESS_BAR: Final = ("WebUIOmniboxAimPopup", "WebUIOmniboxPopup")
-"""Pages of its own that it loads with every tab, for what is typed into a bar that nobody sees."""
+"""The browser's own pages for the address bar, which it loads with every tab."""
 BY_PLAYWRIGHT: Final = (
     "AimEnabled",
     "AvoidCorsURLLoaderRestartOnRedirect",
@@ -26,6 +26,6 @@ BY_PLAYWRIGHT: Final = (
     "msEdgeUpdateLaunchServicesPreferredVersion",
     "msForceBrowserSignIn",
 )
-"""Named again, because the browser reads the last list only."""
+"""Repeated here, because the browser uses only the last list."""
 
 LEFT_OUT: Final = f"--disable-features={','.join((*ADDRESS_BAR, *BY_PLAYWRIGHT))}"

@@ -1,4 +1,4 @@
-"""A browser that is watched, and servers for it to talk to."""
+"""A watched browser, and servers for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 expect.set_options(timeout=LIMIT / 2 * 1000)
 
 
-@pytest.hookimpl(trylast=True)  # pytest itself brings together what shares a parameter
+@pytest.hookimpl(trylast=True)  # pytest itself groups tests that share a parameter
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests with a browser come last: while it runs, no other event loop can."""
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
@@ -41,12 +41,12 @@ def browser_type_launch_args() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def base_url() -> None:
-    """None that all tests have: each has a server of its choice."""
+    """No common base URL: each test has its own server."""
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server of the demo, which waits for nothing."""
+    """A server with the demo agent, without delays."""
     data = tmp_path_factory.mktemp("demo") / "data"
     agents = ROOT / "agents"
     with live_server(
@@ -57,13 +57,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 @pytest.fixture(scope="session")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the agent that does what it is told."""
+    """A folder with the agent that plays the script in its prompt."""
     return write_agent(tmp_path_factory.mktemp("agents"))
 
 
 @pytest.fixture(scope="session")
 def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server of that agent."""
+    """A server with that agent."""
     data = tmp_path_factory.mktemp("served") / "data"
     with live_server(data, "--agents", agents, patience=60 * LIMIT) as server:
         yield server
@@ -71,7 +71,7 @@ def server(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
 
 @pytest.fixture(scope="session")
 def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server of two agents, of whom one has to be chosen."""
+    """A server with two agents, of which one has to be selected."""
     folder = tmp_path_factory.mktemp("crew")
     agents = write_agent(folder / "agents")
     shutil.copytree(ROOT / "agents/demo", agents / "demo")
@@ -81,14 +81,14 @@ def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 @pytest.fixture(scope="session")
 def http() -> Iterator[httpx.Client]:
-    """What is no browser."""
+    """A client without a browser."""
     with httpx.Client(timeout=LIMIT, trust_env=False) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """What finds out whether everybody can use a page."""
+    """The accessibility checker's source."""
     source = ROOT / "web/node_modules/axe-core/axe.min.js"
     if not source.exists():
         pytest.skip("NOT TESTED WHETHER EVERYBODY CAN USE THE PAGE: no node_modules in web")
@@ -97,21 +97,21 @@ def axe() -> str:
 
 @pytest.fixture
 def gate() -> Iterator[Gate]:
-    """A place where agents wait."""
+    """A gate at which agents wait."""
     with Gate() as gate:
         yield gate
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port at which nobody is, for who may be there later."""
+    """A free port, for a server that starts later."""
     with reserved_port() as port:
         yield port
 
 
 @pytest.fixture
 def watched(new_context: CreateContextCallback) -> Iterator[Watched]:
-    """Makes contexts, each watched; a complaint that was not expected fails the test."""
+    """Makes watched contexts; an unexpected complaint fails the test."""
     made: list[tuple[BrowserContext, Watch]] = []
 
     def make(url: str, **options: Any) -> tuple[BrowserContext, Watch]:
@@ -127,7 +127,7 @@ def watched(new_context: CreateContextCallback) -> Iterator[Watched]:
 
 @pytest.fixture
 def speak(server: LiveServer, watched: Watched) -> Iterator[Speak]:
-    """Makes contexts that speak a protocol; that they did is seen to in the end."""
+    """Makes contexts that use a protocol; checks at the end that they did."""
     made: list[Speaking] = []
 
     def make(protocol: str) -> Speaking:

@@ -1,4 +1,4 @@
-"""An agent that is held up in the middle of what it says."""
+"""An agent that pauses in the middle of its output."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ LAST = pieces("text", "last", ["and", "this", "comes", "after", "it", "was", "le
 
 
 def held(gate: Gate) -> str:
-    """What makes it say something, wait at the gate, and say some more."""
+    """A prompt that makes it emit text, wait at the gate, and emit more."""
     return prompt(*FIRST, gate.step, *LAST)

@@ -1,4 +1,4 @@
-"""The inspector beside a chat, as a person uses it, and what the server says it should show."""
+"""The inspector beside a chat, as a user operates it, and the server's data that it should show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 class Inspector:
-    """The inspector of a tab, which it opens; wide, it has its three columns beside each other."""
+    """Opens the inspector of a tab; `wide` shows its three columns side by side."""
 
     def __init__(self, tab: Tab, *, wide: bool = False) -> None:
         page = tab.page
@@ -33,23 +33,23 @@ class Inspector:
         self.filter = page.get_by_role("searchbox", name="Filter events")
         expect(self.grid).to_be_visible()
         if wide:
-            page.get_by_role("button", name="Show the three columns").click()
+            page.get_by_role("button", name="Show three columns").click()
 
     def row(self, event: str, grid: Locator | None = None) -> Locator:
-        """The rows about events of this type; `seq: type` is one of them."""
+        """The rows of events of this type; `seq: type` is one of them."""
         name = f"Event {event}" if ":" in event else re.compile(rf"^Event \d+: {event}$")
         return (grid or self.grid).get_by_role("row", name=name, exact=True)
 
     def shows(self, state: str) -> None:
-        """Wait until the run stands so."""
-        panel = self.page.locator("#side-panel")  # the chat and the list of chats say so too
+        """Wait until the run has this state."""
+        panel = self.page.locator("#side-panel")  # the chat and the chat list show it too
         expect(panel.get_by_text(state, exact=True)).to_be_visible()
 
     def view(self, name: str) -> None:
         self.page.get_by_role("tab", name=name, exact=True).click()
 
     def choose(self, button: str | re.Pattern[str], *choices: str) -> None:
-        """Choose from a menu, each time it is opened one."""
+        """Choose from a menu, opening it for each choice."""
         for choice in choices:
             self.page.get_by_role("button", name=button).click()
             self.page.get_by_role("menu").get_by_text(choice, exact=True).click()
@@ -57,14 +57,14 @@ class Inspector:
 
 
 def run_of(http: httpx.Client, server: LiveServer, tab: Tab) -> str:
-    """The run that answered last."""
+    """The last run."""
     chat = http.get(f"{server.url}/api/chats/{tab.chat}").json()
     active = chat["activeRun"]
     return str(active["id"] if active else chat["messages"][-1]["id"])
 
 
 def log_of(http: httpx.Client, server: LiveServer, run: str, format_: str) -> list[Row]:
-    """A run as the server tells it now."""
+    """A run as the server returns it now."""
     path = f"{server.url}/api/runs/{run}/inspect"
     response = http.get(path, params={"live": "off", "format": format_})
     return [json.loads(told.data) for told in told_in(response.text)]

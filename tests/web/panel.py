@@ -1,4 +1,4 @@
-"""The panel beside a chat, as a person uses it: by what things are called."""
+"""The side panel, as a user operates it: by accessible names."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Panel:
         self._page = tab.page
         self.button = tab.page.get_by_role("button", name="Side panel", exact=True)
         self.box = tab.page.locator("#side-panel")
-        self.edge = tab.page.get_by_role("separator", name="Width of the side panel")
+        self.edge = tab.page.get_by_role("separator", name="Resize the side panel")
         self.files = self.box.get_by_role("navigation", name="Code of this answer")
         self.as_text = self.box.get_by_label("Show as text")
-        self.printed = self.box.get_by_role("group", name="What the tools printed")
+        self.printed = self.box.get_by_role("group", name="Tool output")
 
     def open(self, pane: str) -> Panel:
-        """See it, with this pane in front."""
+        """Open it with this pane."""
         button = self._page.locator("#side-panel-button")  # which the panel may cover
         if button.get_attribute("aria-expanded") == "false":
             self.button.click()
@@ -42,7 +42,7 @@ class Panel:
         return self.box.locator(".xterm-rows > div")
 
     def choose(self, words: str) -> None:
-        """Another piece of code."""
+        """Select another piece of code."""
         self.files.get_by_role("button", name=words).click()
 
     def shows_code(self, *lines: str) -> None:
@@ -50,13 +50,13 @@ class Panel:
         expect(self.code.locator(".cm-line")).to_have_text(list(lines))
 
     def shows(self, *lines: str) -> None:
-        """Wait until the screen ends with these rows, below which it is empty."""
+        """Wait until the screen ends with these rows, followed by empty ones."""
         expect(self.screen.filter(has_text=lines[-1]).last).to_be_visible()
         rows = self.rows()
         assert rows[-len(lines) :] == list(lines), rows
 
     def rows(self) -> list[str]:
-        """What the screen shows, without the empty rows at its end."""
+        """The rows of the screen, without the empty ones at its end."""
         rows: list[str] = self.screen.evaluate_all(ROWS)
         while rows and not rows[-1]:
             rows.pop()

@@ -1,4 +1,4 @@
-"""Agents that say what recordings say, so that a real server serves any framework."""
+"""Agents that play recordings, so that a real server serves any framework."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUN_AGENT = """
     import sys
     from pathlib import Path
 
-    turn = json.loads(sys.stdin.readline())  # by hand: the emitter would have stdout to itself
+    turn = json.loads(sys.stdin.readline())  # not with the emitter, which would take over stdout
     name = turn["data"]["prompt"][0]["text"]
     recording = Path(__file__).parent / "recordings" / f"{name}.jsonl"
     sys.stdout.write(recording.read_text("utf-8"))

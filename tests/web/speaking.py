@@ -1,4 +1,4 @@
-"""Tabs whose page speaks a protocol of the test's choice, and what they really spoke."""
+"""Tabs whose page uses a protocol of the test's choice, with a check that it did."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ADDRESSES: Final = {
     "ag-ui": re.compile(r"/api/agui/.*"),
     "socket-io": re.compile(r"/socket\.io/"),
 }
-"""Where a page talks to an agent; what else it asks for, it asks for in all of them."""
+"""The routes of each protocol; other routes are used with all of them."""
 SAYING: Final = re.compile(r"/api/(agui/)?chat(\?.*)?$")
-"""Where a page sends what a person says, unless it does so by a socket."""
+"""The routes to which a page posts messages, unless it uses a socket."""
 CHOOSE: Final = """
 if (location.protocol === "http:") localStorage["mobox:protocol"] ??= %s;
 """
 
 
 class Speaking:
-    """The tabs of one context, which all speak one protocol."""
+    """The tabs of one context, which all use one protocol."""
 
     def __init__(self, context: BrowserContext, protocol: str) -> None:
         self.context = context
@@ -46,7 +46,7 @@ class Speaking:
         return Tab(self.context, chat)
 
     def assert_spoken(self) -> None:
-        """It was this protocol in which the agent was talked to, and no other."""
+        """Assert that this protocol was used, and no other."""
         ways = ADDRESSES.items()
         by = {name: [*filter(address.fullmatch, self._asked)] for name, address in ways}
         assert by.pop(self._protocol), f"nothing was said in {self._protocol}"
@@ -63,25 +63,25 @@ class Speaking:
 
 
 Speak: TypeAlias = Callable[[str], Speaking]
-"""Makes a context that speaks a protocol."""
+"""Makes a context that uses a protocol."""
 
 
 class HeldBack:
-    """What pages say to an agent, which the server does not get until they are let go.
+    """Holds back the pages' messages to an agent until they are released.
 
     Make it before the pages. What was held back is never sent.
     """
 
     def __init__(self, context: BrowserContext) -> None:
         self.said: list[str] = []
-        """All that was said to the agent, whether it was held back or not."""
+        """All messages to the agent, held back or not."""
         self._held: list[Route] = []
         self._is_held = True
         context.route(SAYING, self._request)
         context.route_web_socket(ADDRESSES["socket-io"], self._websocket)
 
     def wait(self, page: Page) -> None:
-        """Wait until something is held back."""
+        """Wait until a message is held back."""
         for _ in range(int(LIMIT / 0.02)):
             if self.said:
                 return
@@ -115,5 +115,5 @@ class HeldBack:
 
 
 def speak_from_now_on(tab: Tab, protocol: str) -> None:
-    """As if a person chose it in the settings."""
+    """As if the user selected it in the settings."""
     tab.page.evaluate("(name) => (localStorage['mobox:protocol'] = JSON.stringify(name))", protocol)

@@ -1,4 +1,4 @@
-"""A tab with the page in it, as a person uses it: by what things are called."""
+"""A tab with the page, as a user operates it: by accessible names."""
 
 from __future__ import annotations
 
@@ -48,31 +48,31 @@ class Tab:
         return self.page.get_by_role("article")
 
     def say(self, text: str) -> None:
-        """Send something, and see that it is there."""
+        """Send a message, and wait until it is shown."""
         asked = self.page.get_by_role("article", name="You")
         before = asked.count()
         self.composer.fill(text)
         self.composer.press("Enter")
         expect(asked).to_have_count(before + 1)
-        expect(self.page).to_have_url(HAS_CHAT)  # which it has as soon as the server has taken it
+        expect(self.page).to_have_url(HAS_CHAT)  # once the server has accepted it
 
     def finish(self, answers: int = 1) -> None:
-        """Wait until so many answers are there, and nobody works any more."""
+        """Wait until this many answers are there, and no run is active."""
         expect(self.answers).to_have_count(answers)
         expect(self.answers.last).to_have_attribute("aria-busy", "false")
         expect(self.send).to_be_visible()
 
     def settle(self) -> None:
-        """Wait until what moves has come to rest, except what moves for ever."""
+        """Wait until all animations have ended, except endless ones."""
         self.page.evaluate(SETTLED)
 
     def sees(self, text: str) -> None:
-        """Wait until an answer says this."""
+        """Wait until an answer contains this."""
         expect(self.answers.last).to_contain_text(text)
 
 
 def read_chat(server: LiveServer, chat: str) -> dict[str, Any]:
-    """A chat as the server has it, which is the fold of its logs."""
+    """A chat as the server returns it: the transcript of its logs."""
     query = {"profile": "v7"}
     with httpx.Client(base_url=server.url, timeout=LIMIT, trust_env=False) as client:
         found: dict[str, Any] = client.get(f"/api/chats/{chat}", params=query).json()
@@ -80,7 +80,7 @@ def read_chat(server: LiveServer, chat: str) -> dict[str, Any]:
 
 
 def assert_shows_what_is_stored(tab: Tab, server: LiveServer) -> None:
-    """The page has the words of the log, all of them and each once; so has one opened anew."""
+    """The page shows the words of the log, each once; and again after a reload."""
     chat = read_chat(server, tab.chat)
     assert chat["activeRun"] is None
     messages = chat["messages"]

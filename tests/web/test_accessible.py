@@ -1,4 +1,4 @@
-"""Everybody can use the page: WCAG 2.2 AA as far as axe sees it, on any screen, light and dark."""
+"""The page is accessible: WCAG 2.2 AA as far as axe checks it, on any screen, light and dark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OpenTab = Callable[..., Tab]
 
 
 def empty(tab: Tab, gate: Gate) -> None:
-    """Nothing was said yet."""
+    """An empty chat."""
 
 
 def streaming(tab: Tab, gate: Gate) -> None:
@@ -77,10 +77,10 @@ def _opening(control: str, field: str) -> State:
 
 
 def mistaken(tab: Tab, gate: Gate) -> None:
-    _opening("Edit…", "Input of the call, as JSON")(tab, gate)
-    tab.page.get_by_label("Input of the call, as JSON").fill("{")
+    _opening("Edit…", "Tool input as JSON")(tab, gate)
+    tab.page.get_by_label("Tool input as JSON").fill("{")
     tab.page.get_by_role("button", name="Approve with changes").click()
-    expect(tab.page.get_by_role("alert")).to_contain_text("not valid JSON")
+    expect(tab.page.get_by_role("alert")).to_contain_text("Invalid JSON: ")
 
 
 def failed(tab: Tab, gate: Gate) -> None:
@@ -91,7 +91,7 @@ def failed(tab: Tab, gate: Gate) -> None:
 
 def about(tab: Tab, gate: Gate) -> None:
     failed(tab, gate)
-    tab.page.get_by_role("button", name="About this chat").click()
+    tab.page.get_by_role("button", name="Chat options").click()
     expect(tab.page.get_by_role("menu")).to_be_visible()
 
 
@@ -106,7 +106,7 @@ STATES: dict[str, State] = {
 
 
 def findings(tab: Tab, axe: str) -> list[str]:
-    """What is wrong with the page as it is now, in each theme, once nothing moves any more."""
+    """The violations of the page in each theme, once all animations have ended."""
     tab.page.evaluate(axe)
     return [f"{theme}: {each}" for theme in THEMES for each in findings_in(tab, theme)]
 
@@ -124,7 +124,7 @@ def findings_in(tab: Tab, theme: Theme) -> list[str]:
 
 @pytest.fixture
 def open_tab(watched: Watched) -> OpenTab:
-    """Opens a tab as somebody has set it up."""
+    """Opens a tab with these settings."""
 
     def open_tab(server: LiveServer, size: str, chat: str = "") -> Tab:
         touch: dict[str, Any] = {"has_touch": True, "is_mobile": True} if size == "mobile" else {}
@@ -208,13 +208,13 @@ def test_a_pane_with_nothing_in_it(
 ) -> None:
     tab = open_tab(server, size)
     panel = Panel(tab).open(pane)
-    expect(panel.box).to_contain_text("Nothing was asked yet")
+    expect(panel.box).to_contain_text("No messages yet")
     assert findings(tab, axe) == []
 
 
 def chats(tab: Tab) -> None:
-    """The list of chats, which a small screen shows only when asked."""
-    opener = tab.page.get_by_role("button", name="Open the list of chats")
+    """The chat list, which a small screen shows only in a drawer."""
+    opener = tab.page.get_by_role("button", name="Open chat list")
     if opener.is_visible():
         opener.click()
     expect(tab.page.get_by_role("navigation", name="Chats")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Asked in any protocol, answered in the same or in another: the agent goes on with it."""
+"""Input requests in any protocol, answered in the same or another: the agent continues."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_is_asked_in_one_protocol_is_answered_in_another(
 
 
 def asked(call: str, *then: Step) -> list[Step]:
-    """A call that a person is asked about; if it may be done it is, and the agent goes on."""
+    """A tool call that needs approval; if approved it is executed, and the agent continues."""
     done = emit("tool_result", tool_use_id=call, content=f"{call} is gone")
     return [
         emit("tool_use", id=call, name="delete", input={}),
@@ -99,7 +99,7 @@ CALL = emit("tool_use", id="call", name="delete_file", input={"path": "a.txt", "
 
 
 def ask(tab: Tab, *allowed: str) -> Locator:
-    """Let the agent ask about a call, and wait for its card."""
+    """Let the agent request approval of a call, and wait for its card."""
     tab.say(prompt(*FIRST, CALL, ["decide", "call", list(allowed) or None]))
     card = tab.page.get_by_role("group", name="May I?")
     expect(card).to_be_visible()
@@ -107,12 +107,12 @@ def ask(tab: Tab, *allowed: str) -> Locator:
 
 
 def offered(card: Locator) -> list[str]:
-    """The decisions on a card; a button with a picture only is none."""
+    """The decisions on a card; icon buttons are none."""
     return [text for text in card.get_by_role("button").all_inner_texts() if text]
 
 
 def decided(tab: Tab, server: LiveServer, agent: str, page: str) -> None:
-    """The agent got this, and the page shows that: now, and when it is read again."""
+    """The agent got this answer, and the page shows it: now, and after a reload."""
     tab.sees(agent)
     tab.sees(page)
     tab.finish()
@@ -140,7 +140,7 @@ def test_only_what_the_agent_allows_is_offered(
     card = ask(tab, *allowed)
     expect(card.get_by_role("button", name=buttons[-1], exact=True)).to_be_visible()
     assert offered(card) == buttons
-    expect(tab.composer).to_be_focused()  # and not what Enter would decide by
+    expect(tab.composer).to_be_focused()  # and not a button that Enter would press
     tab.page.reload()
     expect(card.get_by_role("button", name=buttons[-1], exact=True)).to_be_visible()
     assert offered(card) == buttons
@@ -178,12 +178,12 @@ def test_a_changed_input_is_approved(
     if when == "after a refresh":
         tab.page.reload()
     card.get_by_role("button", name="Edit…").click()
-    field = card.get_by_label("Input of the call, as JSON")
+    field = card.get_by_label("Tool input as JSON")
     expect(field).to_be_focused()
     field.fill('{"path": "b.txt",}')
     send = card.get_by_role("button", name="Approve with changes")
     send.click()
-    expect(card.get_by_role("alert")).to_contain_text("This is not valid JSON")
+    expect(card.get_by_role("alert")).to_contain_text("Invalid JSON")
     field.fill('{"path": "b.txt"}')
     send.click()
     expect(tab.answers.last.get_by_role("group", name="Changed input")).to_contain_text("b.txt")
@@ -208,7 +208,7 @@ def test_a_person_responds_in_place_of_the_tool(
 def test_one_of_two_approvals_is_answered_at_once(
     server: LiveServer, speak: Speak, protocol: str
 ) -> None:
-    """It is not kept on the page until the other one is answered: a reload would lose it."""
+    """It is sent before the other one is answered: a reload would lose it."""
     tab = speak(protocol).tab()
     calls = [emit("tool_use", id=name, name=f"delete_{name}", input={}) for name in ("a", "b")]
     requests = [

@@ -1,4 +1,4 @@
-"""The browser is as Playwright wants it, without what is left out beside that."""
+"""The browser has Playwright's settings, and the features switched off by these tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that is in the package: what its sources give, small, and content with its server."""
+"""The built page in the package: matches its sources, is small, and needs only its server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADDRESS = re.compile(r"https?://[^\s\"'`<>\\)}]+")
 LOADING = re.compile(
     r"fetch\(|import\(|XMLHttpRequest|sendBeacon|new (?:Worker|WebSocket|EventSource)"
 )
-"""What asks for an address; messages and namespaces only name theirs."""
+"""Code that requests a URL; messages and namespaces only contain theirs."""
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -36,7 +36,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 class Links(HTMLParser):
-    """What a page loads by itself."""
+    """The files that a page loads by itself."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def links() -> list[str]:
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, built once more from a copy of its sources in another folder."""
+    """The page, built again from a copy of its sources in another folder."""
     node, modules = find_node(), SOURCES / "node_modules"
     if node is None or not modules.is_dir():
         missing = "node_modules in web" if node else "Node"

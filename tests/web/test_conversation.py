@@ -1,4 +1,4 @@
-"""Whatever happens to a page while an agent talks, in the end it shows the fold of the log.
+"""Whatever happens to a page during a run, in the end it shows the transcript of the log.
 
 Here in the protocol that it speaks by itself; what each has to do is in test_transports.py.
 """
@@ -38,7 +38,7 @@ def test_a_refresh_at_ten_moments(
     tab.say(prompt(*script))
     for _ in places:
         gate.wait()
-        if moments.random() < 0.5:  # in the middle of what it says, or while it says nothing
+        if moments.random() < 0.5:  # in the middle of its output, or while it is silent
             gate.open()
         tab.page.reload()
         expect(tab.page.get_by_role("article").first).to_be_visible()

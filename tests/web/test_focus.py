@@ -1,4 +1,4 @@
-"""Who goes by keyboard stays where they are: a button that goes leaves its focus to the field."""
+"""Keyboard focus is not lost: a button that disappears passes it to the text field."""
 
 from __future__ import annotations
 

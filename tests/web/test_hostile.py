@@ -1,4 +1,4 @@
-"""What agents and people say is shown as what it is: text. Nothing of it runs, loads or asks."""
+"""Text of agents and users is shown as text. Nothing in it runs, loads or opens a dialog."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def pieces_of(text: str, cuts: random.Random) -> list[str]:
 
 
 def said(number: int, text: str) -> Iterator[Step]:
-    """All the ways in which an agent can say it."""
+    """All events in which an agent can emit it."""
     cuts = random.Random(text)
     call, block = f"call_{number}", f"block_{number}"
     for kind in ("thinking", "text"):
@@ -106,10 +106,10 @@ def test_what_an_agent_says_is_text(server: LiveServer, watched: Watched, group:
     script = [step for number, text in enumerate(GROUPS[group]) for step in said(number, text)]
     tab.say(prompt(*script))
     tab.finish()
-    expect(tab.page.get_by_role("alert")).to_have_count(0)  # or it would have said little
+    expect(tab.page.get_by_role("alert")).to_have_count(0)  # the run did not fail
     expect(tab.page.locator(".chart-plot:not(:has(canvas))")).to_have_count(0)
     assert_harmless(tab.log)
-    shown(tab.messages)  # with all that was folded
+    shown(tab.messages)  # with all blocks expanded
     assert_harmless(tab.log)
     tab.page.reload()
     expect(tab.answers).to_have_count(1)
@@ -127,10 +127,10 @@ def test_an_error_is_text(server: LiveServer, watched: Watched) -> None:
 
 @pytest.fixture(scope="module")
 def titled(agents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server with a chat for each text, called after it."""
+    """A server with a chat for each text, with the text as its title."""
     data = tmp_path_factory.mktemp("titled") / "data"
     data.mkdir()
-    with ThreadPoolExecutor(1) as thread:  # in the loop of this one, the browser runs
+    with ThreadPoolExecutor(1) as thread:  # this thread's loop runs the browser
         thread.submit(asyncio.run, _fill(data)).result(LIMIT)
     with live_server(data, "--agents", agents) as server:
         yield server
@@ -150,7 +150,7 @@ async def _fill(data: Path) -> None:
 def test_titles_are_text(titled: LiveServer, watched: Watched) -> None:
     tab = Tab(watched(titled.url)[0])
     chats = tab.page.get_by_role("navigation").get_by_role("link")
-    while (count := chats.count()) < len(TEXTS):  # it is longer than what comes at first
+    while (count := chats.count()) < len(TEXTS):  # longer than the first page
         chats.last.scroll_into_view_if_needed()
         expect(chats.nth(count)).to_be_attached()
     assert_harmless(tab.page.get_by_role("navigation").first)

@@ -1,4 +1,4 @@
-"""The inspector tells how an answer came to be: while it is written, and afterwards."""
+"""The inspector shows the lines, events and frames of a run: live, and afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 @pytest.fixture
 def finished(server: LiveServer, watched: Watched) -> Tab:
-    """A tab with an answer that is there."""
+    """A tab with a finished answer."""
     tab = Tab(watched(server.url)[0])
     tab.say(prompt(*SCRIPT))
     tab.finish()
@@ -102,11 +102,11 @@ def test_a_pause_holds_the_rows_and_not_the_run(
     inspector = Inspector(tab)
     expect(inspector.row("thinking_end")).to_be_visible()
     inspector.page.get_by_role("button", name="Pause").click()
-    on = inspector.page.get_by_role("button", name="Go on")
+    on = inspector.page.get_by_role("button", name="Resume")
     expect(on).to_be_visible()
     gate.open()
     tab.finish()
-    expect(on).to_have_text(re.compile(r"Go on· [1-9]\d* new"))
+    expect(on).to_have_text(re.compile(r"Resume· [1-9]\d* new"))
     inspector.shows("Finished")
     expect(inspector.row("text_delta")).to_have_count(0)
     on.click()
@@ -135,17 +135,17 @@ def test_rows_are_found_by_words_and_by_types(finished: Tab) -> None:
     expect(inspector.row("tool_result")).to_have_count(0)
     inspector.filter.fill("nobody said this")
     page = inspector.page
-    expect(page.get_by_text("No event has all of that.")).to_be_visible()
+    expect(page.get_by_text("No events match.")).to_be_visible()
     page.get_by_role("button", name="Show all events").click()
     expect(inspector.row("tool_result")).to_be_visible()
-    page.get_by_role("button", name="Types of events").click()
+    page.get_by_role("button", name="Event types").click()
     page.get_by_role("menuitemcheckbox", name="tool_result").click()
     page.get_by_role("menuitemcheckbox", name="done").click()
     page.keyboard.press("Escape")
     expect(page.get_by_role("menu")).to_have_count(0)
     shown = inspector.grid.locator("[data-row]")
     expect(shown).to_have_count(2)
-    expect(page.get_by_role("button", name="Types of events: 2 types")).to_be_visible()
+    expect(page.get_by_role("button", name="Event types: 2 types")).to_be_visible()
 
 
 def test_a_group_that_is_opened_is_one_row(finished: Tab) -> None:
@@ -184,14 +184,14 @@ def test_the_slider_shows_the_chat_as_it_was_at_any_event(
     answer = finished.answers.last
     for place in (3, 6, 1):
         inspector.slider.fill(str(deltas[place - 1]))
-        said = f"Replay: as it was at event {deltas[place - 1]}"
+        said = f"Replay: the chat at event {deltas[place - 1]}"
         expect(answer.get_by_text(said, exact=True)).to_be_visible()
         block = answer.locator("[data-made='[\"answer\"]']")
         expect(block).to_have_text(" ".join(WORDS[:place]))
     inspector.slider.fill("2")
     expect(answer.locator("[data-made='[\"answer\"]']")).to_have_count(0)
     expect(answer).not_to_contain_text("read_file")
-    answer.get_by_role("button", name="Back to the present").click()
+    answer.get_by_role("button", name="Back to now").click()
     expect(answer).not_to_contain_text("Replay")
     expect(answer).to_contain_text(" ".join(WORDS))
     expect(inspector.slider).to_have_value(str(len(log)))
@@ -207,10 +207,10 @@ def test_a_replay_in_the_middle_of_a_run_does_not_hold_it_up(
     inspector = Inspector(tab)
     expect(inspector.row("text_delta")).to_be_visible()
     inspector.slider.fill("6")
-    expect(tab.answers.last).to_contain_text("Replay: as it was at event 6")
+    expect(tab.answers.last).to_contain_text("Replay: the chat at event 6")
     gate.open()
     inspector.shows("Finished")
-    expect(tab.answers.last).to_contain_text("Replay: as it was at event 6")
+    expect(tab.answers.last).to_contain_text("Replay: the chat at event 6")
     inspector.page.get_by_role("button", name="Close the side panel").click()
     expect(tab.answers.last).to_contain_text("and that is all")
     tab.finish()
@@ -226,7 +226,7 @@ def test_a_row_and_the_block_it_made_show_each_other(finished: Tab) -> None:
     inspector.row("tool_result").hover()
     expect(pointed).to_contain_text("read_file")
     inspector.row("thinking_delta").focus()
-    inspector.filter.hover()  # whoever uses the keyboard has the pointer somewhere else
+    inspector.filter.hover()  # keyboard users have the pointer somewhere else
     inspector.row("thinking_end").focus()
     expect(pointed).to_contain_text("Thought")
     linked = inspector.grid.locator("[data-linked]")
@@ -249,8 +249,8 @@ def test_a_run_can_be_taken_along(
     run = run_of(http, server, finished)
     log = log_of(http, server, run, "canonical")
     choices = {
-        "events": ("Events, as JSON lines", f"{run}.events.jsonl"),
-        "lines": ("The agent's lines, as it wrote them", f"{run}.stdout.jsonl"),
+        "events": ("Events (JSON Lines)", f"{run}.events.jsonl"),
+        "lines": ("Raw agent output", f"{run}.stdout.jsonl"),
     }
     choice, name = choices[what]
     with inspector.page.expect_download() as download:
@@ -277,7 +277,7 @@ def test_what_an_agent_wrote_to_stdout_and_stderr(demo: LiveServer, watched: Wat
     expect(stdout).to_contain_text('{"type": "start"')
     inspector.view("stderr")
     stderr = inspector.page.get_by_role("region", name="stderr")
-    expect(stderr).to_contain_text("RuntimeError: the demo crashed, as it was asked to")
+    expect(stderr).to_contain_text("RuntimeError: the demo crashed on purpose")
 
 
 def test_all_of_it_can_be_done_by_the_keyboard(finished: Tab) -> None:
@@ -362,7 +362,7 @@ def test_everybody_can_use_it(
         inspector.row("1: start").press("Enter")
         inspector.row("custom").first.press("p")
         inspector.slider.fill("30")
-        back = inspector.page.get_by_role("button", name="Back to the present")
+        back = inspector.page.get_by_role("button", name="Back to now")
         expect(back.first).to_be_visible()
     else:
         inspector.view(view)

@@ -1,4 +1,4 @@
-"""The inspector tells a run in any format: what is in a row was sent, and nothing else was."""
+"""The inspector shows a run in any format: its rows have exactly the frames that were sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES: Final = {
     "ag-ui": "AG-UI",
     "agent-event": "agent:event",
     "panes": "Panes",
-    "canonical": "The log itself",
+    "canonical": "Raw log",
 }
 NOTE_LIES = """() => {
   window.lies = [];
@@ -34,7 +34,7 @@ NOTE_LIES = """() => {
     subtree: true, childList: true, characterData: true,
   });
 }"""
-"""Each format has frames for a delta: a row that ever denies it, however short, is noted."""
+"""Each format has frames for a delta: notes any row that ever shows none, however briefly."""
 
 
 def answered(server: LiveServer, watched: Watched) -> Tab:
@@ -60,7 +60,7 @@ def test_every_format_and_profile_can_be_chosen(
             if len(format_["profiles"]) > 1:
                 inspector.choose(FORMAT, profile)
             head = inspector.grid.get_by_role("columnheader", name="Frames")
-            expect(head).to_contain_text(f"what {NAMES[format_['name']]} {profile} sends")
+            expect(head).to_contain_text(f"sent as {NAMES[format_['name']]} {profile}")
             asked = f"{format_['name']}:{profile}"
             log = log_of(http, server, run, asked)
             deltas = [entry for entry in log if entry["event"]["type"] == "text_delta"]
@@ -89,11 +89,11 @@ def test_what_cannot_be_read_in_another_format_is_shown_as_it_was_read(
     problem = tab.page.get_by_role("alert").filter(has_text="no such profile")
     expect(problem).to_be_visible()
     head = inspector.grid.get_by_role("columnheader", name="Frames")
-    expect(head).to_contain_text("what AI SDK v7 sends")
+    expect(head).to_contain_text("sent as AI SDK v7")
     expect(row).to_contain_text(f"text-delta {TIMES} 8")
     tab.page.unroute(in_ag_ui)
     problem.get_by_role("button", name="Retry").click()
-    expect(head).to_contain_text("what AG-UI 1.0 sends")
+    expect(head).to_contain_text("sent as AG-UI 1.0")
     expect(problem).to_have_count(0)
     assert tab.page.evaluate("window.lies") == []
 

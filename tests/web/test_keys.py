@@ -1,4 +1,4 @@
-"""The page on a server that asks for keys: it asks the person, whichever protocol it speaks."""
+"""The page on a server that requires keys: it shows the sign-in form, with any protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from web.test_accessible import RULES, RUN
 from web.watching import Watched
 
 UNKNOWN = r"the server responded with a status of 401"
-"""What a browser itself says of that."""
+"""The browser's own console message for it."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def keyed(agents: Path, data: Path) -> Iterator[LiveServer]:
 
 
 class Door:
-    """The page, as it asks for a key."""
+    """The page with its sign-in form."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -84,7 +84,7 @@ def test_who_has_a_key_talks_until_it_is_revoked(
     door.composer.fill(prompt(text("Still here?")))
     door.composer.press("Enter")
     expect(door.field).to_be_visible()
-    expect(door.page.get_by_role("alert")).to_contain_text("opens nothing here")
+    expect(door.page.get_by_role("alert")).to_contain_text("Invalid key")
     speaking.assert_spoken()
 
 
@@ -96,7 +96,7 @@ def test_a_wrong_key_opens_nothing_and_may_be_followed_by_the_right_one(
     door = Door(context.new_page())
     door.page.goto("/")
     door.open("mbx_wrong")
-    expect(door.page.get_by_role("alert")).to_contain_text("opens nothing here")
+    expect(door.page.get_by_role("alert")).to_contain_text("Invalid key")
     door.open(key_of(data, "bob")[1])
     expect(door.composer).to_be_visible()
 

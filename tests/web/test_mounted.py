@@ -1,4 +1,4 @@
-"""The page in somebody else's app: below a path, it finds its server and its chats."""
+"""The page embedded in another app: below a path, it finds its server and its chats."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ asyncio.run(main())
 
 @pytest.fixture(params=[APP])
 def mounted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of the page in an app that has other pages, too."""
+    """The URL of the page in an app with other pages."""
     argv = [sys.executable, "-c", request.param, str(tmp_path)]
     fast = clean_environment(MOBOX_DEMO_SPEED="0")
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=fast) as process:
@@ -98,7 +98,7 @@ def test_who_is_not_known_is_sent_to_the_apps_own_login(mounted: str, watched: W
     watch.expect("the server responded with a status of 401")
     page = context.new_page()
     page.goto(mounted)
-    expect(page.get_by_text("This app does not know you.")).to_be_visible()
+    expect(page.get_by_text("Sign in to this app and reload the page")).to_be_visible()
     expect(page.get_by_label("Token")).to_be_visible()
     context.add_cookies([{"name": "user", "value": "ann", "url": mounted}])
     page.reload()

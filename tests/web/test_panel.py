@@ -1,4 +1,4 @@
-"""The panel beside a chat: opened, closed, moved, and which answer it is about."""
+"""The side panel: opening, closing, resizing, and the answer that it shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def code(source: str) -> str:
 
 
 def width(panel: Panel) -> float:
-    """As the page itself measures it, which lays out all that it has said before."""
+    """Measured by the page itself, which forces the pending layout."""
     found: float = panel.box.evaluate("box => box.getBoundingClientRect().width")
     return found
 
@@ -102,18 +102,18 @@ def test_it_shows_the_newest_answer_unless_an_older_one_is_chosen(
         tab.say(code(f"answer = {number}"))
         tab.finish(number)
         panel.shows_code(f"answer = {number}")
-    expect(panel.box).not_to_contain_text("An earlier answer")
+    expect(panel.box).not_to_contain_text("Earlier answer")
     tab.answers.first.get_by_role("button", name="Show in panel").click()
     panel.shows_code("answer = 1")
-    expect(panel.box).to_contain_text("An earlier answer")
+    expect(panel.box).to_contain_text("Earlier answer")
     tab.page.reload()
     panel.shows_code("answer = 1")
     tab.say(code("answer = 3"))
     tab.finish(3)
     panel.shows_code("answer = 1")
-    panel.box.get_by_role("button", name="Show the newest").click()
+    panel.box.get_by_role("button", name="Show latest").click()
     panel.shows_code("answer = 3")
-    expect(panel.box).not_to_contain_text("An earlier answer")
+    expect(panel.box).not_to_contain_text("Earlier answer")
 
 
 def test_a_message_opens_it(server: LiveServer, watched: Watched) -> None:

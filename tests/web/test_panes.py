@@ -1,4 +1,4 @@
-"""The code of a run and what its tools printed, beside the chat: live, finished, and harmless."""
+"""The code pane and the terminal of a run: live, finished, and with hostile output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ESC = "\x1b"
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server of agents that say what recordings say."""
+    """A server with agents that play recordings."""
     folder = tmp_path_factory.mktemp("recorded")
     agents = write_agents(folder / "agents")
     with live_server(folder / "data", "--agents", agents, patience=60 * LIMIT) as server:
@@ -39,11 +39,11 @@ def ask(tab: Tab, framework: str, recording: str) -> None:
 
 
 class Recording(NamedTuple):
-    """What the panes show of one."""
+    """The panes' content of a recording."""
 
     name: str
     code: dict[str, str]
-    """By its first line: what it returned, or the file that it made."""
+    """By its first line: its return value, or the file that it made."""
     printed: list[str]
 
 
@@ -97,7 +97,7 @@ def assert_shows(panel: Panel, recording: Recording) -> None:
 
 
 def shell(call: str, command: str, *printed: str) -> list[Step]:
-    """A command, and what it prints, told again and again as that grows."""
+    """A command, and its growing output, emitted repeatedly."""
     told = emit("tool_use", id=call, name="bash", input={"command": command}, kind="shell")
     sofar = ["".join(printed[: at + 1]) for at in range(len(printed))]
     partial = [emit("tool_result", tool_use_id=call, content=each, partial=True) for each in sofar]
@@ -136,7 +136,7 @@ def test_code_is_shown_while_it_is_written(
 ) -> None:
     tab = Tab(watched(server.url)[0])
     panel = Panel(tab).open("Code")
-    expect(panel.box).to_contain_text("Nothing was asked yet")
+    expect(panel.box).to_contain_text("No messages yet")
     tab.say(
         prompt(
             emit("tool_use_start", id="c", name="python", kind="code"),
@@ -147,11 +147,11 @@ def test_code_is_shown_while_it_is_written(
         )
     )
     panel.shows_code("one = 1", "two")
-    expect(panel.files).to_contain_text("being written")
+    expect(panel.files).to_contain_text("writing…")
     gate.open()
     panel.shows_code("one = 1", "two = 2")
     tab.finish()
-    expect(panel.files).not_to_contain_text("being written")
+    expect(panel.files).not_to_contain_text("writing…")
 
 
 def test_the_newest_code_is_followed_until_one_is_chosen(
@@ -169,7 +169,7 @@ def test_the_newest_code_is_followed_until_one_is_chosen(
     gate.open()
     expect(panel.files.get_by_role("button")).to_have_count(3)
     panel.shows_code("first = 1")
-    panel.box.get_by_role("button", name="Follow the newest").click()
+    panel.box.get_by_role("button", name="Follow latest").click()
     panel.shows_code("third = 3")
     gate.open()
     tab.finish()
@@ -182,7 +182,7 @@ def test_code_in_a_text_is_marked_as_a_copy(server: LiveServer, watched: Watched
     tab.finish()
     panel = Panel(tab).open("Code")
     panel.shows_code("print('hello')")
-    expect(panel.files).to_contain_text("copied from the answer")
+    expect(panel.files).to_contain_text("quoted, not run")
 
 
 def test_a_number_stands_beside_its_line(server: LiveServer, watched: Watched) -> None:
@@ -341,11 +341,11 @@ def test_a_run_that_is_not_there_any_more(
     tab.say(prompt(text("Here I am.")))
     tab.finish()
     panel = Panel(tab).open("Code")
-    expect(panel.box).to_contain_text("Code that an agent only writes stays in its answer.")
+    expect(panel.box).to_contain_text("Quoted code is in the answer.")
     panel.button.click()
     assert http.delete(f"{server.url}/api/chats/{tab.chat}").is_success
     panel.open("Terminal")
-    expect(panel.box).to_contain_text("This run is not here")
+    expect(panel.box).to_contain_text("Run not found")
 
 
 def test_an_answer_without_tools_says_so(server: LiveServer, watched: Watched) -> None:
@@ -353,5 +353,5 @@ def test_an_answer_without_tools_says_so(server: LiveServer, watched: Watched) -
     tab.say(prompt(text("Nothing to do.")))
     tab.finish()
     panel = Panel(tab).open("Code")
-    expect(panel.box).to_contain_text("Code that an agent only writes stays in its answer.")
+    expect(panel.box).to_contain_text("Quoted code is in the answer.")
     panel.open("Terminal").shows("Finished: stop")

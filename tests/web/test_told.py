@@ -1,4 +1,4 @@
-"""The comparison of the other tests: it sees what is missing, and what is there twice."""
+"""The comparison of the other tests: it finds missing and repeated text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three protocols, one page: whichever it speaks, it does the same and shows the same."""
+"""Three protocols, one page: it behaves the same and shows the same with each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_stop_of_what_the_server_has_not_taken(
     server: LiveServer, watched: Watched, protocol: str, by: str
 ) -> None:
     context, watch = watched(server.url)
-    watch.expect(r"404 .*/stop:0")  # it does not know of the chat
+    watch.expect(r"404 .*/stop:0")  # the chat does not exist yet
     held_back = HeldBack(context)
     tab = Speaking(context, protocol).tab()
     said = prompt(text("This is said once."))
@@ -99,7 +99,7 @@ def test_an_error_and_another_try(
     server: LiveServer, speak: Speak, port: int, protocol: str
 ) -> None:
     tab = speak(protocol).tab()
-    tab.say(prompt(*FIRST, ["gate", port], *LAST))  # where nobody is, it fails
+    tab.say(prompt(*FIRST, ["gate", port], *LAST))  # no server on that port: it fails
     expect(tab.page.get_by_role("alert")).to_be_visible()
     tab.finish()
     assert_shows_what_is_stored(tab, server)
@@ -155,14 +155,14 @@ def test_one_run_in_three_protocols_at_once(server: LiveServer, speak: Speak, ga
 
 
 def heads(tab: Tab) -> list[str]:
-    """What can be folded says what it is, how it stands and how long it took."""
+    """A collapsible block shows its name, its state and its duration."""
     found = tab.answers.last.locator("button[aria-expanded]:not([aria-haspopup])").all_inner_texts()
     assert any(re.search(r"\d s|\ds", head) for head in found), found
     return found
 
 
 def cut_off(protocol: str) -> str:
-    """What a browser itself says when it cannot go on in a protocol."""
+    """The browser's own console messages when a connection breaks."""
     return f"{CUT_OFF}|{SOCKET_CUT_OFF}" if protocol == "socket-io" else CUT_OFF
 
 
@@ -179,7 +179,7 @@ def test_offline_and_back(server: LiveServer, watched: Watched, gate: Gate, prot
     context.set_offline(False)
     tab.sees("let go")
     tab.finish()
-    expect(tab.page.get_by_text("You are offline")).to_have_count(0)
+    expect(tab.page.get_by_text("You're offline")).to_have_count(0)
     assert_shows_what_is_stored(tab, server)
 
 

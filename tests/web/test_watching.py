@@ -1,4 +1,4 @@
-"""The watch of the other tests: it sees what a page must not do."""
+"""The watch of the other tests: it detects forbidden behaviour of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a page shows what was stored: the words of its messages, compared with those of the log.
+"""Compares the text of a page's messages with that of the stored log.
 
 Rule 1: only words count, that is letters and digits; what Markdown adds to them does not.
 Rule 2: all that is stored is shown, each part once, its words one after the other.
@@ -39,7 +39,7 @@ READ = """
 
 
 OPENINGS = 20
-"""A thing folds by itself soon after its end, so what is open now may not be at the next look."""
+"""Blocks collapse soon after their end, so an open one may be closed at the next check."""
 
 
 def words(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def words(text: str) -> list[str]:
 
 
 def shown(articles: Locator) -> list[list[str]]:
-    """The words of each article in the page, with all that can be opened in them opened."""
+    """The words of each article in the page, with all its blocks expanded."""
     for _ in range(OPENINGS):
         if (texts := articles.evaluate_all(READ)) is not None:
             return [words(text) for text in texts]
@@ -55,14 +55,14 @@ def shown(articles: Locator) -> list[list[str]]:
 
 
 def stored(message: Json) -> list[list[str]]:
-    """The words of each part of a stored message that a page is to show."""
+    """The words of each part of a stored message that a page has to show."""
     parts = _told_once(message["parts"])
     told = (words(text) for part in parts for text in _texts(part))
     return [each for each in told if each]
 
 
 def _told_once(parts: list[Json]) -> list[Json]:
-    """The parts without the notes and calls that say what the cards of subagents say."""
+    """The parts without the notes and calls that repeat the cards of subagents."""
     agents = {part["id"]: part["data"] for part in parts if part["type"] == "data-subagent"}
     notes = {_note(data, what) for data in agents.values() for what in ("task", "summary")}
     prose = {part["text"] for part in parts if part["type"] == "reasoning"}
@@ -81,7 +81,7 @@ def _note(data: Json, what: str) -> str:
 
 
 def missing(message: Json, there: list[str]) -> list[str]:
-    """What of a stored message is not among the words of its article, or is there twice."""
+    """The text of a stored message that its article lacks or repeats."""
     problems = []
     left = f" {' '.join(there)} "
     parts = sorted((f" {' '.join(part)} " for part in stored(message)), key=len, reverse=True)
@@ -95,7 +95,7 @@ def missing(message: Json, there: list[str]) -> list[str]:
 
 
 LONG = 4
-"""Fewer words may stand anywhere by chance."""
+"""Fewer words may match by chance."""
 
 
 def _texts(part: Json) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _prose(part: Json) -> Iterator[str]:
 def _call(part: Json) -> Iterator[str]:
     about = part.get("callProviderMetadata", {}).get("mobox", {})
     if about.get("display") in ("think", "todos"):
-        return  # its thought or its plan is shown instead
+        return  # its reasoning or its plan is shown instead
     for name in ("input", "output", "errorText"):
         value = part.get(name)
         if value not in (None, {}, ""):
@@ -146,7 +146,7 @@ MARKDOWN = (
 
 
 def plain(markdown: str) -> str:
-    """The text without what is there only for its look."""
+    """The text without its formatting."""
     for pattern, instead in MARKDOWN:
         markdown = re.sub(pattern, instead, markdown)
     return html.unescape(markdown)

@@ -1,4 +1,4 @@
-"""What must never happen in a browser, whatever is shown: seen for every tab of a context."""
+"""Detects forbidden browser activity in every tab of a context."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Request,
 __all__ = ["CUT_OFF", "SOCKET_CUT_OFF", "Watch", "Watched"]
 
 CUT_OFF = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED|INTERNET_DISC|EMPTY_RESP)"
-"""What a browser itself says of a server that is not there."""
+"""The browser's own console message for an unreachable server."""
 SOCKET_CUT_OFF = r"WebSocket connection to .* failed"
-"""The same, of a socket."""
+"""The same, for a socket."""
 
 REPORT = """
 addEventListener("securitypolicyviolation", (event) => {
@@ -22,7 +22,7 @@ addEventListener("securitypolicyviolation", (event) => {
 });
 """
 LOCAL = {"data", "blob", "about"}
-"""Schemes of addresses that nobody is asked for."""
+"""URL schemes that cause no network request."""
 
 
 class Watch:
@@ -39,7 +39,7 @@ class Watch:
         context.on("weberror", self._error)
 
     def expect(self, pattern: str) -> None:
-        """Let complaints that match this pass from now on, and those there were."""
+        """Allow complaints that match this, past and future."""
         self._expected.append(pattern)
 
     @property
@@ -69,4 +69,4 @@ def _place(message: ConsoleMessage) -> str:
 
 
 Watched: TypeAlias = Callable[..., tuple[BrowserContext, Watch]]
-"""Makes a context for the server at an address, and its watch."""
+"""Makes a context for the server at a URL, and its watch."""

@@ -14,7 +14,7 @@ import {
   Network,
   refusal,
   Stream,
-  says,
+  textChunks,
   user,
 } from "@/testing/server";
 
@@ -55,7 +55,7 @@ describe("the page", () => {
   it("sends a first message, shows the answer, and has an address and a title then", async () => {
     network.on("POST api/chat", ({ body }) => {
       stored = [row(body.id, "Hi there")];
-      return new Stream().say(...says("Hello"), ...ENDS).end();
+      return new Stream().send(...textChunks("Hello"), ...ENDS).end();
     });
     await open("/");
     await userEvent.type(field(), "Hi there{Enter}");
@@ -93,7 +93,7 @@ describe("the page", () => {
   });
 
   it("offers commands of the demo agent, and sends what is chosen", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("All."), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("All."), ...ENDS).end());
     await open("/");
     await userEvent.click(await screen.findByRole("button", { name: "Show every event type" }));
     await waitFor(() => expect(network.to("POST api/chat")).toHaveLength(1));
@@ -101,7 +101,7 @@ describe("the page", () => {
     expect(body).toMatchObject({ agent: "demo", message: { parts: [{ text: "all" }] } });
   });
 
-  it("shows a chat that was, and says in its log nothing by itself", async () => {
+  it("shows a stored chat without announcing it", async () => {
     stored = [row("c1", "A chat")];
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
     await open("/chat/c1");
@@ -110,25 +110,25 @@ describe("the page", () => {
     expect(screen.getByRole("heading", { level: 1 }).textContent).toBe("A chat");
   });
 
-  it("says kindly that a chat is not there, and leads back", async () => {
+  it("shows a notice for a missing chat, with a way back", async () => {
     await open("/chat/nope");
-    expect(await screen.findByText("This chat is not here")).toBeTruthy();
-    await userEvent.click(screen.getByRole("button", { name: "Begin a new chat" }));
+    expect(await screen.findByText("Chat not found")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Start a new chat" }));
     expect(location.pathname).toBe("/");
-    expect(await screen.findByText("What should the agent do?")).toBeTruthy();
+    expect(await screen.findByText("What can I do for you?")).toBeTruthy();
   });
 
   it("has the way to the chats also at an address that means nothing", async () => {
     asInBrowser({ wide: false });
     await open("/elsewhere");
-    expect(screen.getByRole("heading", { name: "No such chat" })).toBeTruthy();
-    await userEvent.click(screen.getByRole("button", { name: "Open the list of chats" }));
+    expect(screen.getByRole("heading", { name: "Not found" })).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Open chat list" }));
     const drawer = within(await screen.findByRole("dialog", { name: "Chats" }));
-    await userEvent.click(drawer.getByRole("button", { name: "Close the list of chats" }));
+    await userEvent.click(drawer.getByRole("button", { name: "Close chat list" }));
     expect(screen.queryByRole("dialog")).toBeNull();
   });
 
-  it("has the chats once on it: beside the chat, or where they are asked for", async () => {
+  it("has one chat list: beside the chat, or in a drawer", async () => {
     asInBrowser({ wide: false });
     await open("/");
     expect(document.querySelector("nav")).toBeNull();
@@ -157,7 +157,7 @@ describe("the page", () => {
     await userEvent.click(await sidebar().findByRole("link", { name: "A chat" }));
     expect(await screen.findByText("first")).toBeTruthy();
     history.back();
-    expect(await screen.findByText("What should the agent do?")).toBeTruthy();
+    expect(await screen.findByText("What can I do for you?")).toBeTruthy();
   });
 });
 
@@ -166,7 +166,7 @@ describe("the sidebar", () => {
     stored = [row("c1", "Apples"), row("c2", "Pears")];
   });
 
-  it("finds chats once the person has stopped typing, and says if there are none", async () => {
+  it("searches once the user has stopped typing, and shows if nothing matches", async () => {
     await open("/");
     await sidebar().findByText("Apples");
     await userEvent.keyboard("{Control>}k{/Control}");
@@ -177,7 +177,7 @@ describe("the sidebar", () => {
     await waitFor(() => expect(sidebar().queryByText("Apples")).toBeNull());
     expect(sidebar().getByText("Pears")).toBeTruthy();
     await userEvent.keyboard("nuts");
-    expect(await sidebar().findByText("No chat has “Peanuts” in it.")).toBeTruthy();
+    expect(await sidebar().findByText("No chats match “Peanuts”.")).toBeTruthy();
     await userEvent.keyboard("{Escape}");
     expect(await sidebar().findByText("Apples")).toBeTruthy();
   });
@@ -191,7 +191,7 @@ describe("the sidebar", () => {
     });
     await open("/");
     await userEvent.type(screen.getByRole("textbox", { name: "Search chats" }), "Pea");
-    const searches = () => network.asked.filter(({ query }) => query.get("query"));
+    const searches = () => network.requests.filter(({ query }) => query.get("query"));
     await waitFor(() => expect(searches()).toHaveLength(1));
     await userEvent.keyboard("nuts");
     await sidebar().findByText("Peanuts");
@@ -200,14 +200,14 @@ describe("the sidebar", () => {
     expect(sidebar().getByText("Peanuts")).toBeTruthy();
   });
 
-  it("asks before it deletes, and leaves the chat that is gone", async () => {
+  it("confirms before it deletes, and leaves the deleted chat", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], { title: "Apples" })));
     network.on("DELETE api/chats/c1", () => {
       stored = [row("c2", "Pears")];
       return new Response(null, { status: 204 });
     });
     await open("/chat/c1");
-    await userEvent.click(await sidebar().findByRole("button", { name: "More about “Apples”" }));
+    await userEvent.click(await sidebar().findByRole("button", { name: "Options for “Apples”" }));
     await userEvent.click(await screen.findByRole("menuitem", { name: "Delete" }));
     const dialog = within(await screen.findByRole("dialog"));
     expect(network.to("DELETE api/chats/c1")).toHaveLength(0);
@@ -222,7 +222,7 @@ describe("the sidebar", () => {
       return json(row("c2", body.title));
     });
     await open("/");
-    await userEvent.click(await sidebar().findByRole("button", { name: "More about “Pears”" }));
+    await userEvent.click(await sidebar().findByRole("button", { name: "Options for “Pears”" }));
     await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
     const title = await screen.findByRole("textbox", { name: "Title" });
     await userEvent.clear(title);
@@ -254,14 +254,14 @@ describe("a title", () => {
     network.isDown = true;
     await userEvent.type(await title(), "Better{Enter}");
     expect((await screen.findByRole("alert")).textContent).toBe(
-      "The server cannot be reached. Try again in a moment.",
+      "Can't reach the server. Try again in a moment.",
     );
     expect(await title()).toHaveProperty("value", "A chatBetter");
   });
 
   it("is changed from the menus too, whose buttons have the focus again", async () => {
     await open("/chat/c1");
-    const menu = await screen.findByRole("button", { name: "About this chat" });
+    const menu = await screen.findByRole("button", { name: "Chat options" });
     await userEvent.click(menu);
     await userEvent.click(await screen.findByRole("menuitem", { name: "Rename" }));
     await waitFor(async () => expect(document.activeElement).toBe(await title()));
@@ -309,7 +309,7 @@ describe("settings", () => {
 describe("demo mode", () => {
   it("sends new turns to the demo agent, and to the one that is chosen instead", async () => {
     network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
-    network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("Hi"), ...ENDS).end());
     await agents.load();
     await open("/");
     await userEvent.click(await screen.findByRole("switch", { name: "Demo" }));
@@ -327,7 +327,7 @@ describe("demo mode", () => {
   });
 });
 
-it("lists its keys where somebody asks for them, but not while they write", async () => {
+it("lists its shortcuts on request, but not while the user types", async () => {
   await open("/");
   await userEvent.type(field(), "why?");
   expect(screen.queryByRole("dialog")).toBeNull();

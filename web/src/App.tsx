@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { NamedChat } from "@/api";
 import { Chat } from "@/chat/Chat";
 import { newId } from "@/ids";
-import { door } from "@/key";
+import { credentials } from "@/key";
 import { togglePanel } from "@/panel/toggle";
 import { DeleteDialog, HelpDialog, RenameDialog } from "@/shell/dialogs";
 import { KeyForm } from "@/shell/KeyForm";
@@ -21,22 +21,22 @@ import { Notice } from "@/ui/Notice";
 import { TopBar } from "@/ui/TopBar";
 import { useMedia, WIDE } from "@/ui/useMedia";
 
-type Asked = { what: "delete" | "rename"; chat: NamedChat };
+type OpenDialog = { what: "delete" | "rename"; chat: NamedChat };
 
-/** The page, or the question for a key. */
+/** The page, or the sign-in form. */
 export function App() {
-  const { isShut, hasKey, isOfApp } = useStore(door);
+  const { isLocked, hasKey, isOfApp } = useStore(credentials);
   useTheme();
-  return isShut ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
+  return isLocked ? <KeyForm isRefused={hasKey} isOfApp={isOfApp} /> : <Page />;
 }
 
-/** Who was talked to, and the chat. */
+/** The current chat and its agent. */
 function Page() {
   const route = useRoute();
   const fresh = useFreshId(route);
   const [drawer, setDrawer] = useState(false);
   const [help, setHelp] = useState(false);
-  const [asked, setAsked] = useState<Asked>();
+  const [dialog, setDialog] = useState<OpenDialog>();
   const search = useRef<HTMLInputElement>(null);
   const isWide = useMedia(WIDE);
   if (isWide && drawer) setDrawer(false);
@@ -64,13 +64,13 @@ function Page() {
         setDrawer(false);
         navigate({ page: "chat", id });
       },
-      onRename: (chat: NamedChat) => setAsked({ what: "rename", chat }),
-      onDelete: (chat: NamedChat) => setAsked({ what: "delete", chat }),
+      onRename: (chat: NamedChat) => setDialog({ what: "rename", chat }),
+      onDelete: (chat: NamedChat) => setDialog({ what: "delete", chat }),
     }),
     [],
   );
   const id = current ?? fresh;
-  const onBegun = () => {
+  const onStarted = () => {
     if (route.page === "new") navigate({ page: "chat", id: fresh });
   };
   const sidebar = (
@@ -100,7 +100,7 @@ function Page() {
           key={id}
           id={id}
           isNew={route.page === "new"}
-          onBegun={onBegun}
+          onStarted={onStarted}
           onNew={openNew}
           onOpenChats={() => setDrawer(true)}
           onRename={rowActions.onRename}
@@ -108,21 +108,21 @@ function Page() {
         />
       )}
       <HelpDialog open={help} onClose={() => setHelp(false)} />
-      {asked?.what === "delete" && (
+      {dialog?.what === "delete" && (
         <DeleteDialog
-          chat={asked.chat}
-          onClose={() => setAsked(undefined)}
-          onDone={() => asked.chat.id === current && openNew()}
+          chat={dialog.chat}
+          onClose={() => setDialog(undefined)}
+          onDone={() => dialog.chat.id === current && openNew()}
         />
       )}
-      {asked?.what === "rename" && (
-        <RenameDialog chat={asked.chat} onClose={() => setAsked(undefined)} />
+      {dialog?.what === "rename" && (
+        <RenameDialog chat={dialog.chat} onClose={() => setDialog(undefined)} />
       )}
     </div>
   );
 }
 
-/** The name of a chat that may begin here: another one whenever the page goes elsewhere. */
+/** The id for a new chat; changes with every navigation. */
 function useFreshId(route: Route): string {
   const [fresh, setFresh] = useState({ route, id: newId() });
   if (fresh.route === route) return fresh.id;
@@ -131,7 +131,7 @@ function useFreshId(route: Route): string {
   return next.id;
 }
 
-/** Past all the chats, for who goes by the keyboard. */
+/** Skip link past the chat list. */
 const SkipLink = () => (
   <button
     type="button"
@@ -142,7 +142,7 @@ const SkipLink = () => (
   </button>
 );
 
-/** Loads what the whole page needs, and looks again when the page is looked at again. */
+/** Loads chats and agents, and again when the page becomes visible. */
 function useServer(): void {
   useEffect(() => {
     const load = () => {

@@ -2,9 +2,9 @@ import type { UIMessage } from "ai";
 import { fetchWithKey } from "@/key";
 
 /**
- * The server's JSON routes, typed. Addresses are relative to the page's `<base>`, so that the page
- * works below any path. What the server refuses is thrown as `Refused`, in the server's words; a
- * server that cannot be reached is whatever `fetch` throws.
+ * The server's JSON routes, typed. URLs are relative to the page's `<base>`, so that the page works below
+ * any path. An error response is thrown as `Refused` with the server's message; an unreachable server
+ * throws whatever `fetch` throws.
  */
 
 export const PROFILE = "v7";
@@ -15,10 +15,10 @@ export interface ChatRow {
   createdAt: number;
   updatedAt: number;
 }
-/** As much of a chat as one must know to speak of it. */
+/** The id and title of a chat. */
 export type NamedChat = Pick<ChatRow, "id" | "title">;
 export interface ListedChat extends ChatRow {
-  /** Of the run that goes on, or waits for the person. */
+  /** The state of the active or waiting run. */
   status: "running" | "waiting" | null;
 }
 interface ActiveRun {
@@ -51,7 +51,7 @@ export interface Answer {
   reason?: string;
 }
 
-/** The server understood, and said no. */
+/** An error response of the server. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -62,7 +62,7 @@ export class Refused extends Error {
     this.name = "Refused";
   }
 
-  /** What the body of a refusal says: ours, or whatever something in between wrote. */
+  /** The error in a response body: the server's, or a proxy's text. */
   static from(status: number, body: string): Refused {
     try {
       const { code, message } = JSON.parse(body).error;
@@ -70,7 +70,7 @@ export class Refused extends Error {
         return new Refused(status, code, message);
       }
     } catch {
-      // not JSON: a proxy speaks
+      // not JSON: a proxy's response
     }
     return new Refused(status, "unknown", `HTTP ${status}`);
   }
@@ -78,7 +78,7 @@ export class Refused extends Error {
 
 type Query = Record<string, string | number | undefined | null>;
 
-/** The absolute address of something the page is served with. */
+/** The absolute URL of a path below the page's base. */
 export function address(path: string, query: Query = {}): string {
   const url = new URL(path, document.baseURI);
   for (const [name, value] of Object.entries(query)) {
@@ -139,13 +139,13 @@ export const sendAnswer = async (id: string, answer: Answer): Promise<void> => {
   await ask("POST", address(`api/chat/${word(id)}/answer`), answer);
 };
 
-/** A format that a run can be told in, and its profiles, the default first. */
+/** A format for runs, and its profiles, the default first. */
 export interface Format {
   name: string;
   profiles: string[];
 }
-/** What one execution of an agent wrote to stderr. */
-export interface LegStderr {
+/** The stderr of one attempt. */
+export interface AttemptStderr {
   leg: number;
   text: string;
 }
@@ -154,13 +154,13 @@ export const getFormats = async () =>
   (await read<{ formats: Format[] }>(address("api/formats"))).formats;
 
 export const getStderr = async (runId: string) =>
-  (await read<{ legs: LegStderr[] }>(address(`api/runs/${word(runId)}/stderr`))).legs;
+  (await read<{ legs: AttemptStderr[] }>(address(`api/runs/${word(runId)}/stderr`))).legs;
 
-/** What there is of a run now, in one format, as events of a stream. */
+/** The frames of a run so far in one format, as SSE. */
 export const readRun = (runId: string, format: string) =>
   ask("GET", address(`api/runs/${word(runId)}/events`, { format, live: "off" }));
 
-/** A whole chat, however long: for an export. */
+/** All messages of a chat, for an export. */
 export async function allMessages(id: string): Promise<UIMessage[]> {
   const pages: UIMessage[][] = [];
   let before: string | null | undefined;

@@ -3,8 +3,8 @@ import { Refused } from "@/api";
 import { strings } from "@/strings";
 
 /**
- * What went wrong with a request, by what can be done about it: `lost` and `busy` heal by
- * themselves, `refused` is for the person, `run` is told by the message itself.
+ * Kinds of failed requests, by how they are handled: `lost` and `busy` recover automatically, `refused`
+ * is shown to the user, `run` is shown in the message.
  */
 export type Failure =
   | { kind: "lost" }
@@ -13,7 +13,7 @@ export type Failure =
   | { kind: "refused"; message: string; code: string }
   | { kind: "run"; message: string };
 
-/** Refusals that the page can answer itself. A code that is not here is told to the person. */
+/** Error codes that the page handles itself. Others are shown to the user. */
 const BY_CODE: Record<string, Failure> = {
   run_active: { kind: "busy" },
   not_waiting: { kind: "busy" },
@@ -22,7 +22,7 @@ const BY_CODE: Record<string, Failure> = {
   log_deleted: { kind: "gone" },
 };
 
-/** What browsers say when nobody answers; other TypeErrors are mistakes of ours. */
+/** Browsers' messages for network errors; other TypeErrors are bugs. */
 const LOST = /fetch|network|load failed/i;
 
 export function failureOf(error: unknown): Failure {
@@ -34,8 +34,8 @@ export function failureOf(error: unknown): Failure {
   return { kind: "run", message: error instanceof Error ? error.message : String(error) };
 }
 
-/** The same in words for the person: the server's where it spoke, else ours, never the browser's. */
-export function tellFailure(error: unknown): string {
+/** The error message to show: the server's if there is one, else ours, never the browser's. */
+export function failureMessage(error: unknown): string {
   const failure = failureOf(error);
   return "message" in failure ? failure.message : strings.chat.failures[failure.kind];
 }
@@ -43,7 +43,7 @@ export function tellFailure(error: unknown): string {
 function ofRefusal({ status, code, message }: Refused): Failure {
   const known = BY_CODE[code];
   if (known) return known;
-  // What stands in front of a server that is not there: it will be.
+  // A proxy in front of a server that is restarting.
   if (code === "unknown" && status >= 500) return { kind: "lost" };
   return { kind: "refused", message, code };
 }

@@ -1,6 +1,6 @@
 /**
- * A new id. `crypto.randomUUID` exists only where the page is secure, and a server on a home
- * network is often asked by plain http; `getRandomValues` is there always.
+ * A new id. `crypto.randomUUID` exists only in secure contexts, and servers on home networks often use
+ * plain HTTP; `getRandomValues` always exists.
  */
 export function newId(source: Crypto = crypto): string {
   if (typeof source.randomUUID === "function") return source.randomUUID();

@@ -1,4 +1,4 @@
-/** JSON that others wrote, read as far as it is what it should be. Nothing here is trusted. */
+/** Readers for untrusted JSON. */
 export type Fields = Record<string, unknown>;
 
 export const isFields = (value: unknown): value is Fields =>
@@ -11,7 +11,7 @@ export const numberOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-/** `undefined` where it is no JSON. */
+/** `undefined` if it is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { door, fetchWithKey } from "@/key";
+import { credentials, fetchWithKey } from "@/key";
 
 const reload = vi.fn();
 
@@ -9,45 +9,45 @@ beforeEach(() => {
   sessionStorage.setItem("theirs", "stays");
 });
 afterEach(() => {
-  door.forget();
+  credentials.forget();
   vi.unstubAllGlobals();
   reload.mockClear();
 });
 
 test("who signs out leaves nothing of theirs in the tab", () => {
-  door.open("mbx_anns");
+  credentials.unlock("mbx_anns");
   expect(sessionStorage.getItem("mobox:drafts")).toContain("Ann");
-  door.forget();
+  credentials.forget();
   expect({ ...sessionStorage }).toEqual({ theirs: "stays" });
 });
 
 test("a key after another one begins with an empty page", () => {
-  door.open("mbx_anns");
-  door.shut();
+  credentials.unlock("mbx_anns");
+  credentials.lock();
   expect(reload).not.toHaveBeenCalled();
-  door.open("mbx_bobs");
+  credentials.unlock("mbx_bobs");
   expect({ ...sessionStorage }).toEqual({ theirs: "stays", "mobox:key": "mbx_bobs" });
   expect(reload).toHaveBeenCalledOnce();
-  expect(door.key).toBe("mbx_bobs");
+  expect(credentials.key).toBe("mbx_bobs");
 });
 
 test("the same key again goes on where it was", () => {
-  door.open("mbx_anns");
-  door.shut();
-  door.open("mbx_anns");
+  credentials.unlock("mbx_anns");
+  credentials.lock();
+  credentials.unlock("mbx_anns");
   expect(reload).not.toHaveBeenCalled();
   expect(sessionStorage.getItem("mobox:drafts")).toContain("Ann");
-  expect(door.get().isShut).toBe(false);
+  expect(credentials.get().isLocked).toBe(false);
 });
 
 test.each([
   ['Bearer realm="mobox"', false],
   ['Bearer realm="app"', true],
   ["Basic", true],
-])("who is refused by %s is asked for what there is", async (asked, isOfApp) => {
-  const headers = { "www-authenticate": asked };
+])("a refusal by %s asks for the right credentials", async (challenge, isOfApp) => {
+  const headers = { "www-authenticate": challenge };
   vi.stubGlobal("fetch", async () => new Response("{}", { status: 401, headers }));
   await fetchWithKey("api/chats");
-  door.shut(); // as a socket says it, which is not told by whom
-  expect(door.get()).toEqual({ isShut: true, hasKey: false, isOfApp });
+  credentials.lock(); // as for a socket, which does not know who refused it
+  expect(credentials.get()).toEqual({ isLocked: true, hasKey: false, isOfApp });
 });

@@ -1,32 +1,32 @@
 /**
- * The key that a server may ask for: kept until the tab is closed, and sent with all that the page asks.
+ * The access key: stored until the tab is closed, and sent with all requests.
  *
- * Rule 1: it goes out in a header, or with a socket's first word, never in an address.
- * Rule 2: with a key goes all that the tab keeps, and with another one all that the page knows: they may be
- *         somebody else's.
- * Rule 3: whoever is told that there is no such key shuts the door: the page asks for another.
+ * Rule 1: it is sent in a header or in a socket's handshake, never in a URL.
+ * Rule 2: signing out deletes all data stored in the tab, and a new key reloads the page: the data may
+ *         belong to another user.
+ * Rule 3: any request that is refused for its key locks the page, which then shows the sign-in form.
  */
 import { Store } from "@/store";
 
 const NAME = "mobox:key";
-/** Of refusals: nobody knows who asks. */
+/** The error code of an unauthenticated request. */
 const UNKNOWN = "unauthenticated";
-/** In `www-authenticate`: keys are the server's own, and no app's that it is part of. */
+/** In `www-authenticate`: the keys are the server's own, not those of an embedding app. */
 const OURS = 'realm="mobox"';
 
-interface DoorState {
-  /** Whether the page waits for a key. */
-  isShut: boolean;
+interface CredentialsState {
+  /** The sign-in form is shown. */
+  isLocked: boolean;
   hasKey: boolean;
-  /** Whether it is an app that the server is part of, and not the server, who does not know them. */
+  /** The embedding app refused the request, not the server. */
   isOfApp: boolean;
 }
 
-class Door extends Store<DoorState> {
+class Credentials extends Store<CredentialsState> {
   #key: string | undefined;
 
   constructor(key: string | undefined) {
-    super({ isShut: false, hasKey: key !== undefined, isOfApp: false });
+    super({ isLocked: false, hasKey: key !== undefined, isOfApp: false });
     this.#key = key;
   }
 
@@ -34,57 +34,57 @@ class Door extends Store<DoorState> {
     return this.#key;
   }
 
-  open(key: string): void {
+  unlock(key: string): void {
     const isAnother = this.#key !== undefined && this.#key !== key;
     if (isAnother) clearTab();
     this.#key = key;
     keep(key);
     if (isAnother) location.reload();
-    else this.set({ isShut: false, hasKey: true });
+    else this.set({ isLocked: false, hasKey: true });
   }
 
-  /** The server does not know who asks, or its app; a socket is not told which. */
-  shut(isOfApp = this.get().isOfApp): void {
-    this.set({ isShut: true, isOfApp });
+  /** The server or its app refused authentication; a socket cannot distinguish them. */
+  lock(isOfApp = this.get().isOfApp): void {
+    this.set({ isLocked: true, isOfApp });
   }
 
-  /** Forgets the key; what is known by it is on the page until that is left. */
+  /** Deletes the key; loaded data stays on the page until it is left. */
   forget(): void {
     this.#key = undefined;
-    this.set({ isShut: true, hasKey: false });
+    this.set({ isLocked: true, hasKey: false });
     clearTab();
   }
 }
 
-export const door = new Door(kept());
+export const credentials = new Credentials(kept());
 
 /** `fetch`, with the key if there is one. */
 export async function fetchWithKey(url: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const { key } = door;
+  const { key } = credentials;
   const headers = new Headers(init?.headers);
   if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
   const response = await fetch(url, key === undefined ? init : { ...init, headers });
   const isOurs = response.headers.get("www-authenticate")?.includes(OURS);
-  if (response.status === 401 && door.key === key) door.shut(!isOurs);
+  if (response.status === 401 && credentials.key === key) credentials.lock(!isOurs);
   return response;
 }
 
-/** What a socket says of itself when it connects. */
-export function tellKey(tell: (auth: object) => void): void {
-  tell(door.key === undefined ? {} : { key: door.key });
+/** The auth payload of a socket's handshake. */
+export function sendKey(send: (auth: object) => void): void {
+  send(credentials.key === undefined ? {} : { key: credentials.key });
 }
 
-/** What a socket was told where it may not connect. */
+/** Handles a refused socket connection. */
 export function noteRefusal(error: unknown): void {
   const data = (error as { data?: { code?: unknown } } | undefined)?.data;
-  if (data?.code === UNKNOWN) door.shut();
+  if (data?.code === UNKNOWN) credentials.lock();
 }
 
 function kept(): string | undefined {
   try {
     return sessionStorage.getItem(NAME) ?? undefined;
   } catch {
-    return undefined; // storage is switched off: it lives as long as the page
+    return undefined; // storage is disabled: the key lives as long as the page
   }
 }
 
@@ -96,7 +96,7 @@ function keep(key: string): void {
   }
 }
 
-/** Of what the tab keeps, nothing of ours stays: neither the key nor words that were not sent. */
+/** Deletes all our data stored in the tab: the key and unsent drafts. */
 function clearTab(): void {
   try {
     const ours = Object.keys(sessionStorage).filter((name) => name.startsWith("mobox:"));

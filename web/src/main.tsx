@@ -1,5 +1,5 @@
 import "@/noEval";
-// Before the components' own styles, since it says which layer is above which.
+// Before the components' own styles, since it defines the order of the layers.
 import "@/index.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,6 +1,6 @@
 /**
- * Zod, by which the AI SDK reads what comes, tries whether it may make code at run time. It may
- * not, and the browser reports each try; so it is told before it is loaded.
+ * Zod, which the AI SDK uses, tests whether `eval` is allowed. The content security policy forbids it and
+ * the browser reports each attempt, so it is disabled before Zod loads.
  */
 (globalThis as { __zod_globalConfig?: object }).__zod_globalConfig = { jitless: true };
 

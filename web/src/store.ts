@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** State that lives outside of components. Its value is never changed, only replaced. */
+/** State outside of components. Its value is immutable and replaced on change. */
 export class Store<T extends object> {
   #value: T;
   #listeners = new Set<() => void>();

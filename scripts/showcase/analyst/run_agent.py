@@ -1,4 +1,4 @@
-"""The agent in the pictures (scripts/screenshots): answers three questions, and may pause."""
+"""The scripted agent of scripts/screenshots: it answers a few known questions."""
 
 import math
 import time
@@ -23,7 +23,7 @@ UNTIL_THE_PICTURE_IS_TAKEN = 120
 
 
 def think(text: str, seconds: float, *, ends: bool = True) -> None:
-    """Emit a thought over some seconds."""
+    """Stream reasoning over so many seconds."""
     words = text.split(" ")
     for word in words:
         emit("thinking_delta", {"id": "thought", "delta": f"{word} "})
@@ -32,25 +32,25 @@ def think(text: str, seconds: float, *, ends: bool = True) -> None:
         emit("thinking_end", {"id": "thought"})
 
 
-def say(text: str, block: str = "answer") -> None:
-    """Emit a text block, word by word."""
+def write(text: str, block: str = "answer") -> None:
+    """Stream text of the answer."""
     for word in text.split(" "):
         emit("text_delta", {"id": block, "delta": f"{word} "})
     emit("text_end", {"id": block})
 
 
 def checkout() -> None:
-    """A finished answer: a thought, a call, a chart, text and sources."""
+    """Reasoning, a tool call, a chart and an answer with sources."""
     emit_status("Connecting to the metrics")
     think("Latency first, then errors. If both rose at the same time, it is one cause.", 2.2)
     call = emit_tool_use("query_range", {"query": "p95(checkout_seconds)", "step": "15m"}, id="q1")
     time.sleep(0.4)
     emit_tool_result(call, {"series": 2, "points": 66})
-    say("The checkout was slow for **40 minutes**, and nobody lost an order:")
+    write("The checkout was slow for **40 minutes**, and nobody lost an order:")
     emit_chart(
         {"title": "Checkout, 95th percentile (s)", "resultType": "matrix", "result": night()}
     )
-    say(
+    write(
         "- It began at 00:10 with the backup of the order database, and ended with it. "
         "\n- Of 1,204 orders none failed; 31 were tried twice.\n\n",
         "findings",
@@ -61,7 +61,7 @@ def checkout() -> None:
 
 
 def night() -> list[dict[str, object]]:
-    """A time series for two services, one with a peak."""
+    """The latency of two services, one of which had an incident."""
 
     def at(minute: int, usual: float, bump: float) -> str:
         swing = 0.04 * math.sin(minute / 23 + usual * 9) + 0.02 * math.sin(minute / 7)
@@ -78,7 +78,7 @@ def night() -> list[dict[str, object]]:
 
 
 def slow_search() -> None:
-    """A plan in progress, with a running subagent."""
+    """In the middle of a plan, with a subagent at work."""
     emit_status("Reading the last 14 days")
     plan = ["Compare the releases", "Look at slow queries", "Find who calls them", "Write it up"]
     states = ["completed", "in_progress", "pending", "pending"]
@@ -91,12 +91,12 @@ def slow_search() -> None:
             ]
         },
     )
-    say("Two releases went out on Monday. The second one changed how results are ranked.")
+    write("Two releases went out on Monday. The second one changed how results are ranked.")
     agent = emit_tool_use("task", {"agent": "profiler"}, id="sub1", kind="agent")
     emit_subagent_start("profiler", "Profile the ranking of 200 searches", id=agent)
     emit("tool_use", {"id": "p1", "name": "run_profile", "input": {"n": 200}, "scope": [agent]})
     think(
-        "The ranking asks for each result's stock, one query at a time. With 50 results that is "
+        "The ranking queries each result's stock, one at a time. With 50 results that is "
         "50 queries where one would do, so the time grows with the length of the list",
         2,
         ends=False,
@@ -105,18 +105,18 @@ def slow_search() -> None:
 
 
 def roll_back() -> None:
-    """A call that needs an approval."""
+    """A tool call that needs approval."""
     emit_status("Reading the release")
-    say("Version 4.2.1 is what made the search slow. I can put 4.2.0 back; it takes a minute.")
+    write("Version 4.2.1 is what made the search slow. I can put 4.2.0 back; it takes a minute.")
     call = emit_tool_use("roll_back", {"service": "search", "to": "4.2.0"}, id="rb1")
     if approve(call, "Roll the search back to 4.2.0?", resume={"at": "roll back"}):
         emit_tool_result(call, "done")
-    say("As you wish.", "end")
+    write("OK.", "end")
 
 
 def anything_else() -> None:
-    """An answer for the list of chats."""
-    say("Here is what I found.")
+    """A short answer, for the chat list."""
+    write("Here is what I found.")
 
 
 KNOWN = {"checkout": checkout, "search": slow_search, "roll": roll_back}

@@ -15,7 +15,7 @@ interface ActionsProps {
 
 const hasText = ({ parts }: UIMessage) => parts.some((part) => part.type === "text" && part.text);
 
-/** What can be done with an answer, and what it cost. */
+/** Buttons below an answer, and its token usage. */
 export function Actions({ message, isLast, onRegenerate }: ActionsProps) {
   return (
     <div className="-ml-2 flex min-h-9 flex-wrap items-center gap-x-1">

@@ -5,7 +5,7 @@ import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Menu, MenuChoice } from "@/ui/Menu";
 
-/** Who answers next. Where there is only one, there is nothing to choose. */
+/** Selects the agent for the next message. Hidden where there is only one. */
 export function AgentPicker({ choice }: { choice: AgentChoice }) {
   const { known, next, pick } = choice;
   const hasFailed = agents.useFailed();

@@ -3,31 +3,31 @@ import type { Life } from "@/chat/conversationState";
 import type { Ending } from "@/parts/wire";
 import { strings } from "@/strings";
 
-const { says } = strings.chat;
+const { announcements } = strings.chat;
 
 interface AnnouncerProps {
   life: Life;
   ending: Ending | undefined;
 }
 
-/** Says, to who cannot see it, when the agent begins and how it ends. Never what it writes. */
+/** Announces the start and end of a run to screen readers, never the streamed text. */
 export function Announcer({ life, ending }: AnnouncerProps) {
   const before = useRef(life);
-  const [said, setSaid] = useState("");
+  const [text, setText] = useState("");
   useEffect(() => {
     if (before.current === life) return;
     before.current = life;
-    setSaid(wordsFor(life, ending));
+    setText(wordsFor(life, ending));
   }, [life, ending]);
   return (
     <p role="status" className="sr-only">
-      {said}
+      {text}
     </p>
   );
 }
 
 function wordsFor(life: Life, ending: Ending | undefined): string {
-  if (life !== "idle") return says[life];
-  if (ending?.error !== undefined) return says.failed;
-  return ending?.reason === "cancelled" ? says.stopped : says.finished;
+  if (life !== "idle") return announcements[life];
+  if (ending?.error !== undefined) return announcements.failed;
+  return ending?.reason === "cancelled" ? announcements.stopped : announcements.finished;
 }

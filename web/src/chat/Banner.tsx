@@ -11,7 +11,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Tells that the page is not in touch with the server. The status is always there, mostly empty. */
+/** Shows a lost connection. The live region is always rendered, usually empty. */
 export function Banner({ isLost }: { isLost: boolean }) {
   const isOnline = useSyncExternalStore(subscribe, () => navigator.onLine);
   const Icon = isOnline ? LoaderCircle : WifiOff;

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Chat } from "@/chat/Chat";
 import { agents } from "@/state/agents";
-import { announce } from "@/state/tabs";
+import { notifyAll } from "@/state/tabs";
 import { asInBrowser } from "@/testing/browser";
 import { running, waiting } from "@/testing/conversation";
 import {
@@ -15,7 +15,7 @@ import {
   Network,
   refusal,
   Stream,
-  says,
+  textChunks,
   user,
 } from "@/testing/server";
 
@@ -37,7 +37,7 @@ async function open() {
     <Chat
       id="c1"
       isNew={false}
-      onBegun={() => {}}
+      onStarted={() => {}}
       onNew={() => {}}
       onOpenChats={() => {}}
       onRename={() => {}}
@@ -48,7 +48,7 @@ async function open() {
 }
 
 const choose = async (name: string) => {
-  await userEvent.click(await screen.findByRole("button", { name: "About this chat" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Chat options" }));
   await userEvent.click(await screen.findByRole("menuitem", { name }));
 };
 const composer = () => screen.getByRole("textbox", { name: "Your message" });
@@ -59,7 +59,10 @@ function beingWritten(active: object = running) {
   network
     .on("GET api/chats/c1", () => json(chat(stored, active)))
     .on("GET api/chats/c1/messages", () => json({ messages: stored, before: null }))
-    .on("GET api/chat/c1/stream", (asked) => new Stream(asked).say(...says("half")).response);
+    .on(
+      "GET api/chat/c1/stream",
+      (request) => new Stream(request).send(...textChunks("half")).response,
+    );
 }
 
 function clipboard(write: (text: string) => Promise<void>) {
@@ -70,7 +73,7 @@ function clipboard(write: (text: string) => Promise<void>) {
 }
 
 describe("a chat that is copied", () => {
-  it("has the answer in it that is being written, and says that it was done", async () => {
+  it("includes the streaming answer, and confirms", async () => {
     beingWritten();
     const writeText = clipboard(async () => {});
     await open();
@@ -80,18 +83,18 @@ describe("a chat that is copied", () => {
     expect(writeText.mock.calls[0]?.[0]).toMatch(/one.*first.*two.*half/s);
   });
 
-  it("says so where the browser does not let it", async () => {
+  it("shows if the browser blocked it", async () => {
     network.on("GET api/chats/c1/messages", () => json({ messages: [], before: null }));
     await open();
     await screen.findByText("first");
     clipboard(() => Promise.reject(new DOMException("no")));
     await choose("Copy conversation");
-    expect(await screen.findByText("The browser did not let it be copied.")).toBeTruthy();
+    expect(await screen.findByText("Your browser blocked copying.")).toBeTruthy();
   });
 });
 
 describe("demo mode", () => {
-  it("is a switch in the head where there is somebody else", async () => {
+  it("is a switch in the header where there is another agent", async () => {
     network.on("GET api/agents", () => json({ agents: [DEMO, WRITER] }));
     await agents.load();
     await open();
@@ -104,10 +107,10 @@ describe("demo mode", () => {
     expect(screen.getByRole("button", { name: "Agent: Writer" })).toBeTruthy();
   });
 
-  it("is no switch, but explained, where nobody else is", async () => {
+  it("is a note instead of a switch where the demo agent is the only one", async () => {
     await open();
     const head = within(screen.getByRole("banner"));
-    expect(head.getByText(/the only one here/)).toBeTruthy();
+    expect(head.getByText(/Only the demo agent is installed/)).toBeTruthy();
     expect(head.queryByRole("switch")).toBeNull();
   });
 });
@@ -122,7 +125,7 @@ it("lets the person take note of what was refused", async () => {
   expect(screen.queryByRole("alert")).toBeNull();
 });
 
-it("sends again to whom it was sent, whoever was chosen since", async () => {
+it("retries with the original agent, whichever was selected since", async () => {
   network.on("GET api/agents", () => json({ agents: [WRITER, DEMO] }));
   await agents.load();
   network.on("GET api/chats/c1", () => json(chat([], { agent: "writer" })));
@@ -155,43 +158,43 @@ describe("Escape", () => {
     beingWritten();
     await open();
     await screen.findByRole("button", { name: "Stop" });
-    const elsewhere = document.body.appendChild(document.createElement("input"));
-    onTestFinished(() => elsewhere.remove());
-    await userEvent.type(elsewhere, "{Escape}");
+    const otherChat = document.body.appendChild(document.createElement("input"));
+    onTestFinished(() => otherChat.remove());
+    await userEvent.type(otherChat, "{Escape}");
     expect(stops()).toBe(0);
   });
 });
 
 describe("the focus", () => {
-  const asks = (id: string): Chunk[] => [
+  const approvalChunks = (id: string): Chunk[] => [
     { type: "start", messageId: "run_1" },
     { type: "tool-input-available", toolCallId: id, toolName: id, input: {}, dynamic: true },
     { type: "tool-approval-request", approvalId: `a-${id}`, toolCallId: id },
     { type: "finish", finishReason: "tool-calls" },
   ];
 
-  it("goes to what is asked next, and after that to the composer", async () => {
+  it("moves to the next request, and after that to the composer", async () => {
     let view = chat([user("m1", "one")], waiting);
     const then = new Stream();
     network
       .on("GET api/chats/c1", () => json(view))
-      .on("GET api/chat/c1/stream", () => new Stream().say(...asks("first")).end())
+      .on("GET api/chat/c1/stream", () => new Stream().send(...approvalChunks("first")).end())
       .on("POST api/chat", () => then.response);
     await open();
     await userEvent.click(await screen.findByRole("button", { name: "Approve" }));
     await waitFor(() => expect(document.activeElement).toBe(composer()));
-    then.say(...asks("second")).end();
+    then.send(...approvalChunks("second")).end();
     const again = await screen.findByRole("button", { name: "Approve" });
-    // Not to the button: Enter, once more, would decide about what nobody has read.
+    // Not to the button: a repeated Enter would decide about an unread request.
     await waitFor(() => expect(document.activeElement).toBe(again.closest("fieldset")));
-    network.on("POST api/chat", () => new Stream().say(...says("done"), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("done"), ...ENDS).end());
     view = chat([user("m1", "one"), agent("run_1", "done")]);
     await userEvent.click(again);
     await waitFor(() => expect(document.activeElement).toBe(composer()));
   });
 
   it("is in the composer after an edit, and after another try", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("again"), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("again"), ...ENDS).end());
     await open();
     await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
     await userEvent.click(screen.getByRole("button", { name: "Cancel" }));
@@ -216,14 +219,14 @@ describe("a message that is put in other words", () => {
     await userEvent.type(await editor(), " more");
     network.on("GET api/chats/c1", () => json(chat([...stored, user("m2", "two")], running)));
     network.on("GET api/chat/c1/stream", () => other.response);
-    act(() => announce({ about: "turn", chat: "c1" }));
+    act(() => notifyAll({ about: "turn", chat: "c1" }));
     await screen.findByRole("button", { name: "Stop" });
     expect(await editor()).toHaveProperty("value", "one more");
     expect(screen.queryByRole("button", { name: "Send" })).toBeNull();
     await userEvent.type(await editor(), "{Enter}");
-    await act(async () => void other.say(...says("second"), ...ENDS).end());
+    await act(async () => void other.send(...textChunks("second"), ...ENDS).end());
     await waitFor(() => expect(screen.getAllByRole("button", { name: "Send" })).toHaveLength(2));
-    network.on("POST api/chat", () => new Stream().say(...says("third"), ...ENDS).end());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("third"), ...ENDS).end());
     await userEvent.type(await editor(), "{Enter}");
     expect(await screen.findByText("third")).toBeTruthy();
     expect(network.to("POST api/chat")).toHaveLength(1);
@@ -234,30 +237,30 @@ describe("a message that is put in other words", () => {
     await edit(0);
     await editor();
     cleanup();
-    network.asked.length = 0;
+    network.requests.length = 0;
     await open();
     await screen.findByText("first");
     expect(screen.queryByRole("textbox", { name: "Edit your message" })).toBeNull();
   });
 
-  it("says that what came after it goes, where something did", async () => {
+  it("warns that later messages are replaced, where there are any", async () => {
     const stored = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
     network.on("GET api/chats/c1", () => json(chat([...stored, agent("r2", "second")])));
     await open();
     await edit(1);
     await editor();
-    expect(screen.queryByText("What came after this is replaced.")).toBeNull();
+    expect(screen.queryByText("Sending replaces everything below.")).toBeNull();
     await userEvent.keyboard("{Escape}");
     await edit(0);
-    expect(screen.getByText("What came after this is replaced.")).toBeTruthy();
+    expect(screen.getByText("Sending replaces everything below.")).toBeTruthy();
   });
 });
 
 it("shows what the person sent along", async () => {
   const url = "data:text/plain;base64,aGVsbG8=";
   const file = { type: "file" as const, mediaType: "text/plain", filename: "notes.txt", url };
-  const said = { ...user("m1", "Read this"), parts: [file, ...user("m1", "Read this").parts] };
-  network.on("GET api/chats/c1", () => json(chat([said, agent("r1", "first")])));
+  const withFile = { ...user("m1", "Read this"), parts: [file, ...user("m1", "Read this").parts] };
+  network.on("GET api/chats/c1", () => json(chat([withFile, agent("r1", "first")])));
   await open();
   const mine = within(await screen.findByRole("article", { name: "You" }));
   expect(mine.getByText("notes.txt")).toBeTruthy();
@@ -275,10 +278,10 @@ it("offers one other try where the agent failed", async () => {
 it("is not headed as a new one where there is no such chat", async () => {
   network.on("GET api/chats/c1", () => json({ error: { code: "not_found", message: "" } }, 404));
   await open();
-  expect(await screen.findByRole("heading", { name: "No such chat", level: 1 })).toBeTruthy();
+  expect(await screen.findByRole("heading", { name: "Not found", level: 1 })).toBeTruthy();
 });
 
-it("says that the agents could not be loaded, and loads them again", async () => {
+it("shows that the agents could not be loaded, and retries", async () => {
   network.on("GET api/agents", () => json({ agents: [] }));
   await agents.load();
   network.isDown = true;
@@ -286,7 +289,7 @@ it("says that the agents could not be loaded, and loads them again", async () =>
   network.isDown = false;
   network.on("GET api/agents", () => json({ agents: [WRITER] }));
   await open();
-  expect(await screen.findByText("The agents could not be loaded.")).toBeTruthy();
+  expect(await screen.findByText("Couldn't load agents.")).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(await screen.findAllByText("Writer")).toBeTruthy();
 });

@@ -27,17 +27,17 @@ import { Notice } from "@/ui/Notice";
 interface ChatProps {
   id: string;
   isNew: boolean;
-  onBegun: () => void;
+  onStarted: () => void;
   onNew: () => void;
   onOpenChats: () => void;
   onRename: (chat: NamedChat) => void;
   onDelete: (chat: NamedChat) => void;
 }
 
-/** One chat: its head, what was said, and where the person writes. */
+/** One chat: header, messages and composer. */
 export function Chat(props: ChatProps) {
-  const { id, isNew, onBegun, onNew, onOpenChats, onRename, onDelete } = props;
-  const { conversation, state, messages } = useConversation(id, isNew, onBegun);
+  const { id, isNew, onStarted, onNew, onOpenChats, onRename, onDelete } = props;
+  const { conversation, state, messages } = useConversation(id, isNew, onStarted);
   const choice = useAgentChoice(state.agent);
   const [editing, setEditing] = useState<string>();
   const { phase, life } = state;
@@ -50,9 +50,9 @@ export function Chat(props: ChatProps) {
     const last = messages.findLast((message) => message.role === "user");
     if (last) setEditing(last.id);
   };
-  const send = (text: string, asked?: string) => {
-    if (asked) choice.pick(asked);
-    conversation.send(text, asked ?? choice.next?.id);
+  const send = (text: string, chosen?: string) => {
+    if (chosen) choice.pick(chosen);
+    conversation.send(text, chosen ?? choice.next?.id);
   };
   return (
     <>
@@ -128,7 +128,7 @@ export function Chat(props: ChatProps) {
   );
 }
 
-/** Where a chat has no title: why. */
+/** The heading of a chat without a title. */
 const UNTITLED = {
   loading: strings.chat.loading,
   ready: strings.chat.newChat,
@@ -145,7 +145,7 @@ function useTitle(id: string, phase: ConversationState["phase"]): string {
   return title ?? UNTITLED[phase];
 }
 
-/** Escape stops the agent, unless it closed something or belongs to a field. */
+/** Escape stops the agent, unless it closed a menu or dialog, or was pressed in a field. */
 function useStopByKey(active: boolean, stop: () => void): void {
   useEffect(() => {
     if (!active) return;
@@ -164,8 +164,8 @@ interface ComplaintProps {
 }
 
 /**
- * What the server said no to, until it is tried again or taken note of. It stands by the composer,
- * not among the messages: they lag behind for a moment, and nothing to press may move meanwhile.
+ * A refused request, until it is retried or dismissed. Shown by the composer, not among the messages:
+ * they render with a delay, and buttons must not move meanwhile.
  */
 const Complaint = ({ refused, onDismiss }: ComplaintProps) => (
   <div className="flex items-start gap-1">

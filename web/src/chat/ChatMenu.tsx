@@ -8,19 +8,19 @@ interface ChatMenuProps {
   whole: () => Promise<Whole>;
   onRename: () => void;
   onDelete: () => void;
-  /** Says what became of what was asked. */
-  onSay: (words: string) => void;
+  /** Shows the result of an action. */
+  onStatus: (words: string) => void;
 }
 
-/** What can be done with the whole of a chat. */
-export function ChatMenu({ whole, onRename, onDelete, onSay }: ChatMenuProps) {
+/** Rename, copy, export and delete. */
+export function ChatMenu({ whole, onRename, onDelete, onStatus }: ChatMenuProps) {
   const withAll = (use: (chat: Whole) => unknown) => () => {
     whole()
       .then(use)
-      .catch(() => onSay(strings.chat.exportFailed));
+      .catch(() => onStatus(strings.chat.exportFailed));
   };
   const copy = async (chat: Whole) =>
-    onSay((await copyChat(chat)) ? strings.content.copied : strings.content.copyRefused);
+    onStatus((await copyChat(chat)) ? strings.content.copied : strings.content.copyRefused);
   return (
     <Menu
       trigger={

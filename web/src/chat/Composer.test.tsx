@@ -43,7 +43,7 @@ describe("the composer", () => {
     expect(onSend).not.toHaveBeenCalled();
   });
 
-  it("leaves Enter to whoever writes with an input method", () => {
+  it("leaves Enter to input methods", () => {
     const { onSend } = show();
     fireEvent.change(field(), { target: { value: "にほ" } });
     fireEvent.keyDown(field(), { key: "Enter", isComposing: true });
@@ -95,18 +95,18 @@ describe("the composer", () => {
     expect(field().value).toBe("Hello");
   });
 
-  it("says that the agent is being stopped, and asks for it once", () => {
+  it("shows that the agent is stopping, and requests it once", () => {
     show({ life: "working", stopping: true });
     expect(screen.getByRole("button", { name: "Stopping…" })).toHaveProperty("disabled", true);
   });
 
-  it("says why Enter sends nothing while the agent works, until it is done", async () => {
+  it("shows why Enter sends nothing while the agent works, until it is done", async () => {
     const { again } = show({ life: "working" });
     expect(screen.getByRole("status").textContent).toBe("");
     await userEvent.type(field(), "next{Enter}");
-    expect(screen.getByRole("status").textContent).toBe("Wait for the answer, or stop it (Esc).");
+    expect(screen.getByRole("status").textContent).toBe("Still working. Esc stops it.");
     again({ life: "waiting" });
-    expect(screen.getByRole("status").textContent).toContain("Answer the question above");
+    expect(screen.getByRole("status").textContent).toContain("Waiting for your answer above");
     again({ life: "idle" });
     again({ life: "working" });
     expect(screen.getByRole("status").textContent).toBe("");

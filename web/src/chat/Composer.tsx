@@ -14,26 +14,26 @@ import { classes } from "@/ui/classes";
 import { COMPOSER, toComposer } from "@/ui/focus";
 import { TextArea } from "@/ui/TextArea";
 
-/** Why nothing is sent now. */
+/** Why sending is disabled. */
 const HINTS = { working: strings.chat.busyHint, waiting: strings.chat.waitingHint };
 
 interface ComposerProps {
-  /** By which name what is written is kept. Who sends it takes it away. */
+  /** The key of the stored draft. The sender deletes it. */
   draft: string;
   agent: string;
   life: Life;
-  /** The agent was told to stop. */
+  /** A stop was requested. */
   stopping?: boolean;
-  /** The chat is not here yet. */
+  /** The chat is still loading. */
   disabled?: boolean;
   onSend: (text: string) => void;
   onStop: () => void;
   onEditLast: () => void;
-  /** Stands at its foot: who answers. */
+  /** The footer: the agent picker. */
   children?: ReactNode;
 }
 
-/** Where the person writes. It grows with what is written; Stop takes the place of Send. */
+/** The message box. It grows with its text; Stop replaces Send during a run. */
 export function Composer(props: ComposerProps) {
   const { draft, life, stopping, disabled } = props;
   const [text, setText] = useDraft(draft);
@@ -45,10 +45,10 @@ export function Composer(props: ComposerProps) {
   const [hasTried, setTried] = useState(false);
   if (hasTried && life === "idle") setTried(false);
   const send = () => {
-    const said = text.trim();
-    if (said && life !== "idle") setTried(true);
-    if (!said || !isFree) return;
-    props.onSend(said);
+    const trimmed = text.trim();
+    if (trimmed && life !== "idle") setTried(true);
+    if (!trimmed || !isFree) return;
+    props.onSend(trimmed);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowUp" || text !== "" || !isFree) return;
@@ -86,7 +86,7 @@ export function Composer(props: ComposerProps) {
       </p>
       <div className="flex items-center gap-2 p-2">
         <div className="min-w-0 flex-1">{props.children}</div>
-        {/* Two buttons by their keys: a click on one must not submit because it became the other. */}
+        {/* Different keys: a click on one button must not submit because it turned into the other. */}
         {life === "idle" ? (
           <Round
             key="send"
@@ -121,7 +121,7 @@ interface RoundProps {
   children: ReactNode;
 }
 
-/** It has the focus only as long as it can be pressed: then the person goes on in the field. */
+/** Moves the focus to the text field when the focused button becomes disabled. */
 function Round({ label, title = label, type = "button", ...rest }: RoundProps) {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {

@@ -5,7 +5,7 @@ import { classes } from "@/ui/classes";
 const PILL = "inline-flex shrink-0 items-center rounded-full border text-label font-medium";
 const ON = "border-thinking-line bg-thinking-ground text-thinking";
 
-/** Demo mode, on and off. Where nobody but the demo agent is there, it only says so. */
+/** Turns demo mode on and off. Where the demo agent is the only one, shows a note instead. */
 export function DemoSwitch({ choice }: { choice: AgentChoice }) {
   const { hasDemo, isOnlyDemo, isDemo, setDemo } = choice;
   if (!hasDemo) return null;

@@ -8,7 +8,7 @@ interface WelcomeProps {
   agent: { id: string; name: string } | undefined;
 }
 
-/** What stands where the messages will be. */
+/** Shown in an empty chat. */
 export function Welcome({ agent }: WelcomeProps) {
   const isDemo = agent?.id === DEMO;
   return (
@@ -17,9 +17,7 @@ export function Welcome({ agent }: WelcomeProps) {
         {strings.chat.emptyTitle}
       </h2>
       <p className="mt-1 text-ink-2 text-balance">
-        {isDemo
-          ? strings.chat.emptyDemo
-          : strings.chat.emptyLine(agent?.name ?? strings.chat.agent)}
+        {isDemo ? strings.chat.emptyDemo : strings.chat.emptyLine(agent?.name)}
       </p>
     </div>
   );
@@ -34,12 +32,12 @@ const MOST = 4;
 
 interface PromptsProps {
   agent: { id: string } | undefined;
-  /** Whether there is a demo agent to show things with. */
+  /** The demo agent is installed. */
   hasDemo: boolean;
   onChoose: (text: string, agent?: string) => void;
 }
 
-/** Things to begin with. The demo agent's are its commands; others are asked in words. */
+/** Suggested first messages: commands of the demo agent, or questions for other agents. */
 export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
   const isDemo = agent?.id === DEMO;
   const shown = hasDemo ? [{ ...prompts.every, agent: DEMO }] : [];
@@ -54,7 +52,7 @@ export function Prompts({ agent, hasDemo, onChoose }: PromptsProps) {
             type="button"
             onClick={() => {
               onChoose(prompt.text, prompt.agent);
-              toComposer(); // what was clicked goes away
+              toComposer(); // the clicked button disappears
             }}
             className="flex min-h-11 w-full items-center gap-3 rounded-block border px-4 py-2 text-left text-block transition-colors hover:bg-ground-2"
           >

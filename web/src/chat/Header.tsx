@@ -8,7 +8,7 @@ import { TopBar } from "@/ui/TopBar";
 
 interface HeaderProps {
   title: string;
-  /** There is something to rename, export and delete. */
+  /** The chat exists: it can be renamed, exported and deleted. */
   isStored: boolean;
   choice: AgentChoice;
   whole: () => Promise<Whole>;
@@ -17,15 +17,15 @@ interface HeaderProps {
   onOpenChats: () => void;
 }
 
-/** What the chat is called, whether the demo agent answers, and what can be done with the whole of it. */
+/** The chat's title, the demo switch and the chat menu. */
 export function Header(props: HeaderProps) {
-  const [said, say] = useSaid();
+  const [status, showStatus] = useStatus();
   return (
     <TopBar onOpenChats={props.onOpenChats}>
       <Title title={props.title} onRename={props.isStored ? props.onRename : undefined} />
       <span className="flex-1 max-md:hidden" />
       <span role="status" className="shrink-0 text-block text-ink-2 max-md:max-w-32">
-        {said}
+        {status}
       </span>
       <DemoSwitch choice={props.choice} />
       <PanelButton />
@@ -34,7 +34,7 @@ export function Header(props: HeaderProps) {
           whole={props.whole}
           onRename={props.onRename}
           onDelete={props.onDelete}
-          onSay={say}
+          onStatus={showStatus}
         />
       )}
     </TopBar>
@@ -61,13 +61,13 @@ function Title({ title, onRename }: { title: string; onRename?: () => void }) {
 
 const SHOWN = 3_000;
 
-/** Words that are there for a moment. */
-function useSaid(): readonly [string, (words: string) => void] {
-  const [said, setSaid] = useState({ words: "" });
+/** A message that disappears after a moment. */
+function useStatus(): readonly [string, (words: string) => void] {
+  const [status, setStatus] = useState({ words: "" });
   useEffect(() => {
-    if (!said.words) return;
-    const timer = setTimeout(() => setSaid({ words: "" }), SHOWN);
+    if (!status.words) return;
+    const timer = setTimeout(() => setStatus({ words: "" }), SHOWN);
     return () => clearTimeout(timer);
-  }, [said]);
-  return [said.words, (words) => setSaid({ words })];
+  }, [status]);
+  return [status.words, (words) => setStatus({ words })];
 }

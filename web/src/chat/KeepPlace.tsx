@@ -1,14 +1,14 @@
 import { Component, type RefObject } from "react";
 
 interface KeepPlaceProps {
-  /** Which message is the first. */
+  /** The id of the first message. */
   first: string | undefined;
   scroller: RefObject<HTMLElement | null>;
 }
 
 /**
- * Keeps what is read where it is when messages come before it. A class, since only those are asked
- * right before the page changes. Browsers that do the same by themselves must not do it too.
+ * Keeps the scroll position when older messages are inserted above. A class component, because
+ * `getSnapshotBeforeUpdate` has no hook. The browser's own scroll anchoring must be off.
  */
 export class KeepPlace extends Component<KeepPlaceProps> {
   override getSnapshotBeforeUpdate(before: KeepPlaceProps): number | null {

@@ -13,22 +13,22 @@ interface MessageProps {
   message: UIMessage;
   actions: MessageActions;
   isLast: boolean;
-  /** It is being written now. */
+  /** Streaming now. */
   live: boolean;
-  /** It was awaited here: it is not of long ago. */
+  /** This page saw it stream: it is not from history. */
   isNew: boolean;
-  /** The run waits for the person. */
+  /** The run waits for the user's answer. */
   waiting: boolean;
-  /** Nothing else is being done, so that this may be changed. */
+  /** No run is active, so the message can be edited or regenerated. */
   free: boolean;
-  /** Of what the person asked. */
-  isLastAsked: boolean;
-  /** It is being put in other words. */
+  /** Of the user's message. */
+  isLastFromUser: boolean;
+  /** It is being edited. */
   isEdited: boolean;
   onEditing: (id: string | undefined) => void;
 }
 
-/** One message of the chat. Memoised: while one is being written, the others are left alone. */
+/** One message. Memoised: while one streams, the others do not render again. */
 export const Message = memo(function Message(props: MessageProps) {
   if (props.message.role === "user") return <UserMessage {...props} onEdit={props.actions.edit} />;
   return <AgentMessage {...props} />;
@@ -36,7 +36,7 @@ export const Message = memo(function Message(props: MessageProps) {
 
 function AgentMessage({ message, actions, isLast, live, isNew, waiting, free }: MessageProps) {
   const again = isLast && free ? actions.regenerate : undefined;
-  const hasFailed = endingOf(message)?.error !== undefined; // its block offers another try
+  const hasFailed = endingOf(message)?.error !== undefined; // its error block has a Retry button
   const replay = useReplay(message.id);
   if (replay) return <Replayed replay={replay} />;
   return (

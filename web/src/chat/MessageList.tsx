@@ -15,19 +15,19 @@ interface MessageListProps {
   messages: UIMessage[];
   conversation: Conversation;
   state: ConversationState;
-  /** Who is to answer what is asked anew. */
+  /** The agent for edited and regenerated messages. */
   agent: string | undefined;
-  /** Which message is being put in other words: one at a time. */
+  /** The id of the message being edited: one at a time. */
   editing: string | undefined;
   onEditing: (id: string | undefined) => void;
 }
 
-/** The agent was asked, and nothing of its answer is there yet. */
+/** A message was sent, and no part of the answer has arrived yet. */
 const NOTHING: UIMessage = { id: "", role: "assistant", parts: [] };
 
 /**
- * The messages: the only thing on the page that scrolls. It stays at its end while an answer grows,
- * until the person scrolls up. Not a live region: nobody wants tokens read out one by one.
+ * The messages, in the page's only scroll container. Stays scrolled to the end while an answer streams,
+ * until the user scrolls up. Not a live region: screen readers would read every token.
  */
 export function MessageList(props: MessageListProps) {
   const { messages, conversation, state, agent } = props;
@@ -35,15 +35,15 @@ export function MessageList(props: MessageListProps) {
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = stick;
   const actions = useMessageActions(conversation, agent, state.life, messages);
   const last = messages.at(-1);
-  const lastAsked = messages.findLast(({ role }) => role === "user");
+  const lastUserMessage = messages.findLast(({ role }) => role === "user");
   const isLive = state.life === "working";
-  // A short answer may be over before it is shown for the first time.
+  // A short answer may end before its first render.
   const [awaited, setAwaited] = useState<string>();
-  if (isLive && lastAsked?.id !== awaited) setAwaited(lastAsked?.id);
-  const asked = last?.role === "user" ? last.id : undefined;
+  if (isLive && lastUserMessage?.id !== awaited) setAwaited(lastUserMessage?.id);
+  const sent = last?.role === "user" ? last.id : undefined;
   useEffect(() => {
-    if (asked) void scrollToBottom("instant");
-  }, [asked, scrollToBottom]);
+    if (sent) void scrollToBottom("instant");
+  }, [sent, scrollToBottom]);
   return (
     <>
       <div
@@ -51,7 +51,7 @@ export function MessageList(props: MessageListProps) {
         role="log"
         aria-live="off"
         aria-label={strings.chat.log}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll containers must be reachable by keyboard
         tabIndex={0}
         className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto focus-visible:outline-offset-[-2px]"
       >
@@ -70,10 +70,10 @@ export function MessageList(props: MessageListProps) {
                 actions={actions}
                 isLast={isLast}
                 live={isLast && isLive && message.role === "assistant"}
-                isNew={isLast && lastAsked !== undefined && lastAsked.id === awaited}
+                isNew={isLast && lastUserMessage !== undefined && lastUserMessage.id === awaited}
                 waiting={isLast && state.life === "waiting"}
                 free={state.life === "idle"}
-                isLastAsked={message === lastAsked}
+                isLastFromUser={message === lastUserMessage}
                 isEdited={message.id === props.editing}
                 onEditing={props.onEditing}
               />
@@ -87,7 +87,7 @@ export function MessageList(props: MessageListProps) {
   );
 }
 
-/** In a row of its own, or beside the column where there is room: never over what is read. */
+/** In its own row, or beside the column where there is room: never over the text. */
 function ToEnd({ onClick }: { onClick: () => void }) {
   return (
     <div className="relative mx-auto flex w-full max-w-3xl justify-end px-4 py-1 @4xl:h-0 @4xl:p-0">
@@ -110,7 +110,7 @@ interface OlderProps {
   scroller: RefObject<HTMLElement | null>;
 }
 
-/** Loads what was before, when the person comes near it or asks. */
+/** Loads older messages on scrolling near the top, or on click. */
 function Older({ conversation, state, scroller }: OlderProps) {
   const mark = useRef<HTMLDivElement>(null);
   const { before, loadingOlder } = state;
@@ -121,7 +121,7 @@ function Older({ conversation, state, scroller }: OlderProps) {
       (entries) => entries.some((entry) => entry.isIntersecting) && conversation.loadOlder(),
       { root: scroller.current, rootMargin: "300px 0px 0px 0px" },
     );
-    // The list is at its beginning for a moment, before it is scrolled to its end.
+    // The list is at the top for a moment before it is scrolled to the end.
     const timer = setTimeout(() => near.observe(target), 300);
     return () => {
       clearTimeout(timer);

@@ -4,7 +4,7 @@ import type { Replay } from "@/state/replay";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
-/** A message as it was at a moment of its run: nothing in it can be answered, and it says what it is. */
+/** A message as of one event of its run, labelled as a replay. Nothing in it can be answered. */
 export const Replayed = ({ replay: { message, live, at, leave } }: { replay: Replay }) => (
   <article
     aria-label={strings.chat.agent}

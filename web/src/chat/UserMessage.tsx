@@ -11,9 +11,9 @@ import { TextArea } from "@/ui/TextArea";
 
 interface UserMessageProps {
   message: UIMessage;
-  /** Nothing else is being done, so that it may be sent in other words. */
+  /** No run is active, so the message can be edited. */
   free: boolean;
-  isLastAsked: boolean;
+  isLastFromUser: boolean;
   isEdited: boolean;
   onEditing: (id: string | undefined) => void;
   onEdit: (messageId: string, text: string) => void;
@@ -25,7 +25,7 @@ const textOf = (message: UIMessage) =>
 const filesOf = (message: UIMessage) =>
   message.parts.filter(({ type }) => type === "file" || type === "data-file").map(readFile);
 
-/** What the person said: a bubble on the right, which can be said in other words. */
+/** The user's message: a bubble on the right, which can be edited. */
 export function UserMessage(props: UserMessageProps) {
   const { message, free, onEditing } = props;
   const text = textOf(message);
@@ -46,7 +46,7 @@ export function UserMessage(props: UserMessageProps) {
       {props.isEdited ? (
         <Editor
           text={text}
-          hasLater={!props.isLastAsked}
+          hasLater={!props.isLastFromUser}
           onCancel={end}
           onSave={free ? save : undefined}
         />
@@ -82,9 +82,9 @@ function UserActions({ text, onEdit }: { text: string; onEdit?: () => void }) {
 
 interface EditorProps {
   text: string;
-  /** Something was asked after it. */
+  /** There are messages after it. */
   hasLater: boolean;
-  /** Without, what was typed is kept until there is. */
+  /** If missing, the text stays in the field until sending is possible. */
   onSave?: (text: string) => void;
   onCancel: () => void;
 }

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { answers, draftOf, life, open, running, texts, whenIdle } from "@/testing/conversation";
 import {
-  type Asked,
   agent,
   chat,
   json,
   later,
   Network,
+  type RecordedRequest,
   Stream,
-  says,
+  textChunks,
   user,
 } from "@/testing/server";
 import { until } from "@/testing/waiting";
@@ -23,11 +23,11 @@ afterEach(() => {
 
 describe("a connection that breaks", () => {
   it("is made again until the message is whole, which is never doubled", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("Hel")).cut());
     network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], running)));
     let tries = 0;
     network.on("GET api/chat/c1/stream", () =>
-      tries++ === 0 ? new Stream().say(...says("Hello th")).cut() : answers("Hello there")(),
+      tries++ === 0 ? new Stream().send(...textChunks("Hello th")).cut() : answers("Hello there")(),
     );
     const conversation = open(true);
     conversation.send("Hi");
@@ -41,7 +41,7 @@ describe("a connection that breaks", () => {
 
   it("is tried less and less often, and at once when the network is back", async () => {
     vi.useFakeTimers();
-    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("Hel")).cut());
     const conversation = open(true);
     conversation.send("Hi");
     await vi.advanceTimersByTimeAsync(10);
@@ -66,7 +66,7 @@ describe("a connection that breaks", () => {
   });
 
   it("shows what was stored where the run has ended meanwhile", async () => {
-    network.on("POST api/chat", () => new Stream().say(...says("Hel")).cut());
+    network.on("POST api/chat", () => new Stream().send(...textChunks("Hel")).cut());
     network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hello")])));
     const conversation = open(true);
     conversation.send("Hi");
@@ -77,14 +77,14 @@ describe("a connection that breaks", () => {
 });
 
 describe("a run that fails", () => {
-  it("says so in its message, and nothing else complains", async () => {
+  it("is shown in its message, and nowhere else", async () => {
     const metadata = { reason: "error", error: "It broke." };
     network.on("POST api/chat", () =>
       new Stream()
-        .say(...says("Hel"))
-        .say({ type: "message-metadata", messageMetadata: metadata })
-        .say({ type: "error", errorText: "It broke." })
-        .say({ type: "finish", finishReason: "error" })
+        .send(...textChunks("Hel"))
+        .send({ type: "message-metadata", messageMetadata: metadata })
+        .send({ type: "error", errorText: "It broke." })
+        .send({ type: "finish", finishReason: "error" })
         .end(),
     );
     const conversation = open(true);
@@ -94,11 +94,11 @@ describe("a run that fails", () => {
     expect(conversation.state.get().refused).toBeUndefined();
   });
 
-  it("is told beside its message where that does not say it", async () => {
+  it("is shown beside its message where that does not contain it", async () => {
     network.on("POST api/chat", () =>
       new Stream()
-        .say(...says("Hel"))
-        .say({ type: "no-such-chunk" })
+        .send(...textChunks("Hel"))
+        .send({ type: "no-such-chunk" })
         .end(),
     );
     const conversation = open(true);
@@ -109,17 +109,17 @@ describe("a run that fails", () => {
 });
 
 describe("stopping", () => {
-  it("ends the run by its name; the stream says how it ended", async () => {
+  it("stops the run by its id; the stream reports the end", async () => {
     const stream = new Stream();
     network.on("POST api/chat", () => stream.response);
     network.on("POST api/chat/c1/stop", () => {
-      stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
-      stream.say({ type: "abort", reason: "cancelled" }).end();
+      stream.send({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
+      stream.send({ type: "abort", reason: "cancelled" }).end();
       return json({ runId: "run_1", status: "running" }, 202);
     });
     const conversation = open(true);
     conversation.send("Hi");
-    stream.say(...says("Hel"));
+    stream.send(...textChunks("Hel"));
     await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
     void conversation.stop();
     await whenIdle(conversation);
@@ -128,12 +128,12 @@ describe("stopping", () => {
     expect(network.to("GET api/chats/c1")).toEqual([]);
   });
 
-  it("asks the server how the chat stands where the stream does not end", async () => {
+  it("loads the chat's state where the stream does not end", async () => {
     vi.useFakeTimers();
-    const asked: Asked[] = [];
+    const requests: RecordedRequest[] = [];
     network.on("POST api/chat", (request) => {
-      asked.push(request);
-      return new Stream(request).say(...says("Hel")).response;
+      requests.push(request);
+      return new Stream(request).send(...textChunks("Hel")).response;
     });
     network.on("POST api/chat/c1/stop", () => json({ runId: "run_1", status: "running" }, 202));
     network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi"), agent("run_1", "Hel")])));
@@ -145,45 +145,45 @@ describe("stopping", () => {
     expect(life(conversation)).toBe("working");
     await vi.advanceTimersByTimeAsync(1_000);
     expect(life(conversation)).toBe("idle");
-    expect(asked[0]?.signal?.aborted).toBe(true);
+    expect(requests[0]?.signal?.aborted).toBe(true);
   });
 
-  it("is asked for once, until the run has ended", async () => {
+  it("is requested once, until the run has ended", async () => {
     const stream = new Stream();
     const { response, answer } = later();
     network.on("POST api/chat", () => stream.response);
     network.on("POST api/chat/c1/stop", () => response);
     const conversation = open(true);
     conversation.send("Hi");
-    stream.say(...says("Hel"));
+    stream.send(...textChunks("Hel"));
     await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
     void conversation.stop();
     void conversation.stop();
     expect(conversation.state.get().stopping).toBe(true);
     answer(json({ runId: "run_1", status: "running" }, 202));
-    stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
-    stream.say({ type: "abort", reason: "cancelled" }).end();
+    stream.send({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
+    stream.send({ type: "abort", reason: "cancelled" }).end();
     await whenIdle(conversation);
     expect(conversation.state.get().stopping).toBe(false);
     expect(network.to("POST api/chat/c1/stop")).toHaveLength(1);
   });
 
-  it("that does not arrive is told, and can be tried again", async () => {
+  it("that does not arrive is shown, and can be retried", async () => {
     const stream = new Stream();
     network.on("POST api/chat", () => stream.response);
     const conversation = open(true);
     conversation.send("Hi");
-    stream.say(...says("Hel"));
+    stream.send(...textChunks("Hel"));
     await until(() => expect(texts(conversation)).toEqual(["Hi", "Hel"]));
     network.isDown = true;
     await conversation.stop();
     const { refused, stopping } = conversation.state.get();
-    expect(refused?.message).toMatch("cannot be reached");
+    expect(refused?.message).toMatch("Can't reach the server");
     expect(stopping).toBe(false);
     network.isDown = false;
     network.on("POST api/chat/c1/stop", () => {
-      stream.say({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
-      stream.say({ type: "abort", reason: "cancelled" }).end();
+      stream.send({ type: "message-metadata", messageMetadata: { reason: "cancelled" } });
+      stream.send({ type: "abort", reason: "cancelled" }).end();
       return json({ runId: "run_1", status: "running" }, 202);
     });
     refused?.again?.();
@@ -191,19 +191,19 @@ describe("stopping", () => {
     expect(conversation.state.get().refused).toBeUndefined();
   });
 
-  it("of what did arrive though nobody said so shows how that ended", async () => {
+  it("of a message that arrived unacknowledged shows how its run ended", async () => {
     const stored = chat([user("m1", "Hi"), agent("run_1", "Hel")]);
-    const onBegun = vi.fn();
+    const onStarted = vi.fn();
     network.on("POST api/chat", () => Promise.reject(new TypeError("fetch failed")));
     network.on("POST api/chat/c1/stop", () => json({ runId: "run_1", status: "done" }, 202));
     network.on("GET api/chats/c1", () => json(stored));
-    const conversation = open(true, { onBegun });
+    const conversation = open(true, { onStarted });
     conversation.send("Hi");
     await until(() => expect(conversation.state.get().connection).toBe("lost"));
     await conversation.stop();
     expect(texts(conversation)).toEqual(["Hi", "Hel"]);
     expect(draftOf("new") + draftOf("c1")).toBe("");
-    expect(onBegun).toHaveBeenCalledOnce();
+    expect(onStarted).toHaveBeenCalledOnce();
   });
 
   it("gives back what was not sent yet", async () => {

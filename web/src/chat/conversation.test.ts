@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { announce, hear } from "@/state/tabs";
+import { notifyAll, subscribe } from "@/state/tabs";
 import {
   answers,
   draftOf,
@@ -20,7 +20,7 @@ import {
   Network,
   refusal,
   Stream,
-  says,
+  textChunks,
   user,
 } from "@/testing/server";
 import { until } from "@/testing/waiting";
@@ -41,7 +41,7 @@ describe("a chat that is opened", () => {
     const conversation = open();
     await until(() => expect(conversation.state.get().phase).toBe("ready"));
     expect(texts(conversation)).toEqual(["three", "third"]);
-    expect(network.asked[0]?.query.get("limit")).toBe("30");
+    expect(network.requests[0]?.query.get("limit")).toBe("30");
     await conversation.loadOlder();
     expect(texts(conversation)).toEqual(["one", "first", "three", "third"]);
     expect(network.to("GET api/chats/c1/messages")[0]?.query.get("before")).toBe("p1");
@@ -53,20 +53,20 @@ describe("a chat that is opened", () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
     network.on("GET api/chat/c1/stream", () => stream.response);
     const conversation = open();
-    stream.say(...says("Hel"));
+    stream.send(...textChunks("Hel"));
     await until(() => expect(texts(conversation)).toEqual(["one", "Hel"]));
     expect(life(conversation)).toBe("working");
-    stream.say({ type: "text-delta", id: "t", delta: "lo" }, ...ENDS).end();
+    stream.send({ type: "text-delta", id: "t", delta: "lo" }, ...ENDS).end();
     await whenIdle(conversation);
     expect(texts(conversation)).toEqual(["one", "Hello"]);
   });
 
-  it("is missing where nobody knows it", async () => {
+  it("is missing where the server does not know it", async () => {
     const conversation = open();
     await until(() => expect(conversation.state.get().phase).toBe("missing"));
   });
 
-  it("tells in the server's words why it cannot be read, and can be tried again", async () => {
+  it("shows the server's error if it cannot be loaded, and can be retried", async () => {
     network.on("GET api/chats/c1", () => refusal(503, "storage_unavailable", "no storage now"));
     const conversation = open();
     await until(() => expect(conversation.state.get().phase).toBe("unreadable"));
@@ -90,14 +90,16 @@ describe("a chat that is opened", () => {
 
 describe("a message that is sent", () => {
   it("is answered, and the chat has an address as soon as the server took it", async () => {
-    const onBegun = vi.fn();
+    const onStarted = vi.fn();
     network.on("POST api/chat", answers("Hello"));
-    const conversation = open(true, { onBegun });
+    const conversation = open(true, { onStarted });
     conversation.send("Hi");
     await whenIdle(conversation);
     expect(texts(conversation)).toEqual(["Hi", "Hello"]);
-    expect(onBegun).toHaveBeenCalledOnce();
-    expect(network.asked.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST api/chat"]);
+    expect(onStarted).toHaveBeenCalledOnce();
+    expect(network.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "POST api/chat",
+    ]);
   });
 
   it("is given back with the server's words where it was refused, and can be sent again", async () => {
@@ -119,7 +121,7 @@ describe("a message that is sent", () => {
     expect(second?.body.message.id).toBe(first?.body.message.id);
   });
 
-  it("is sent by the same key again where nobody knows whether it arrived", async () => {
+  it("is sent again with the same key where its arrival is unknown", async () => {
     network.isDown = true;
     network.on("POST api/chat", answers("Hello"));
     const conversation = open(true);
@@ -150,12 +152,12 @@ describe("a message that is sent", () => {
 
   it("is given back where the chat is answering already, and that is shown", async () => {
     network.on("POST api/chat", () => refusal(409, "run_active", "a run goes on"));
-    network.on("GET api/chats/c1", () => json(chat([user("m9", "asked elsewhere")], running)));
-    network.on("GET api/chat/c1/stream", answers("answered elsewhere"));
+    network.on("GET api/chats/c1", () => json(chat([user("m9", "sent by another tab")], running)));
+    network.on("GET api/chat/c1/stream", answers("answered in another tab"));
     const conversation = open(true);
     conversation.send("Hi");
     await whenIdle(conversation);
-    expect(texts(conversation)).toEqual(["asked elsewhere", "answered elsewhere"]);
+    expect(texts(conversation)).toEqual(["sent by another tab", "answered in another tab"]);
     expect(draftOf("new")).toBe("Hi");
   });
 
@@ -173,17 +175,17 @@ describe("a message that is sent", () => {
   it("is no draft where it arrives after the person has left, who stays where they are", async () => {
     const { response, answer } = later();
     network.on("POST api/chat", () => response);
-    const onBegun = vi.fn();
-    const heard = vi.fn();
-    onTestFinished(hear(heard));
-    const conversation = open(true, { onBegun });
+    const onStarted = vi.fn();
+    const listener = vi.fn();
+    onTestFinished(subscribe(listener));
+    const conversation = open(true, { onStarted });
     conversation.send("Hi");
     leave(conversation);
     expect(draftOf("new")).toBe("Hi");
     answer(answers("Hello")());
-    await until(() => expect(heard).toHaveBeenCalledWith({ about: "turn", chat: "c1" }));
+    await until(() => expect(listener).toHaveBeenCalledWith({ about: "turn", chat: "c1" }));
     expect(draftOf("new")).toBe("");
-    expect(onBegun).not.toHaveBeenCalled();
+    expect(onStarted).not.toHaveBeenCalled();
   });
 
   it("can be put in other words: what follows goes, and comes back if that is refused", async () => {
@@ -217,28 +219,28 @@ describe("a message that is sent", () => {
 });
 
 describe("a question", () => {
-  const asks = (stream: Stream) =>
+  const sendApproval = (stream: Stream) =>
     stream
-      .say({ type: "start", messageId: "run_1" })
-      .say({
+      .send({ type: "start", messageId: "run_1" })
+      .send({
         type: "tool-input-available",
         toolName: "rm",
         toolCallId: "k",
         dynamic: true,
         input: {},
       })
-      .say({ type: "tool-approval-request", approvalId: "a1", toolCallId: "k" })
-      .say({ type: "finish", finishReason: "tool-calls" })
+      .send({ type: "tool-approval-request", approvalId: "a1", toolCallId: "k" })
+      .send({ type: "finish", finishReason: "tool-calls" })
       .end();
 
   it("is answered by the message with the answer in it, and the run goes on", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
-    network.on("GET api/chat/c1/stream", () => asks(new Stream()));
+    network.on("GET api/chat/c1/stream", () => sendApproval(new Stream()));
     network.on("POST api/chat", () =>
       new Stream()
-        .say({ type: "start", messageId: "run_1" })
-        .say({ type: "tool-output-available", toolCallId: "k", output: "gone", dynamic: true })
-        .say(...ENDS.slice(1))
+        .send({ type: "start", messageId: "run_1" })
+        .send({ type: "tool-output-available", toolCallId: "k", output: "gone", dynamic: true })
+        .send(...ENDS.slice(1))
         .end(),
     );
     const conversation = open();
@@ -273,18 +275,18 @@ describe("a question", () => {
           (stream, place) => {
             const id = `k${place}`;
             return stream
-              .say({
+              .send({
                 type: "tool-input-available",
                 toolName: "rm",
                 toolCallId: id,
                 dynamic: true,
                 input: {},
               })
-              .say({ type: "tool-approval-request", approvalId: `a${place}`, toolCallId: id });
+              .send({ type: "tool-approval-request", approvalId: `a${place}`, toolCallId: id });
           },
-          new Stream().say({ type: "start", messageId: "run_1" }),
+          new Stream().send({ type: "start", messageId: "run_1" }),
         )
-        .say({ type: "finish", finishReason: "tool-calls" })
+        .send({ type: "finish", finishReason: "tool-calls" })
         .end(),
     );
     network.on(ANSWERS, () => {
@@ -300,13 +302,13 @@ describe("a question", () => {
     expect(network.to("POST api/chat")).toEqual([]);
   });
 
-  it("without a call is answered by its own route, and the stream says what follows", async () => {
+  it("without a call is answered by its own route, and the stream continues", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
     network.on("GET api/chat/c1/stream", () =>
       new Stream()
-        .say({ type: "start", messageId: "run_1" })
-        .say({ type: "data-input", id: "q1", data: { prompt: "Which?" } })
-        .say({ type: "finish", finishReason: "other" })
+        .send({ type: "start", messageId: "run_1" })
+        .send({ type: "data-input", id: "q1", data: { prompt: "Which?" } })
+        .send({ type: "finish", finishReason: "other" })
         .end(),
     );
     network.on("POST api/chat/c1/answer", () => {
@@ -328,7 +330,7 @@ describe("a question", () => {
 
   it("still stands where its answer did not arrive", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "Hi")], waiting)));
-    network.on("GET api/chat/c1/stream", () => asks(new Stream()));
+    network.on("GET api/chat/c1/stream", () => sendApproval(new Stream()));
     const conversation = open();
     await until(() => expect(life(conversation)).toBe("waiting"));
     await until(() => expect(conversation.chat.status).toBe("ready"));
@@ -339,7 +341,7 @@ describe("a question", () => {
 });
 
 describe("another tab", () => {
-  it("that asked something is followed", async () => {
+  it("that sent a message is followed", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one"), agent("r1", "first")])));
     const conversation = open();
     await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
@@ -347,18 +349,18 @@ describe("another tab", () => {
     const messages = [user("m1", "one"), agent("r1", "first"), user("m2", "two")];
     network.on("GET api/chats/c1", () => json(chat(messages, running)));
     network.on("GET api/chat/c1/stream", answers("second"));
-    announce({ about: "turn", chat: "c1" });
+    notifyAll({ about: "turn", chat: "c1" });
     await until(() => expect(texts(conversation)).toEqual(["one", "first", "two", "second"]));
     expect(conversation.chat.messages[0]).toBe(before);
   });
 
-  it("that deleted the chat is believed; what it says of others is not ours", async () => {
+  it("that deleted the chat is believed; changes of other chats are ignored", async () => {
     network.on("GET api/chats/c1", () => json(chat([user("m1", "one")])));
     const conversation = open();
     await until(() => expect(conversation.state.get().phase).toBe("ready"));
-    announce({ about: "deleted", chat: "c2" });
+    notifyAll({ about: "deleted", chat: "c2" });
     expect(conversation.state.get().phase).toBe("ready");
-    announce({ about: "deleted", chat: "c1" });
+    notifyAll({ about: "deleted", chat: "c1" });
     expect(conversation.state.get().phase).toBe("missing");
   });
 
@@ -372,19 +374,19 @@ describe("another tab", () => {
   });
 });
 
-it("looks again where another tab asked something while the last answer was read here", async () => {
+it("refreshes if another tab sent a message while an answer was read here", async () => {
   const stream = new Stream();
   network.on("GET api/chats/c1", () => json(chat([user("m1", "one")], running)));
   network.on("GET api/chat/c1/stream", () => stream.response);
   const conversation = open();
-  stream.say(...says("first"));
+  stream.send(...textChunks("first"));
   await until(() => expect(texts(conversation)).toEqual(["one", "first"]));
-  announce({ about: "turn", chat: "c1" });
+  notifyAll({ about: "turn", chat: "c1" });
   const stored = [user("m1", "one"), agent("run_1", "first"), user("m2", "two")];
   const next = { activeRun: { id: "run_2", status: "running", agent: "demo" } };
   network.on("GET api/chats/c1", () => json(chat(stored, next)));
-  const second = new Stream().say(...says("second", "run_2"), ...ENDS);
+  const second = new Stream().send(...textChunks("second", "run_2"), ...ENDS);
   network.on("GET api/chat/c1/stream", () => second.end());
-  stream.say(...ENDS).end();
+  stream.send(...ENDS).end();
   await until(() => expect(texts(conversation)).toEqual(["one", "first", "two", "second"]));
 });

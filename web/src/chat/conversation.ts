@@ -5,58 +5,58 @@ import {
   atFirst,
   type ConversationState,
   type Hooks,
-  said,
   type Turn,
   type Unsent,
+  userMessage,
 } from "@/chat/conversationState";
-import { askedIn, merge, withOlder } from "@/chat/history";
-import { Newest } from "@/chat/newest";
-import { type Failure, failureOf, tellFailure } from "@/failure";
+import { approvalsIn, merge, withOlder } from "@/chat/history";
+import { Latest } from "@/chat/latest";
+import { type Failure, failureMessage, failureOf } from "@/failure";
 import { newId } from "@/ids";
 import type { Reply } from "@/parts/allowed";
 import { endingOf } from "@/parts/wire";
-import { Patience } from "@/runs/patience";
+import { Backoff } from "@/runs/backoff";
 import { pause } from "@/runs/pause";
 import { drafts } from "@/state/drafts";
-import { announce, hear, type News, tell } from "@/state/tabs";
+import { type ChatChange, notifyAll, notifyTabs, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
 import { SwitchedTransport } from "@/transports/switched";
 
-/** How many messages are loaded at a time. */
+/** Messages per page of the history. */
 const PAGE = 30;
-/** How long a run that was told to stop may take to say so. */
+/** How long to wait for the stream to report a requested stop, in ms. */
 const STOPPING = 5_000;
-/** How long a message is shown as it was while it is read once more. */
+/** How long the previous version of a message is shown during a replay, in ms. */
 const CATCHING_UP = 2_000;
-/** Between two looks at a run whose response ended though it goes on. */
+/** Delay before reconnecting to a run whose response ended while it still runs, in ms. */
 const BETWEEN = 300;
 
 /**
- * One chat of the page. The SDK's `Chat` holds its messages and reads its streams; this holds what the
- * SDK does not know: that a run outlives a connection, that there is a history, and other tabs.
+ * One chat of the page. The SDK's `Chat` holds the messages and reads streams. This class adds what the
+ * SDK lacks: runs that outlive connections, the stored history, and synchronization between tabs.
  *
- * Rule 1: a request that breaks is made again until it is whole: what the server took is read anew,
- *         what it may not have is sent anew, by the same id.
- * Rule 2: whenever the page is not sure, what the server says counts.
+ * Rule 1: a broken request is retried until it completes: an accepted message is read again; one that
+ *         the server may not have is sent again with the same idempotency key.
+ * Rule 2: in doubt, the server's state wins.
  *
- * What becomes of a request that fails, by the kind of `Failure`:
+ * How failed requests are handled, by the kind of `Failure`:
  *
- *     lost     after a while it is made again (rule 1)
- *     busy     what was not sent is taken back, and the server is asked how the chat stands
- *     gone     the same; a chat that the server does not know is missing
- *     refused  what was not sent is taken back, and the server's words are told, with another try
- *     run      the message says it; where it does not, it is told beside it
+ *     lost     retry after a delay (rule 1)
+ *     busy     restore the unsent message as a draft and reload the chat's state
+ *     gone     the same; a chat that the server does not know is `missing`
+ *     refused  restore the draft and show the server's error message with a Retry button
+ *     run      the message shows the error; if it does not, show it below
  */
 export class Conversation {
   readonly chat: Chat<UIMessage>;
   readonly state: Store<ConversationState>;
   #hooks: Hooks;
   #transport = new SwitchedTransport((runId) => this.#accepted(runId));
-  #newest = new Newest();
-  #patience = new Patience();
+  #latest = new Latest();
+  #backoff = new Backoff();
   #runId: string | undefined;
   #unsent: Unsent | undefined;
-  /** Something happened elsewhere while a run was read here. */
+  /** Another tab changed the chat while a run was being read here. */
   #isStale = false;
 
   constructor(
@@ -69,19 +69,19 @@ export class Conversation {
     this.chat = new Chat<UIMessage>({ id, generateId: newId, transport: this.#transport });
   }
 
-  /** Begins to listen, and loads; the function that comes back ends it. */
+  /** Subscribes to changes and loads the chat; returns the function that closes it. */
   open(): () => void {
-    this.#newest.enter();
-    const { signal } = this.#newest;
+    this.#latest.enter();
+    const { signal } = this.#latest;
     const onVisible = () => document.visibilityState === "visible" && this.#refresh();
     document.addEventListener("visibilitychange", onVisible, { signal });
-    const deaf = hear((news) => news.chat === this.id && this.#heard(news));
+    const unsubscribe = subscribe((change) => change.chat === this.id && this.#onChange(change));
     drafts.takeBack(this.state.get().draft);
     if (this.state.get().phase !== "ready" || this.chat.messages.length) void this.#sync();
     return () => {
-      this.#newest.leave();
-      deaf();
-      // What the server may not have goes on to it, and is the draft until it is there.
+      this.#latest.leave();
+      unsubscribe();
+      // An unsent message is still being sent; it stays a draft until the server has accepted it.
       if (this.#unsent) drafts.takeBack(this.state.get().draft);
       else this.#readNoMore();
     };
@@ -92,16 +92,16 @@ export class Conversation {
     this.#transport.close();
   }
 
-  // What a person does
+  // User actions
 
-  /** `agent` is who is to answer, if the person chose. */
+  /** `agent`: the agent that the user selected, if any. */
   send = (text: string, agent?: string): void => {
-    const message = { id: newId(), ...said(text) };
+    const message = { id: newId(), ...userMessage(text) };
     this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
   edit = (messageId: string, text: string, agent?: string): void => {
-    const message = { messageId, ...said(text) };
+    const message = { messageId, ...userMessage(text) };
     this.#begin({ text, agent }, (options) => this.chat.sendMessage(message, options));
   };
 
@@ -112,14 +112,16 @@ export class Conversation {
   };
 
   /**
-   * Decides about what the agent wants to do. It is sent at once: the SDK has words for a yes and a no,
-   * and would keep them back while something else is asked too.
+   * Answers an approval request. Sent at once: the SDK supports only approve and deny, and would hold
+   * them back while other requests are open.
    */
   decide = async (approvalId: string, reply: Reply): Promise<void> => {
     const { decision, reason } = reply;
-    const asking = this.chat.messages.findLast((each) => askedIn(each).includes(approvalId));
+    const requesting = this.chat.messages.findLast((each) =>
+      approvalsIn(each).includes(approvalId),
+    );
     const isPlain = decision === "approved" || decision === "denied";
-    if (!asking || askedIn(asking).length > 1 || !isPlain)
+    if (!requesting || approvalsIn(requesting).length > 1 || !isPlain)
       return this.#answer({ requestId: approvalId, ...reply });
     const approved = decision === "approved";
     await this.chat.addToolApprovalResponse({ id: approvalId, approved, reason });
@@ -137,7 +139,7 @@ export class Conversation {
     return this.#answer({ requestId, decision, value });
   };
 
-  /** Ends the run, not only its reading. */
+  /** Stops the run, not only the stream. */
   stop = async (): Promise<void> => {
     const { life, stopping } = this.state.get();
     if (stopping || life === "idle") return;
@@ -146,7 +148,7 @@ export class Conversation {
   };
 
   async #stopRun(): Promise<void> {
-    const isCurrent = this.#newest.current();
+    const isCurrent = this.#latest.current();
     try {
       await this.#transport.stop(this.id, this.#runId);
     } catch (error) {
@@ -159,12 +161,12 @@ export class Conversation {
     const { kind } = failureOf(error);
     this.state.set({ stopping: false });
     if (kind === "gone" || kind === "busy") await this.#sync(true);
-    else if (this.state.get().life !== "idle") this.#refuse(tellFailure(error), this.stop);
+    else if (this.state.get().life !== "idle") this.#refuse(failureMessage(error), this.stop);
   }
 
-  /** Takes it back. That the server had it after all shows when it is asked to stop. */
+  /** Cancels an unsent message. If the server had accepted it, its answer to the stop shows that. */
   async #stopUnsent(unsent: Unsent): Promise<void> {
-    this.#newest.next();
+    this.#latest.next();
     this.#unsent = undefined;
     await this.chat.stop();
     unsent.takeBack();
@@ -172,14 +174,14 @@ export class Conversation {
     this.#live("idle");
     const stopped = await this.#transport.stop(this.id).catch(() => undefined);
     const isBusy = this.#unsent !== undefined || this.state.get().life === "working";
-    if (!stopped?.runId || isBusy || this.#newest.signal.aborted) return;
+    if (!stopped?.runId || isBusy || this.#latest.signal.aborted) return;
     this.#accepted(stopped.runId, unsent);
     await this.#sync(true);
   }
 
-  /** The stream says how the run ended. Where none is read, or none comes, the server is asked. */
+  /** Waits for the stream to report the end of the run; without a stream, polls the server. */
   async #whenStopped(isCurrent: () => boolean): Promise<void> {
-    const { signal } = this.#newest;
+    const { signal } = this.#latest;
     const isOver = () => !isCurrent() || this.state.get().life === "idle";
     if (this.state.get().life === "working") await pause(STOPPING, signal);
     for (let tries = 1; tries <= 5 && !isOver(); tries++) {
@@ -187,7 +189,7 @@ export class Conversation {
       if (isOver()) return;
       await this.chat.stop();
       await this.#sync(true);
-      isCurrent = this.#newest.current();
+      isCurrent = this.#latest.current();
     }
     if (!isOver()) this.state.set({ stopping: false });
   }
@@ -201,25 +203,25 @@ export class Conversation {
       this.chat.messages = withOlder(this.chat.messages, page.messages);
       this.state.set({ before: page.before });
     } catch {
-      // The button is still there.
+      // The button stays: the user can retry.
     } finally {
       this.state.set({ loadingOlder: false });
     }
   };
 
-  /** What was refused is known now. */
+  /** Hides the error message. */
   dismiss = (): void => this.state.set({ refused: undefined });
 
-  /** Loads a chat that could not be read, once more. */
+  /** Retries loading the chat. */
   reload = (): void => {
     this.state.set({ phase: "loading", refused: undefined });
     void this.#sync();
   };
 
-  // How requests go
+  // Requests
 
-  #begin(asked: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
-    const { text, agent } = asked;
+  #begin(turn: Turn, request: (options: ChatRequestOptions) => Promise<void>): void {
+    const { text, agent } = turn;
     const before = this.chat.messages;
     const headers = { "idempotency-key": newId() };
     const again = () => {
@@ -232,19 +234,19 @@ export class Conversation {
       drafts.takeBack(draft);
     };
     if (text !== undefined) drafts.send(draft, text);
-    this.#unsent = { ...asked, again, takeBack, repeat: () => this.#begin(asked, request) };
+    this.#unsent = { ...turn, again, takeBack, repeat: () => this.#begin(turn, request) };
     this.state.set({ refused: undefined });
     this.#live("working");
     void this.#follow(again);
   }
 
-  /** Lets the SDK make a request, and sees to how it ends; a newer one takes its place. */
+  /** Runs a request of the SDK and handles its end, unless a newer request has replaced it. */
   async #follow(request: () => Promise<void>): Promise<void> {
-    const isNewest = this.#newest.next();
+    const isLatest = this.#latest.next();
     const since = Date.now();
     await request();
-    if (!isNewest()) return;
-    this.#patience.held(Date.now() - since);
+    if (!isLatest()) return;
+    this.#backoff.held(Date.now() - since);
     if (this.chat.status === "error") await this.#failed(failureOf(this.chat.error));
     else if (endingOf(this.chat.lastMessage)) this.#rest();
     else await this.#sync();
@@ -253,23 +255,23 @@ export class Conversation {
   #accepted(runId: string | undefined, unsent = this.#unsent): void {
     const text = unsent?.text;
     const { draft } = this.state.get();
-    const isLeft = this.#newest.signal.aborted;
+    const isLeft = this.#latest.signal.aborted;
     if (text !== undefined) drafts.drop(draft, text, isLeft ? draft : this.id);
     this.#unsent = undefined;
     if (isLeft) {
-      // Whoever shows the chat now, or lists it, reads on.
+      // The view that shows or lists the chat now continues reading.
       this.#readNoMore();
-      announce({ about: "turn", chat: this.id });
+      notifyAll({ about: "turn", chat: this.id });
       return;
     }
     this.#runId = runId;
     const agent = unsent?.agent ?? this.state.get().agent;
     this.state.set({ connection: "ok", agent, draft: this.id });
-    this.#hooks.onBegun();
-    tell({ about: "turn", chat: this.id });
+    this.#hooks.onStarted();
+    notifyTabs({ about: "turn", chat: this.id });
   }
 
-  /** Fails where the answer did not arrive: then the question still stands. */
+  /** Throws if the answer did not arrive: the question then stays open. */
   async #answer(answer: Answer): Promise<void> {
     try {
       await this.#transport.answer(this.id, answer, this.#runId);
@@ -277,11 +279,11 @@ export class Conversation {
       if (failureOf(error).kind !== "lost") void this.#sync(true);
       throw error;
     }
-    tell({ about: "turn", chat: this.id });
+    notifyTabs({ about: "turn", chat: this.id });
     await this.#attach();
   }
 
-  /** Reads the message that is being written, from its beginning. */
+  /** Reads the streaming message from its start. */
   async #attach(life: "working" | "waiting" = "working"): Promise<void> {
     this.#live(life);
     this.state.set({ replaying: true });
@@ -291,18 +293,18 @@ export class Conversation {
     this.state.set({ replaying: false });
   }
 
-  /** Asks the server how the chat stands. `anew`: read the message of its run even if it is here. */
+  /** Loads the chat's state. `anew`: read the message of its run again even if it is here. */
   async #sync(anew = false): Promise<void> {
-    const isNewest = this.#newest.next();
+    const isLatest = this.#latest.next();
     let view: ChatView;
     try {
       view = await getChat(this.id, PAGE);
     } catch (error) {
-      if (!isNewest()) return;
+      if (!isLatest()) return;
       const failure = failureOf(error);
       return failure.kind === "gone" ? this.#gone() : this.#failed(failure);
     }
-    if (!isNewest()) return;
+    if (!isLatest()) return;
     this.#show(view);
     const run = view.activeRun;
     if (!run) return this.#rest();
@@ -310,7 +312,7 @@ export class Conversation {
     this.#runId = run.id;
     const isRead = this.chat.status === "ready" && this.chat.lastMessage?.id === run.id;
     if (run.status !== "waiting") {
-      if (isRead) await pause(BETWEEN, this.#newest.signal);
+      if (isRead) await pause(BETWEEN, this.#latest.signal);
       await this.#attach();
     } else if (anew || !isRead) await this.#attach("waiting");
     else this.#live("waiting");
@@ -325,11 +327,11 @@ export class Conversation {
 
   #rest(): void {
     this.chat.clearError();
-    this.#patience.renew();
+    this.#backoff.renew();
     this.#runId = undefined;
     this.#unsent = undefined;
     this.state.set({ connection: "ok" });
-    if (this.state.get().life !== "idle") tell({ about: "end", chat: this.id });
+    if (this.state.get().life !== "idle") notifyTabs({ about: "end", chat: this.id });
     this.#live("idle");
     if (!this.#isStale) return;
     this.#isStale = false;
@@ -343,7 +345,7 @@ export class Conversation {
     this.#hooks.onLife(life);
   }
 
-  // What goes wrong
+  // Failures
 
   async #failed(failure: Failure): Promise<void> {
     const unsent = this.#unsent;
@@ -358,11 +360,11 @@ export class Conversation {
     this.#refuse(failure.message, unsent?.repeat);
   }
 
-  /** A run that failed says so in its message; what the message does not say is said beside it. */
+  /** The run failed. Shows the error beside the message if the message does not contain it. */
   #broke(message: string): void {
-    const isTold = endingOf(this.chat.lastMessage)?.error !== undefined;
+    const isShown = endingOf(this.chat.lastMessage)?.error !== undefined;
     this.#rest();
-    if (!isTold) this.#refuse(message);
+    if (!isShown) this.#refuse(message);
   }
 
   #gone(): void {
@@ -375,22 +377,22 @@ export class Conversation {
   }
 
   async #recover(): Promise<void> {
-    const isCurrent = this.#newest.current();
+    const isCurrent = this.#latest.current();
     this.state.set({ connection: "lost" });
-    await pause(this.#patience.next(), this.#newest.signal);
+    await pause(this.#backoff.next(), this.#latest.signal);
     if (!isCurrent()) return;
     if (this.#unsent) await this.#follow(this.#unsent.again);
     else await this.#sync();
   }
 
-  // What happens elsewhere
+  // Changes made by other tabs
 
-  #heard(news: News): void {
-    if (news.about === "deleted") this.#gone();
-    else if (news.about !== "title") this.#refresh(true);
+  #onChange(change: ChatChange): void {
+    if (change.about === "deleted") this.#gone();
+    else if (change.about !== "title") this.#refresh(true);
   }
 
-  /** Looks whether something happened, unless it is being read anyway. */
+  /** Loads changes, unless a stream or a retry is active. */
   #refresh(anew = false): void {
     const { phase, life, connection } = this.state.get();
     const isNew = phase === "ready" && this.chat.messages.length === 0;

@@ -1,49 +1,49 @@
 import type { ChatRow } from "@/api";
 import { NEW_CHAT } from "@/state/drafts";
 
-/** Of a run: `waiting` is for the person's answer. */
+/** `waiting`: the run waits for the user's answer. */
 export type Life = "idle" | "working" | "waiting";
 
 export interface ConversationState {
-  /** Of what is stored: `missing` is a chat that nobody knows (any more). */
+  /** Whether the stored chat is loaded; `missing`: it does not exist or was deleted. */
   phase: "loading" | "ready" | "missing" | "unreadable";
-  /** Of the run: `waiting` for the person's answer. */
+  /** State of the run; `waiting`: for the user's answer. */
   life: Life;
-  /** The person wants it to end, and it has not yet. */
+  /** A stop was requested, and the run has not ended yet. */
   stopping: boolean;
   connection: "ok" | "lost";
-  /** Who answered last. */
+  /** The agent of the last run. */
   agent?: string;
   before?: string | null;
   loadingOlder: boolean;
-  /** A message that is here is read once more: until that has caught up, it is shown as it was. */
+  /** A message is being replayed; its previous version is shown until the replay has caught up. */
   replaying: boolean;
-  /** What the server said no to, in its words. */
+  /** The error of the last refused request. */
   refused?: { message: string; again?: () => void };
-  /** By which name its draft is kept. */
+  /** The key of the stored draft. */
   draft: string;
 }
 
-/** What the person wants to be answered, and by whom. */
+/** The user's message and the selected agent. */
 export interface Turn {
   text?: string;
   agent?: string;
 }
 
-/** Something the person did, until the server has it. */
+/** A user action that the server has not accepted yet. */
 export interface Unsent extends Turn {
   again: () => Promise<void>;
   takeBack: () => void;
-  /** Does it once more, after it was refused. */
+  /** Repeats it after a refusal. */
   repeat?: () => void;
 }
 
 export interface Hooks {
-  /** A turn of this chat was taken by the server. */
-  onBegun: () => void;
-  /** The server told how the chat stands. */
+  /** The server accepted a turn. */
+  onStarted: () => void;
+  /** The chat's state was loaded. */
   onView: (chat: ChatRow) => void;
-  /** A run of this chat began or is over. */
+  /** A run of this chat started or ended. */
   onLife: (life: Life) => void;
 }
 
@@ -57,8 +57,8 @@ export const atFirst = (id: string, isNew: boolean): ConversationState => ({
   draft: isNew ? NEW_CHAT : id,
 });
 
-/** A message of the person's, but for its name. */
-export const said = (text: string) => ({
+/** A user message without its id. */
+export const userMessage = (text: string) => ({
   role: "user" as const,
   parts: [{ type: "text" as const, text }],
 });

@@ -4,14 +4,14 @@ import { chatMarkdown } from "@/parts/exportText";
 import { copyText } from "@/ui/clipboard";
 import { save } from "@/ui/save";
 
-/** A chat to take along. */
+/** A chat to export. */
 export interface Whole {
   id: string;
   title: string;
   messages: UIMessage[];
 }
 
-/** All that was said: what is stored, and after it what is on the page only, being written. */
+/** All messages: the stored ones, then the streaming one, which only the page has. */
 export async function wholeOf(id: string, title: string, shown: UIMessage[]): Promise<Whole> {
   const stored = await allMessages(id);
   const known = new Set(stored.map((message) => message.id));
@@ -19,7 +19,7 @@ export async function wholeOf(id: string, title: string, shown: UIMessage[]): Pr
   return { id, title, messages: [...stored, ...unstored] };
 }
 
-/** Whether the browser let it. */
+/** Returns false if the browser refused. */
 export const copyChat = ({ title, messages }: Whole): Promise<boolean> =>
   copyText(chatMarkdown(title, messages));
 
@@ -33,7 +33,7 @@ export const saveJson = ({ id, title, messages }: Whole): void =>
     JSON.stringify({ id, title, messages }, null, 2),
   );
 
-/** A title as the name of a file. */
+/** A file name made from a title. */
 export function fileName(title: string, ending: string): string {
   const words = title
     .normalize("NFC")

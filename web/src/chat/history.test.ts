@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { askedIn, merge } from "@/chat/history";
+import { approvalsIn, merge } from "@/chat/history";
 import { endingOf } from "@/parts/wire";
 import { agent, chat, user } from "@/testing/server";
 
@@ -14,7 +14,7 @@ describe("history", () => {
     expect(before).toBe("p1");
   });
 
-  it("takes what the server says where it differs", () => {
+  it("takes the server's version where it differs", () => {
     const view = { ...chat([user("m1", "else")]), before: "p2" };
     const merged = merge([user("m1", "one"), agent("r1", "cut")], "p1", view);
     expect(merged).toEqual({ messages: [user("m1", "else")], before: "p2" });
@@ -35,7 +35,7 @@ describe("history", () => {
   });
 });
 
-it("what a message asks for by its calls is what is not answered", () => {
+it("approvals of a message are the unanswered ones of its calls", () => {
   const states = [
     "approval-responded",
     "approval-requested",
@@ -50,5 +50,5 @@ it("what a message asks for by its calls is what is not answered", () => {
     input: {},
     approval: { id: `a${index}` },
   }));
-  expect(askedIn({ id: "r1", role: "assistant", parts: parts as never })).toEqual(["a1", "a3"]);
+  expect(approvalsIn({ id: "r1", role: "assistant", parts: parts as never })).toEqual(["a1", "a3"]);
 });

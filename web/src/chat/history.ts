@@ -3,13 +3,13 @@ import type { ChatView } from "@/api";
 
 interface History {
   messages: UIMessage[];
-  /** Where older ones are. */
+  /** The cursor of older messages. */
   before?: string | null;
 }
 
 /**
- * What is on the page, brought up to what the server has: pages that were loaded before stay, what
- * is the same stays the same object, and the message of a run that goes on stays at the end.
+ * Merges the server's messages into the page's: pages loaded before stay, unchanged messages keep their
+ * object identity, and the message of an active run stays last.
  */
 export function merge(mine: UIMessage[], before: History["before"], view: ChatView): History {
   const known = new Map(mine.map((message) => [message.id, message]));
@@ -25,20 +25,20 @@ export function merge(mine: UIMessage[], before: History["before"], view: ChatVi
   };
 }
 
-/** With what was before them; pages may overlap. */
+/** Prepends older messages; pages may overlap. */
 export function withOlder(mine: UIMessage[], page: UIMessage[]): UIMessage[] {
   const known = new Set(mine.map(({ id }) => id));
   return [...page.filter(({ id }) => !known.has(id)), ...mine];
 }
 
-/** The ids of the approvals that a message asks for by its calls. */
-export function askedIn(message: UIMessage): string[] {
+/** The ids of open approval requests of a message's tool calls. */
+export function approvalsIn(message: UIMessage): string[] {
   return message.parts.flatMap((part) =>
     isToolUIPart(part) && part.state === "approval-requested" ? [part.approval.id] : [],
   );
 }
 
-/** How much of a message there is: what a replay must reach before it may take its place. */
+/** The length of a message, which a replay must reach before it replaces the message. */
 export function weight(message: UIMessage): number {
   return message.parts.reduce((sum, part) => {
     const words = "text" in part && typeof part.text === "string" ? part.text.length : 0;

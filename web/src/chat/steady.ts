@@ -2,12 +2,12 @@ import type { UIMessage } from "ai";
 import { useLayoutEffect, useRef } from "react";
 import { weight } from "@/chat/history";
 
-/** What to show of a message that is read once more from its beginning: never less than before. */
+/** The version of a replayed message to show: never shorter than before. */
 export function steady(shown: UIMessage | undefined, next: UIMessage): UIMessage {
   return shown?.id === next.id && weight(next) < weight(shown) ? shown : next;
 }
 
-/** The messages, without the last one shrinking and growing again while it is replayed. */
+/** The messages; the last one does not shrink while it is replayed. */
 export function useSteady(messages: UIMessage[], replaying: boolean): UIMessage[] {
   const shown = useRef<UIMessage>(undefined);
   const last = messages.at(-1);

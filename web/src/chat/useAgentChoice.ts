@@ -6,7 +6,7 @@ export interface AgentChoice {
   known: Agent[];
   next: Agent | undefined;
   hasDemo: boolean;
-  /** There is nobody else. */
+  /** The demo agent is the only one. */
   isOnlyDemo: boolean;
   /** Demo mode is on. */
   isDemo: boolean;
@@ -14,7 +14,7 @@ export interface AgentChoice {
   pick: (id: string) => void;
 }
 
-/** Who answers the next turn of a chat, and how a person says that it is somebody else. */
+/** The agent for the next turn of a chat, and a function to select another. */
 export function useAgentChoice(last: string | undefined): AgentChoice {
   const known = agents.use();
   const [how, setMode] = mode.use();
@@ -22,20 +22,20 @@ export function useAgentChoice(last: string | undefined): AgentChoice {
   const [picked, setPicked] = useState<string>();
   const isOnly = isOnlyDemo(known);
   const isDemo = how === "demo" || isOnly;
-  const asked = (how: "demo" | "live", from = known) =>
+  const agentFor = (how: "demo" | "live", from = known) =>
     nextAgent({ agents: from, mode: how, picked, last, preferred: remembered });
   return {
     known,
-    next: asked(isDemo ? "demo" : "live"),
+    next: agentFor(isDemo ? "demo" : "live"),
     hasDemo: known.some(({ id }) => id === DEMO),
     isOnlyDemo: isOnly,
     isDemo,
     setDemo: (on) => {
       setMode(on ? "demo" : "live");
-      if (on || asked("live")?.id !== DEMO) return;
-      // The demo agent answered last: without its mode, somebody else is meant.
+      if (on || agentFor("live")?.id !== DEMO) return;
+      // The demo agent answered last; with demo mode off, another agent is selected.
       const others = known.filter(({ id }) => id !== DEMO);
-      setPicked(asked("live", others)?.id);
+      setPicked(agentFor("live", others)?.id);
     },
     pick: (id) => {
       setPicked(id);

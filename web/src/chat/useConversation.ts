@@ -5,18 +5,18 @@ import { useSteady } from "@/chat/steady";
 import { chats } from "@/state/chats";
 import { useStore } from "@/store";
 
-/** A burst of deltas is one rendering. */
+/** Deltas within this time are rendered together. */
 const THROTTLE = 50;
 
 const STATUS = { idle: null, working: "running", waiting: "waiting" } as const;
 
-/** A chat for as long as it is on the page; one component, one chat, which may get its address. */
-export function useConversation(id: string, isNew: boolean, onBegun: () => void) {
+/** The conversation of a mounted component. Its chat may get its address later. */
+export function useConversation(id: string, isNew: boolean, onStarted: () => void) {
   const [conversation] = useState(
     () =>
       new Conversation(id, isNew, {
-        onBegun: () => {
-          onBegun();
+        onStarted: () => {
+          onStarted();
           void chats.refresh();
         },
         onView: chats.open,

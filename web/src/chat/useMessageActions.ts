@@ -14,8 +14,8 @@ export interface MessageActions {
 }
 
 /**
- * What is done with messages takes away the control it was done with. This is the same with the
- * focus moved on: to what is asked next, else to the composer.
+ * Message actions with focus handling: the control that was used disappears, so the focus moves to the
+ * next question, else to the composer.
  */
 export function useMessageActions(
   conversation: Conversation,
@@ -24,13 +24,13 @@ export function useMessageActions(
   messages: UIMessage[],
 ): MessageActions {
   const isAnswering = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page has changed, by either
+  // biome-ignore lint/correctness/useExhaustiveDependencies: either change moves the focus
   useEffect(() => {
     if (!isAnswering.current) return;
     if (life === "idle") isAnswering.current = false;
     if (!isLost()) return;
     if (life !== "waiting") return toComposer();
-    const next = firstAsked();
+    const next = firstRequest();
     next?.focus();
     isAnswering.current = next === undefined;
   }, [life, messages]);
@@ -60,7 +60,7 @@ export function useMessageActions(
   }, [conversation, agent]);
 }
 
-/** Nobody has the focus, or the composer that got it from here, in which nothing is written. */
+/** Nothing has the focus, or the empty composer that got it from here. */
 function isLost(): boolean {
   const at = document.activeElement;
   if (!at || at === document.body || at.matches(":disabled, [role=log]")) return true;
@@ -68,10 +68,10 @@ function isLost(): boolean {
 }
 
 /**
- * Where what is asked is answered: its first field, else all of it. A button that decides does not get
- * the focus by itself: the key that pressed the one before would press it too.
+ * The element to focus for a question: its first field, else the whole card. Approve and Deny are never
+ * focused automatically: a held key would press them too.
  */
-function firstAsked(): HTMLElement | undefined {
+function firstRequest(): HTMLElement | undefined {
   const found = document.querySelectorAll<HTMLElement>(`[role=log] article fieldset ${CONTROL}`);
   const controls = Array.from(found);
   const first = controls.find((control) => !control.matches("button") || control.textContent);

@@ -20,7 +20,7 @@ const CHART = readChart({
   ],
 }) as ChartData;
 
-test("a chart says in words what it shows", () => {
+test("a chart has a description", () => {
   render(<Chart chart={CHART} />);
   const name = "Line chart: Requests. 2 series: api, web. From 1 to 2, values between 5 and 25.";
   expect(screen.getByRole("img", { name })).toBeTruthy();
@@ -28,7 +28,7 @@ test("a chart says in words what it shows", () => {
   expect(legend).toEqual(["api25", "web5"]);
 });
 
-test("its numbers are a table for whoever asks", async () => {
+test("its data can be shown as a table", async () => {
   const user = userEvent.setup();
   render(<ChartTable chart={CHART} startOpen={false} />);
   expect(screen.queryByRole("table")).toBeNull();
@@ -37,18 +37,18 @@ test("its numbers are a table for whoever asks", async () => {
   expect(rows.map((row) => row.textContent)).toEqual(["xapiweb", "1105", "225–"]);
 });
 
-test("a long table is cut, and says so", async () => {
+test("a long table is cut, with a note", async () => {
   const user = userEvent.setup();
   const chart = readChart({ series: [{ name: "a", values: Array(500).fill(1) }] }) as ChartData;
   render(<ChartTable chart={chart} startOpen={false} />);
   await user.click(screen.getByText("Show data as a table"));
   expect(screen.getAllByRole("row")).toHaveLength(201);
-  expect(screen.getByText("The first 200 of 500 rows.")).toBeTruthy();
+  expect(screen.getByText("Showing the first 200 of 500 rows.")).toBeTruthy();
 });
 
 test("where no picture can be drawn, the numbers are there", async () => {
   render(<Chart chart={CHART} />); // There is no canvas here.
-  expect(await screen.findByText(/could not be drawn/)).toBeTruthy();
+  expect(await screen.findByText(/Couldn't draw the chart/)).toBeTruthy();
   expect(screen.getByRole("table")).toBeTruthy();
 });
 

@@ -6,7 +6,7 @@ import { description, extent, shortWord, xWord } from "@/content/chartWords";
 import { lineOf } from "@/content/lines";
 import { strings } from "@/strings";
 
-/** Measurements as lines, and as a table for those who want the numbers or see no picture. */
+/** A line chart, with its data as a table. */
 export function Chart({ chart }: { chart: ChartData }) {
   const [hovered, setHovered] = useState<number | null>(null);
   const { box, failed } = usePlot(chart, setHovered);
@@ -32,7 +32,7 @@ export function Chart({ chart }: { chart: ChartData }) {
   );
 }
 
-/** Draws into the box that it gives. A picture that cannot be drawn must not take the answer along. */
+/** Draws into the returned box. A chart that fails to draw must not break the answer. */
 function usePlot(chart: ChartData, onHover: (at: number | null) => void) {
   const box = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
@@ -52,7 +52,7 @@ function usePlot(chart: ChartData, onHover: (at: number | null) => void) {
   return { box, failed };
 }
 
-/** Which line is which, and what it says at the pointer, or last. */
+/** The legend, with each line's value at the pointer, or its last value. */
 function Legend({ chart, at }: { chart: ChartData; at: number | undefined }) {
   return (
     <ul className="chart-legend">

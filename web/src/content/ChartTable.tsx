@@ -6,7 +6,7 @@ import { strings } from "@/strings";
 
 const MOST = 200;
 
-/** The numbers of a chart. Made only when somebody asks for them. */
+/** The data of a chart as a table, rendered only when it is opened. */
 export function ChartTable({ chart, startOpen }: { chart: ChartData; startOpen: boolean }) {
   const [toggled, setToggled] = useState<boolean>();
   const open = toggled ?? startOpen;

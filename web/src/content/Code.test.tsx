@@ -52,7 +52,7 @@ test("every language that has a name has colours, and loses no character", () =>
   }
 });
 
-test("code copies itself, and says so", async () => {
+test("code can be copied, with a confirmation", async () => {
   const user = userEvent.setup();
   render(<Code code="a = 1" language="python" />);
   await user.click(screen.getByRole("button", { name: "Copy python code" }));
@@ -61,11 +61,11 @@ test("code copies itself, and says so", async () => {
   expect(document.querySelector('[aria-live="polite"]')?.textContent).toBe("Copied");
 });
 
-test("a copy that the browser refuses is told", async () => {
+test("a copy that the browser blocks is reported", async () => {
   const user = userEvent.setup();
   vi.spyOn(navigator.clipboard, "writeText").mockRejectedValue(new DOMException("no"));
   render(<Code code="a = 1" language="python" />);
   await user.click(screen.getByRole("button", { name: "Copy python code" }));
-  const told = "The browser did not let it be copied.";
-  expect(await screen.findByRole("button", { name: told })).toBeTruthy();
+  const blocked = "Your browser blocked copying.";
+  expect(await screen.findByRole("button", { name: blocked })).toBeTruthy();
 });

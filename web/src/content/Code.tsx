@@ -10,19 +10,19 @@ import { classes } from "@/ui/classes";
 interface CodeProps {
   code: string;
   language?: string;
-  /** In pixels; then it scrolls. */
+  /** Maximum height in pixels; taller code scrolls. */
   maxHeight?: number;
-  /** What this is, for those who do not see it. */
+  /** The accessible name. */
   label?: string;
-  /** Long lines go on in the next one. */
+  /** Wrap long lines. */
   wrap?: boolean;
-  /** Without a head: the copy button stands in the corner. */
+  /** Without a header: the copy button is in the corner. */
   bare?: boolean;
-  /** What is copied, if that is more than what is shown. */
+  /** The text to copy, if longer than the text shown. */
   copied?: () => string;
 }
 
-/** Code as it was written, with colours as soon as they are there. */
+/** Code, highlighted as soon as the highlighter has loaded. */
 export function Code({ code, language, maxHeight, label, wrap, bare, copied }: CodeProps) {
   const { tokens, rest } = useTokens(code, language);
   const name = label ?? strings.content.codeIn(language);
@@ -54,7 +54,7 @@ export function Code({ code, language, maxHeight, label, wrap, bare, copied }: C
 const Tokens = memo(({ tokens }: { tokens: Token[] }) =>
   tokens.map(({ text, colour }, index) =>
     colour ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no name but their place
+      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no id but their index
       <span key={index} className={`code-${colour}`}>
         {text}
       </span>

@@ -5,19 +5,19 @@ import { classes } from "@/ui/classes";
 import { copyText } from "@/ui/clipboard";
 
 interface CopyButtonProps {
-  /** Asked for at the click: what is copied may be long to make. */
+  /** Called on click: the text may be expensive to make. */
   text: () => string;
-  /** What is copied, where "Copy" alone does not say it. */
+  /** Names what is copied, where "Copy" alone is ambiguous. */
   label?: string;
   className?: string;
 }
 
 const OUTCOMES = {
-  copied: { Icon: Check, says: strings.content.copied },
-  refused: { Icon: X, says: strings.content.copyRefused },
+  copied: { Icon: Check, feedback: strings.content.copied },
+  refused: { Icon: X, feedback: strings.content.copyRefused },
 };
 
-/** Puts text on the clipboard, and says whether the browser let it. */
+/** Copies text to the clipboard and shows whether that worked. */
 export function CopyButton({ text, label = strings.content.copy, className }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<keyof typeof OUTCOMES>();
   useEffect(() => {
@@ -25,8 +25,8 @@ export function CopyButton({ text, label = strings.content.copy, className }: Co
     const timer = setTimeout(() => setOutcome(undefined), 2000);
     return () => clearTimeout(timer);
   }, [outcome]);
-  const { Icon, says } = outcome ? OUTCOMES[outcome] : { Icon: Copy, says: undefined };
-  const name = says ?? label;
+  const { Icon, feedback } = outcome ? OUTCOMES[outcome] : { Icon: Copy, feedback: undefined };
+  const name = feedback ?? label;
   const copy = async () => setOutcome((await copyText(text())) ? "copied" : "refused");
   return (
     <>
@@ -44,7 +44,7 @@ export function CopyButton({ text, label = strings.content.copy, className }: Co
         <Icon aria-hidden className="size-3.5" />
       </button>
       <span aria-live="polite" className="sr-only">
-        {says}
+        {feedback}
       </span>
     </>
   );

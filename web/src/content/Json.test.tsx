@@ -27,7 +27,7 @@ test.each([
   expect(shown(value)).toBe(expected);
 });
 
-test("much is cut until somebody wants all of it, but copied whole", async () => {
+test("long content is cut until it is expanded, but copied whole", async () => {
   const user = userEvent.setup();
   const text = "x".repeat(50_000);
   const { container } = render(<Json value={text} label="Result" />);

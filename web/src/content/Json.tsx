@@ -6,17 +6,17 @@ import { Button } from "@/ui/Button";
 const MOST = 10_000;
 
 interface JsonProps {
-  /** What a tool was given, or what it gave. */
+  /** A tool's input or output. */
   value: unknown;
-  /** In pixels; then it scrolls. */
+  /** Maximum height in pixels; taller content scrolls. */
   maxHeight?: number;
-  /** What this is, for those who do not see it. */
+  /** The accessible name. */
   label?: string;
-  /** Somebody decides about it: nothing is cut, and nothing in it is unseen. */
+  /** Shown for approval: nothing is cut off or hidden. */
   exact?: boolean;
 }
 
-/** Data as JSON, words as words. Much of either is cut until somebody wants all of it. */
+/** Data as JSON, strings as text. Long content is cut until it is expanded. */
 export function Json({ value, maxHeight = 200, label, exact = false }: JsonProps) {
   const [whole, setWhole] = useState(exact);
   const { text, isData } = useMemo(() => written(value, exact), [value, exact]);
@@ -47,10 +47,10 @@ interface Written {
   isData: boolean;
 }
 
-/** More digits than a number has here: what is written again would not be what was said. */
+/** More digits than a JavaScript number keeps: formatting it again would change the value. */
 const LONG_NUMBER = /\d{16}/;
 
-/** Text that holds an object or a list in JSON is shown as that. */
+/** A string that contains a JSON object or array is shown as JSON. */
 function written(value: unknown, exact: boolean): Written {
   if (typeof value !== "string") return { text: pretty(value), isData: true };
   const words = { text: exact ? visible(value) : value, isData: false };
@@ -65,6 +65,6 @@ function written(value: unknown, exact: boolean): Written {
 
 const pretty = (value: unknown): string => visible(JSON.stringify(value, null, 2) ?? "");
 
-/** With what would turn the text around it as JSON escapes it: a path must read as it is. */
+/** Escapes characters that change the text direction: a path must read as it is. */
 export const visible = (text: string): string =>
   text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);

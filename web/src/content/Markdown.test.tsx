@@ -4,7 +4,7 @@ import { Markdown } from "@/content/Markdown";
 
 const show = (text: string, props = {}) => render(<Markdown text={text} {...props} />).container;
 
-test("of a text that nobody reads to its end, the end is shown when asked for", () => {
+test("the end of a very long text is shown on request", () => {
   const line = "All work and no play.\n";
   const text = `# Begin\n\n${line.repeat(20_000)}The very end.`;
   const { textContent } = show(text);
@@ -32,7 +32,7 @@ test("a table has a name and heads of columns, and keeps its columns on their si
   expect(within(box).getByRole("cell", { name: "312" }).style.textAlign).toBe("right");
 });
 
-test("tasks say whether they are done", () => {
+test("tasks show whether they are done", () => {
   show("- [x] one\n- [ ] two");
   expect(screen.getAllByRole("img").map((task) => task.getAttribute("aria-label"))).toEqual([
     "Done:",
@@ -40,7 +40,7 @@ test("tasks say whether they are done", () => {
   ]);
 });
 
-test("links open elsewhere, without telling where from", () => {
+test("links open in a new tab, without a referrer", () => {
   show("[one](https://a.example/) and https://b.example/ and a@c.example");
   for (const link of screen.getAllByRole("link")) {
     expect(link.getAttribute("target")).toBe("_blank");

@@ -15,26 +15,26 @@ import { Button } from "@/ui/Button";
 
 interface MarkdownProps {
   text: string;
-  /** More may come: what is unfinished is shown as if it were finished. */
+  /** Streaming: unfinished syntax is shown as if it were closed. */
   streaming?: boolean;
-  /** What the text rests on, by which it gets its marks. */
+  /** The cited sources, for the citation marks. */
   sources?: readonly Source[];
-  /** What a tool call gave, by its id: charts in the text name it. */
+  /** Tool results by call id: charts in the text refer to them. */
   lookUp?: (toolCallId: string) => Given | undefined;
 }
 
 export interface Given {
   value: unknown;
-  /** Of a chart that has no title of its own. */
+  /** The default title of charts. */
   title?: string;
 }
 
 const NO_SOURCES: readonly Source[] = [];
-/** Characters: what is longer than anybody reads would hold up the page with every word. */
+/** Maximum characters rendered as Markdown: longer texts would slow the page down with every delta. */
 const MOST = 300_000;
 const BEGINNING = 100_000;
 
-/** What an agent wrote, as it meant it, and nothing more: see safe.ts for what it may be. */
+/** An agent's text as Markdown, limited to the elements in safe.ts. */
 export function Markdown(props: MarkdownProps) {
   const { text } = props;
   if (text.length <= MOST) return <Whole {...props} />;
@@ -47,7 +47,7 @@ export function Markdown(props: MarkdownProps) {
   );
 }
 
-/** The end of a very long text, as it was written, once somebody wants it. */
+/** The rest of a very long text, as plain text, once it is expanded. */
 function Rest({ text, all }: { text: string; all: number }) {
   const [shown, setShown] = useState(false);
   if (shown) return <Code bare wrap code={text} label={strings.content.plainText} />;
@@ -80,8 +80,8 @@ function Whole({ text, streaming = false, sources = NO_SOURCES, lookUp }: Markdo
   );
 }
 
-// Streamdown keeps one processor for the whole page, by the plugins' names: they must not differ
-// between texts. Without rehype-raw among them no HTML is ever parsed.
+// Streamdown caches one processor per page, keyed by the plugins' names: they must be the same for all
+// texts. Without rehype-raw no HTML is ever parsed.
 const REMARK = [
   ...Object.values(defaultRemarkPlugins),
   htmlAsText,
@@ -94,9 +94,9 @@ const TO_HTML = {
 };
 const ASK_BEFORE_LINKS = { enabled: false };
 
-/** Text in blocks, of which only those that change are made anew. */
+/** Text in blocks; only changed blocks render again. */
 const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) => (
-  // A prefix that no stylesheet knows takes streamdown's own classes away.
+  // An unknown class prefix disables streamdown's own styles.
   <Streamdown
     prefix="unused"
     data-prose=""
@@ -116,11 +116,11 @@ const Prose = memo(({ text, streaming }: { text: string; streaming: boolean }) =
 
 type PlacedChartProps = Placeholder & Pick<MarkdownProps, "lookUp">;
 
-/** The chart that a placeholder stands for, or the placeholder if there is none. */
+/** The chart of a placeholder, or the placeholder's text if there is none. */
 function PlacedChart({ raw, toolCallId, title, inline, lookUp }: PlacedChartProps) {
   const given = toolCallId === undefined ? undefined : lookUp?.(toolCallId);
   const value = toolCallId === undefined ? raw : given?.value;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `raw` says what `inline` is, and stays
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `raw` identifies `inline` and is stable
   const chart = useMemo(
     () => readChart(toolCallId === undefined ? inline : value),
     [toolCallId, value],

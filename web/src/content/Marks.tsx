@@ -3,13 +3,13 @@ import type { Source } from "@/content/citations";
 import { linkTarget } from "@/content/urls";
 import { strings } from "@/strings";
 
-/** The sources of the text around, by which a mark knows what it stands for. */
+/** The sources of the surrounding text, looked up by the marks. */
 export const SourcesAround = createContext<readonly Source[]>([]);
 
-/** The element of a source in a list of them, to which a mark without an address goes. */
+/** The source's element in the list, the target of marks without a URL. */
 export const sourceElementId = (source: Pick<Source, "id">): string => `source-${source.id}`;
 
-/** A small number in the text that leads to the source of what was said before it. */
+/** A citation mark: a small number that links to the source. */
 export function SourceMark({ number }: { number: number }) {
   const source = useContext(SourcesAround).find((candidate) => candidate.number === number);
   if (!source) return null;
@@ -31,7 +31,7 @@ export function SourceMark({ number }: { number: number }) {
   );
 }
 
-/** Scrolls there and gives it the focus. An address would leave the page, which has a `<base>`. */
+/** Scrolls to the element and focuses it. A `#` link would leave the page, which has a `<base>`. */
 export function show(id: string): void {
   const element = document.getElementById(id);
   if (!element) return;

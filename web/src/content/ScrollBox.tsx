@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react";
 
 interface ScrollBoxProps {
-  /** What is in it. */
+  /** The accessible name. */
   label: string;
   children: ReactNode;
   className: string;
@@ -10,9 +10,8 @@ interface ScrollBoxProps {
 }
 
 /**
- * A box with a name that scrolls by itself where it holds more than it shows. Then the keyboard must
- * be able to reach it, since only what has the focus scrolls; otherwise that would be a stop for
- * nothing.
+ * A named scroll container. It is a tab stop only while its content overflows, since the keyboard
+ * scrolls only the focused element.
  */
 export function ScrollBox({
   label,

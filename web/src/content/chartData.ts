@@ -1,18 +1,18 @@
 /**
- * What a chart shows, read from what agents and tools say: Prometheus' answer to query_range, bare or
- * in `{status, data}`, or `{title?, series: [{name, values}]}`. Anything else is no chart.
+ * Parses chart data of agents and tools: a Prometheus query_range response, bare or in `{status, data}`,
+ * or `{title?, series: [{name, values}]}`. Anything else is no chart.
  */
 import { type Fields, isFields, parsed } from "@/json";
 
 export interface ChartData {
   title?: string;
-  /** Times are seconds since 1970. Words are positions: see `words`. */
+  /** Times in seconds since 1970; for words, their positions in `words`. */
   axis: "time" | "number" | "word";
   x: number[];
   words?: string[];
-  /** As long as `x`; null where nothing was measured. */
+  /** As long as `x`; null where there is no value. */
   series: Series[];
-  /** Series that are not here, because nobody could tell them apart. */
+  /** Number of series left out, as too many lines cannot be distinguished. */
   left: number;
 }
 
@@ -39,7 +39,7 @@ export function readChart(value: unknown): ChartData | undefined {
   return align(lines, text(data.title) ?? text(data.name));
 }
 
-/** The object with the numbers in it: tools answer in JSON text, in envelopes, or in MCP's content. */
+/** The object with the data: tools return JSON text, envelopes or MCP content. */
 function unwrap(value: unknown, depth = 0): Fields | undefined {
   if (depth > 4) return undefined;
   if (typeof value === "string") {
@@ -66,7 +66,7 @@ function matrix(result: unknown): Line[] | undefined {
   });
 }
 
-/** Labels that all share say nothing: a series is named by those that differ. */
+/** Names a series by the labels that differ. */
 function metricNames(metrics: Fields[]): string[] {
   const keys = [...new Set(metrics.flatMap(Object.keys))];
   const differ = keys.filter((key) => metrics.some((metric) => metric[key] !== metrics[0]?.[key]));
@@ -152,7 +152,7 @@ function axisOf(xs: X[]): AxisReader {
   return { axis: "word", words, read: (x) => positions.get(String(x)) ?? 0 };
 }
 
-/** All of them read, or nothing. */
+/** All items parsed, or undefined. */
 function every<In, Out>(items: In[], read: (item: In, index: number) => Out | undefined) {
   const results: Out[] = [];
   for (const [index, item] of items.entries()) {

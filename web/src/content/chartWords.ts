@@ -1,4 +1,4 @@
-/** The numbers and times of charts as words, in the way of whoever reads them. */
+/** Formats the numbers and times of charts in the reader's locale. */
 import type { ChartData } from "@/content/chartData";
 import { strings } from "@/strings";
 
@@ -23,18 +23,18 @@ const month = time({ month: "short", year: "numeric" });
 export const valueWord = (value: number | null | undefined): string =>
   value === null || value === undefined ? strings.content.nothing : number.format(value);
 
-/** For where there is little room. */
+/** The short form. */
 export const shortWord = (value: number | null | undefined): string =>
   value === null || value === undefined ? strings.content.nothing : short.format(value);
 
-/** Where on the x axis this is, in full. */
+/** A position on the x axis, in full. */
 export function xWord(chart: ChartData, x: number): string {
   if (chart.axis === "word") return chart.words?.[x] ?? "";
   if (chart.axis === "number") return number.format(x);
   return x % 60 ? exact(x) : moment(x);
 }
 
-/** Ticks that stand this far apart. */
+/** Labels of ticks with this distance. */
 export function ticks(chart: ChartData, splits: number[], apart: number): (string | null)[] {
   if (chart.axis === "number") return splits.map((x) => short.format(x));
   if (chart.axis === "word") {
@@ -61,7 +61,7 @@ interface Extent {
   to: string;
 }
 
-/** From where to where the x axis goes. The second does not say the first one's day again. */
+/** The range of the x axis; the end omits the date if it is the same day. */
 export function extent(chart: ChartData): Extent {
   const first = chart.x[0] as number;
   const last = chart.x.at(-1) as number;
@@ -70,7 +70,7 @@ export function extent(chart: ChartData): Extent {
   return { from: whole(first), to: day(first) === day(last) ? part(last) : whole(last) };
 }
 
-/** The whole picture in a sentence, for those who do not see it. */
+/** A one-sentence description for screen readers. */
 export function description(chart: ChartData): string {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;

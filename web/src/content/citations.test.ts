@@ -92,7 +92,7 @@ test("a text cannot write a mark itself, and stays as long as it is", () => {
   expect(withMarks(forged, [])).toHaveLength(forged.length);
 });
 
-/** So long that even the square of its length is more than anybody waits for. */
+/** So long that quadratic time would exceed the timeout. */
 const LONG = " ".repeat(2_000_000);
 
 test.each([

@@ -1,10 +1,10 @@
 import { placeholderRanges } from "@/content/placeholders";
 import { codeRanges, type Range, rangeAt } from "@/content/ranges";
 
-/** What an answer rests on. Its mark stands in the text behind `after` characters. */
+/** A cited source. Its mark is in the text after `after` characters. */
 export interface Source {
   id: string;
-  /** The number that its mark shows. */
+  /** The number on its mark. */
   number: number;
   title: string;
   url?: string;
@@ -13,23 +13,23 @@ export interface Source {
 }
 
 /**
- * Marks travel through Markdown as text: a character that no text keeps (`withoutMarks`), so that
- * nobody can write one, between two brackets that Markdown reads as punctuation, so that emphasis
- * beside a mark stays emphasis.
+ * Marks pass through Markdown as text: a character that is removed from agents' texts (`withoutMarks`),
+ * so that they cannot forge one, between two brackets that Markdown reads as punctuation, so that
+ * emphasis beside a mark stays emphasis.
  */
 const SECRET = "\uee91";
 const BEGIN = `\u2045${SECRET}`;
 const END = "\u2046";
 export const MARK = new RegExp(`${BEGIN}(\\d{1,6})${END}`, "g");
 
-/** The text, as long as before, without anything that could be taken for a mark. */
+/** The text without mark characters, at the same length. */
 const withoutMarks = (text: string): string => text.replaceAll(SECRET, "\ufffd");
 
 /**
- * What must stay in one piece: links, addresses, escapes, tags, runs of emphasis, pairs.
+ * Tokens that must not be split: links, URLs, escapes, tags, runs of emphasis, surrogate pairs.
  *
- * Agents write the text, so here and below no character may be read in two ways: where nothing
- * matches, every combination would be tried.
+ * The text is untrusted, so no regular expression here may be ambiguous: that would allow
+ * exponential backtracking.
  */
 const WHOLE = new RegExp(
   [
@@ -43,11 +43,11 @@ const WHOLE = new RegExp(
   ].join("|"),
   "g",
 );
-/** A line that is nothing but the syntax of a block, up to where we look. */
+/** A line that contains only block syntax, up to the offset. */
 const BARE =
   /^(?:[\s>|:\-=*_+#]*|[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s*)?(?:\[[ xX]\])?|\s{0,3}\[[^\]\n]+\]:.*)$/;
 
-/** The text with the marks of these sources in it. */
+/** Inserts the marks of these sources into the text. */
 export function withMarks(
   text: string,
   marks: readonly Pick<Source, "number" | "after">[],
@@ -69,14 +69,14 @@ export function withMarks(
   return written;
 }
 
-/** Behind a fence a mark is a paragraph; behind a bare address a blank keeps it out of it. */
+/** After a fence a mark is a paragraph; after a bare URL a space separates it. */
 function framed(mark: string, at: number, ranges: readonly Range[]): string {
   const kind = ranges.find((range) => range.end === at)?.kind;
   if (kind === "fence") return `\n\n${mark}\n`;
   return kind === "url" ? ` ${mark}` : mark;
 }
 
-/** Where the mark for this offset can stand; nowhere if that is not written yet. */
+/** The position for a mark at this offset; undefined if that text has not arrived yet. */
 function place(text: string, offset: number, ranges: readonly Range[]): number | undefined {
   const around = rangeAt(ranges, clamp(offset, text.length));
   if (around?.open) return undefined;
@@ -85,7 +85,7 @@ function place(text: string, offset: number, ranges: readonly Range[]): number |
   return at > 0 ? at : lineEnd(text, wish);
 }
 
-/** Back over blanks, and over lines that would break if something stood in them. */
+/** Moves back over spaces and over lines that a mark would break. */
 function lastWord(text: string, from: number, ranges: readonly Range[]): number {
   let at = from;
   while (at > 0) {

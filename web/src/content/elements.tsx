@@ -6,7 +6,7 @@ import { SourceMark, show } from "@/content/Marks";
 import { ScrollBox } from "@/content/ScrollBox";
 import { strings } from "@/strings";
 
-/** What the ids of this text begin with: other texts in the page have footnotes, too. */
+/** The prefix of this text's ids: other texts have footnotes, too. */
 export const IdPrefix = createContext("");
 
 type Props<Name extends keyof React.JSX.IntrinsicElements> = ComponentProps<Name> & ExtraProps;
@@ -40,7 +40,7 @@ function Item({ node: _, id, ...rest }: Props<"li">) {
   return <li {...rest} id={id && prefix + id} />;
 }
 
-/** A table that is wider than the page scrolls by itself. */
+/** A wide table scrolls in its own box. */
 function Table({ node, children }: Props<"table">) {
   return (
     <ScrollBox label={strings.content.table(headings(node))} className="table-box">
@@ -75,9 +75,9 @@ const Mark = (props: { "data-source"?: string }) => (
 );
 
 /**
- * How each element is shown. All that streamdown has an own idea of is named: its looks, its
- * controls and its question before a link opens are not ours. `pre` alone must stay its own, since
- * that is how it tells blocks of code from words of code.
+ * Components for all elements. All of streamdown's own components are replaced: its styles, controls
+ * and link confirmation are not ours. Only `pre` must stay, since streamdown uses it to distinguish
+ * code blocks from inline code.
  */
 const plain = Object.fromEntries(
   "blockquote h1 h2 h3 h4 h5 h6 hr ol p section strong sub sup tbody td th thead tr ul"
@@ -108,7 +108,7 @@ function textOf(node: Node["children"][number] | undefined): string {
   return node?.type === "element" ? node.children.map(textOf).join("") : "";
 }
 
-/** What the columns are called. */
+/** The column names. */
 function headings(node: Node | undefined): string[] {
   if (node?.tagName === "th") return [textOf(node)];
   const inner = node?.children.filter((child) => child.type === "element") ?? [];

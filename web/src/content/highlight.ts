@@ -1,6 +1,6 @@
 /**
- * Colours for code. Loaded only when there is code. The highlighter's tokens are taken as they come,
- * so that React writes them: there is no HTML of it in the page.
+ * Syntax highlighting, loaded on demand. React renders the highlighter's tokens: its HTML is never
+ * used.
  */
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
@@ -33,7 +33,7 @@ const LANGUAGES = {
   yaml,
 };
 
-/** The highlighter's many scopes are these few colours. */
+/** Maps the highlighter's scopes to a few colours. */
 const COLOURS: Record<string, string> = {
   addition: "added",
   attr: "name",
@@ -87,7 +87,7 @@ class Tokens {
   endScope(): void {
     this.scopes.pop();
   }
-  // The highlighter itself calls these, not those that its types name.
+  // The highlighter calls these methods, not those in its types.
   openNode(scope: string): void {
     this.startScope(scope);
   }
@@ -106,7 +106,7 @@ class Tokens {
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 hljs.configure({ __emitter: Tokens });
 
-/** The code in pieces of one colour. Nothing if the highlighter lost some of it. */
+/** The code as coloured tokens; undefined if the highlighter lost some of it. */
 export function tokenize(code: string, language: string): Token[] | undefined {
   const { _emitter } = hljs.highlight(code, { language, ignoreIllegals: true });
   const { tokens } = _emitter as unknown as Tokens;

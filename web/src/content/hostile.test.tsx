@@ -74,7 +74,7 @@ test.each(hostile)("$name does no harm, whole or character by character", ({ tex
   }
 });
 
-test.each(hostile)("$name is text in what a tool says", ({ text }) => {
+test.each(hostile)("$name is text in a tool's result", ({ text }) => {
   const { container } = render(<Json value={text} />);
   expect(faults(container)).toEqual([]);
   expect(container.querySelector("code")?.textContent).toContain(text.slice(0, 3));

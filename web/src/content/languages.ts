@@ -1,4 +1,4 @@
-/** The languages that get colours, and what else they are called. */
+/** Highlighted languages and their aliases. */
 const NAMES: Record<string, string> = {
   bash: "sh shell zsh console shellsession",
   css: "",
@@ -21,6 +21,6 @@ const CANONICAL = new Map(
   ),
 );
 
-/** What the highlighter calls this language, if it knows it. */
+/** The highlighter's name of this language, if it is known. */
 export const languageOf = (word: string | undefined): string | undefined =>
   word ? CANONICAL.get(word.toLowerCase()) : undefined;

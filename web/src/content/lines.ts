@@ -1,4 +1,4 @@
-/** How the lines of a chart differ: by colour, and by dashes for those who do not see colours. */
+/** Line styles of a chart: colours, and dashes for readers who cannot distinguish colours. */
 const COLOURS = 6;
 const DASHES: readonly (readonly number[])[] = [[], [6, 4], [2, 3], [10, 4, 2, 4], [12, 4], [4, 2]];
 

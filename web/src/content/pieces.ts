@@ -1,15 +1,15 @@
 import remend from "remend";
 import { parseMarkdownIntoBlocks } from "streamdown";
 
-/** What is not Markdown's, or what we show as it is, needs no repair. */
+/** HTML and math are not part of our Markdown; an unfinished link is shown as its text. */
 const REPAIR = { htmlTags: false, katex: false, linkMode: "text-only" } as const;
 const NOTE = /^ {0,3}\[\^[^\]\s]+\]:/m;
 const STAND_IN = "[\uee92";
 
 /**
- * A text in blocks that can be read one by one. Streamdown takes `[^x]` for a footnote wherever it
- * stands, in code and in regular expressions, too, and then keeps the whole text in one block, which
- * is made anew with every word: so it gets to see a text without them, unless there really are notes.
+ * Splits a text into blocks. Streamdown treats any `[^x]` as a footnote, even in code and regular
+ * expressions, and then keeps the whole text in one block, which renders again with every delta: so
+ * they are hidden from it, unless the text has real footnotes.
  */
 export function pieces(text: string): string[] {
   const lines = text.replace(/\r\n?/g, "\n");
@@ -19,7 +19,7 @@ export function pieces(text: string): string[] {
   return found.map((block) => block.replaceAll(STAND_IN, "[^"));
 }
 
-/** While a text comes, only its last block can be unfinished. */
+/** While a text streams, only its last block can be unfinished. */
 export function growingPieces(text: string): string[] {
   const found = pieces(text);
   const last = found.at(-1);

@@ -19,7 +19,7 @@ test("data may stand in the placeholder itself, with the end of a placeholder in
 });
 
 test.each([
-  ["is of a type that nobody knows", '<<{"type":"map","tool_call_id":"call_1"}>>'],
+  ["is of an unknown type", '<<{"type":"map","tool_call_id":"call_1"}>>'],
   ["names no call and has no data", '<<{"type":"promql"}>>'],
   ["is not JSON", "<<{type: promql}>>"],
   ["is never closed", 'a <<{"type":"promql"} b'],

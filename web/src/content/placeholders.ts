@@ -2,8 +2,8 @@ import { readChart } from "@/content/chartData";
 import { codeRanges, type Range } from "@/content/ranges";
 
 /**
- * `<<{…}>>` in a text stands for a chart: of the result of a tool call, by its id, or of what the
- * braces hold themselves. Whatever is no such thing stays the text that it is.
+ * `<<{…}>>` in a text is a placeholder for a chart: of a tool call's result, by its id, or of inline
+ * data. Anything else stays text.
  */
 type Segment = { at: number } & (
   | { kind: "text"; text: string }
@@ -14,7 +14,7 @@ export interface Placeholder {
   raw: string;
   toolCallId?: string;
   title?: string;
-  /** The data itself, where no tool call is named. */
+  /** Inline data, if no tool call is named. */
   inline?: unknown;
 }
 
@@ -22,7 +22,7 @@ const OPENING = "<<{";
 const TYPES: unknown[] = [undefined, "promql", "chart", "timeseries"];
 const LONGEST = 200_000;
 
-/** While the text still comes, an end that may become a placeholder is held back. */
+/** While the text streams, an end that may become a placeholder is held back. */
 export function segments(text: string, streaming = false): Segment[] {
   if (!text.includes(OPENING) && !(streaming && text.endsWith("<"))) {
     return [{ at: 0, kind: "text", text }];
@@ -46,7 +46,7 @@ export function segments(text: string, streaming = false): Segment[] {
   return found.filter((segment) => segment.kind === "chart" || segment.text.trim());
 }
 
-/** Where placeholders are, for those who must not write into them. */
+/** The ranges of placeholders, into which no mark may be inserted. */
 export function placeholderRanges(text: string, code: readonly Range[]): Range[] {
   return [...occurrences(text, code)].map(({ start, end }) =>
     end === undefined
@@ -57,7 +57,7 @@ export function placeholderRanges(text: string, code: readonly Range[]): Range[]
 
 interface Occurrence {
   start: number;
-  /** Not there if the text ends before it does. */
+  /** Undefined if the text ends first. */
   end?: number;
   placeholder?: Placeholder;
 }
@@ -77,7 +77,7 @@ function* occurrences(text: string, code: readonly Range[]): Generator<Occurrenc
   }
 }
 
-/** Behind the brace that ends the JSON object; -1 if it is none, nothing if the text ends first. */
+/** The index after the JSON object; -1 if it is invalid, undefined if the text ends first. */
 function objectEnd(text: string, start: number): number | undefined {
   if (/^\{[ \t\r\n]*[^"}\s]/.test(text.slice(start, start + 200))) return -1;
   let depth = 0;
@@ -113,7 +113,7 @@ function read(raw: string): Placeholder | undefined {
   }
 }
 
-/** How much of the end may be the first characters of a placeholder. */
+/** The number of characters at the end that may start a placeholder. */
 function beginning(text: string, code: readonly Range[], until: number): number {
   const tail = /<{1,2}$/.exec(text.slice(Math.max(0, until - 2), until));
   return tail && until === text.length && !isIn(code, until - 1) ? tail[0].length : 0;

@@ -1,4 +1,4 @@
-/** The picture of a chart: uPlot, in the page's colours. Loaded only when there is a chart. */
+/** Draws charts with uPlot in the page's colours. Loaded on demand. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartData } from "@/content/chartData";
@@ -78,11 +78,11 @@ function line(index: number, colour: (name: string) => () => string, length: num
   };
 }
 
-/** A single point stands in the middle. */
+/** A single point is centred. */
 const padded = (_u: uPlot, min: number, max: number): [number, number] =>
   min === max ? [min - 1, max + 1] : [min, max];
 
-/** Air above and below; zero is the floor of what never goes below it, if it comes near. */
+/** Padding above and below; values that are never negative but come near zero start at zero. */
 function roomy(_u: uPlot, min: number, max: number): [number, number] {
   if (min === null || max === null) return [0, 1];
   const air = (max - min || Math.abs(max) || 1) * 0.08;
@@ -90,7 +90,7 @@ function roomy(_u: uPlot, min: number, max: number): [number, number] {
   return [floor, max + air];
 }
 
-/** As wide as the longest number. */
+/** The width of the longest label. */
 function widest(u: uPlot, values: string[] | null): number {
   if (!values?.length) return 40;
   u.ctx.save();

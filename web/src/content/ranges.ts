@@ -1,15 +1,15 @@
-/** Where code stands in Markdown: what is in there is nobody's placeholder, and takes no mark. */
+/** The code ranges of Markdown, which contain no placeholders and no marks. */
 export interface Range {
   start: number;
   end: number;
   kind: "fence" | "span" | "url" | "whole";
-  /** Nothing ends it: it goes on to the end of the text. */
+  /** Unclosed: extends to the end of the text. */
   open?: boolean;
 }
 
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/;
 
-/** Fences and code spans, in order. `streaming`: a span that nothing ends yet counts, too. */
+/** Fences and code spans, in order. `streaming`: includes a span that is not closed yet. */
 export function codeRanges(text: string, streaming = false): Range[] {
   if (!text.includes("`") && !text.includes("~~~")) return [];
   const ranges: Range[] = [];
@@ -60,7 +60,7 @@ function spans(text: string, from: number, to: number, streaming: boolean): Rang
   return ranges;
 }
 
-/** Behind the run of as many ticks, in the same paragraph. */
+/** The index after the closing run of as many backticks, in the same paragraph. */
 function spanEnd(text: string, start: number, length: number): number {
   const blank = text.indexOf("\n\n", start);
   const ticks = /`+/g;
@@ -78,6 +78,6 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** The range that this place is inside of; its own start and end are outside. */
+/** The range that contains this position; its start and end are outside. */
 export const rangeAt = (ranges: readonly Range[], at: number): Range | undefined =>
   ranges.find((range) => range.start < at && (at < range.end || (range.open && at <= range.end)));

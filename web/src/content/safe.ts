@@ -1,7 +1,6 @@
 /**
- * What may become of an agent's Markdown, as a table: elements and their attributes. HTML in it is
- * text. What is not in the table is left out, its words stay. There is no way around this file, since
- * every element that Markdown shows went through `safeTree`.
+ * The allowed elements and attributes of an agent's Markdown. HTML in it is text. Other elements are
+ * removed, their text stays. Every element that Markdown renders passes through `safeTree`.
  */
 import type { ExtraProps } from "streamdown";
 import { MARK } from "@/content/citations";
@@ -36,11 +35,11 @@ const ELEMENTS: Record<string, readonly string[]> = {
   ),
 };
 const CLASSES = /^(?:task-list-item|contains-task-list|language-[\w+#.-]{1,40})$/;
-/** The page has one h1, and messages have theirs: an answer's headings begin below. */
+/** Headings in an answer start below the page's h1 and the messages' headings. */
 const LOWERED: Record<string, string> = { h1: "h3", h2: "h4", h3: "h5", h4: "h6", h5: "h6" };
 const DIRECTED = new Set(["p", "h3", "h4", "h5", "h6", "li", "td", "th"]);
 
-/** Rehype: the tree as the page may show it. */
+/** Rehype plugin: reduces the tree to the allowed elements. */
 export function safeTree() {
   return (tree: { children: Node[] }) => {
     tree.children = tree.children.flatMap((node) => safe(node, {}));
@@ -79,7 +78,7 @@ function attributes(tagName: string, given: Properties): Properties {
   return kept;
 }
 
-/** Footnotes jump within the text; anything else goes where `linkTarget` allows. */
+/** Footnotes link within the text; other links must pass `linkTarget`. */
 function link(node: Element, around: Around): Element["children"] {
   const { href, dataFootnoteRef, dataFootnoteBackref, ...rest } = node.properties;
   const children = inside(node, { ...around, link: true });
@@ -90,7 +89,7 @@ function link(node: Element, around: Around): Element["children"] {
   return [{ ...node, properties: attributes("a", { ...rest, ...where }), children }];
 }
 
-/** A picture that another host has is a link to it: nothing is asked of others without a click. */
+/** An image on another host becomes a link: nothing is requested from other hosts without a click. */
 function picture(node: Element, around: Around): Element["children"] {
   const address = String(node.properties.src ?? "");
   const src = imageSource(address);
@@ -103,7 +102,7 @@ function picture(node: Element, around: Around): Element["children"] {
   return [{ type: "element", tagName: "a", properties: { href }, children }];
 }
 
-/** Text, with the marks in it as elements. */
+/** Text with its marks turned into elements. */
 function marked(value: string): Element["children"] {
   const nodes: Element["children"] = [];
   let from = 0;
@@ -128,7 +127,7 @@ interface Mdast {
   children?: Mdast[];
 }
 
-/** Remark: HTML as the text that it is, line by line. Only `<br>`, which tables need, is a break. */
+/** Remark plugin: turns HTML into text, line by line. Only `<br>`, which tables need, is a break. */
 export function htmlAsText() {
   return (tree: Mdast) => htmlIn(tree);
 }

@@ -1,13 +1,13 @@
 /**
- * Which addresses an agent's text may lead to, and which it may make the page load. What is checked
- * is what the browser's own parser makes of an address, and that is what is used: so tabs, cases and
- * entities inside of a scheme fool nobody.
+ * Which URLs an agent's text may link to, and which it may make the page load. The URL is parsed by the
+ * browser's own parser and the parsed form is used, so that tabs, case and entities inside a scheme
+ * cannot bypass the check.
  */
 const LINKS = new Set(["http:", "https:", "mailto:"]);
 const PICTURE = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp|svg\+xml)[;,]/i;
 const ABSOLUTE = /^\s*(?:[a-z][a-z\d+.-]*:|[/\\])/i;
 
-/** Where a link goes, or nothing if it must not be one. A bare path like `src/main.py` is none. */
+/** The link's URL, or undefined if it is not allowed. A bare path like `src/main.py` is no link. */
 export function linkTarget(address: string): string | undefined {
   if (!ABSOLUTE.test(address)) return undefined;
   const url = parse(address);
@@ -15,8 +15,8 @@ export function linkTarget(address: string): string | undefined {
 }
 
 /**
- * What an image may load: bytes that are here already. Another host would learn who looks; this one
- * would get requests that nobody made, with the person's cookies.
+ * The allowed image sources: inline bytes. Another host would learn who reads the page; this server
+ * would get forged requests with the user's cookies.
  */
 export function imageSource(address: string): string | undefined {
   const url = parse(address);

@@ -12,8 +12,8 @@ interface Done {
 }
 
 /**
- * Code in colours, as far as they are known: what came since then is `rest`. Code that grows is
- * coloured again and again, but not more than a tenth of the time goes into it.
+ * Highlighted code; the part that arrived since is `rest`. Streaming code is highlighted repeatedly, for
+ * at most a tenth of the time.
  */
 export function useTokens(
   code: string,
@@ -35,7 +35,7 @@ export function useTokens(
       next.current = ended + Math.max(PAUSE, 10 * (ended - began));
       if (tokens) setDone({ code, language, tokens });
     };
-    // Without colours the code is as good as it was: nothing to tell anybody.
+    // Without highlighting the code is still readable: no error is shown.
     const timer = setTimeout(() => colour().catch(() => {}), next.current - performance.now());
     return () => {
       wanted = false;

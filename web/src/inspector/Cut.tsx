@@ -4,7 +4,7 @@ import { visible } from "@/content/Json";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
-/** More characters than these are shown only to who asks for them. */
+/** Longer text is cut until it is expanded. */
 const MOST = 4_000;
 
 interface CutProps {
@@ -13,7 +13,7 @@ interface CutProps {
   maxHeight?: number;
 }
 
-/** Text as it was written, never as anything else; much of it is cut until somebody wants it all. */
+/** Plain text; long text is cut until it is expanded. */
 export function Cut({ text, label, maxHeight = 260 }: CutProps) {
   const [whole, setWhole] = useState(false);
   const isCut = !whole && text.length > MOST * 1.2;

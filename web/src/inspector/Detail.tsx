@@ -11,7 +11,7 @@ interface DetailProps {
   format: string;
 }
 
-/** All of an entry: the lines it came from, the event, and its frames, side by side if there is room. */
+/** An entry in full: its raw lines, the event and its frames, side by side if there is room. */
 export function Detail({ entry, origin, format }: DetailProps) {
   const frames = framesOf(entry, format);
   const sent = [...frames, ...endingOf(entry, format)];
@@ -38,7 +38,7 @@ export function Detail({ entry, origin, format }: DetailProps) {
           const name = words.frameNumber(index + 1, sent.length);
           const text = typeof frame === "string" ? frame : JSON.stringify(frame, null, 2);
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: frames have no name but their place
+            // biome-ignore lint/suspicious/noArrayIndexKey: frames have no id but their index
             <Part key={index} name={name} note={index < frames.length ? "" : words.ending}>
               <Cut text={text} label={name} />
             </Part>

@@ -8,7 +8,7 @@ import { Menu, MenuItem } from "@/ui/Menu";
 
 const words = strings.inspector;
 
-/** The run to take along: its log, or what the agent wrote. */
+/** Downloads of a run: its log, or the raw agent output. */
 export function Downloads({ runId, run }: { runId: string; run: InspectedRun }) {
   const [failed, setFailed] = useState(false);
   const onEvents = () => {

@@ -4,7 +4,7 @@ import { countUnread, isOver, originsOf } from "@/inspector/entries";
 import { ALL, filtered, isAll, typesOf } from "@/inspector/filtering";
 import { fold, type Item, pinnedRows, rowsOf } from "@/inspector/folding";
 import { type Chosen, nameOfFormat, readFormat } from "@/inspector/formats";
-import { Grid, holds, type Told } from "@/inspector/Grid";
+import { Grid, holds, type RowData } from "@/inspector/Grid";
 import { Pinned } from "@/inspector/Pinned";
 import { Preview, Slider } from "@/inspector/Replay";
 import { Filtering, FormatMenu, PauseButton } from "@/inspector/Toolbar";
@@ -26,7 +26,7 @@ interface EventsProps {
   onChoose: (chosen: Chosen) => void;
 }
 
-/** Every event of the run, with the line it came from and the frames it is. */
+/** All events of the run, each with its raw line and its frames. */
 export function Events({ runId, run, view, formats, chosen, onChoose }: EventsProps) {
   const { entries, held, toggle, filter, setFilter, open, toggleOpen } = view;
   const { pinned, togglePin, at, setAt } = view;
@@ -41,7 +41,7 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
   const rows = useMemo(() => rowsOf(kept, open), [kept, open]);
   const live = !isOver(run.entries);
 
-  const tell = (item: Item): Told => {
+  const rowProps = (item: Item): RowData => {
     const entry = item.entry ?? item.group.entries[0];
     return {
       runId,
@@ -67,12 +67,12 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
           />
         )}
       </div>
-      <Pinned rows={pinnedRows(groups, pinned)} tell={tell} />
+      <Pinned rows={pinnedRows(groups, pinned)} rowProps={rowProps} />
       {rows.length > 0 ? (
         <Grid
           runId={runId}
           rows={rows}
-          tell={tell}
+          rowProps={rowProps}
           live={live && held === undefined && at === undefined}
           at={at}
           format={nameOfFormat(readFormat(run.format))}
@@ -107,7 +107,7 @@ export function Events({ runId, run, view, formats, chosen, onChoose }: EventsPr
   );
 }
 
-function momentOf(item: Item, at: number | undefined): Told["moment"] {
+function momentOf(item: Item, at: number | undefined): RowData["moment"] {
   if (at === undefined) return undefined;
   if (holds(item, at)) return "now";
   return (item.entry ?? item.group.entries[0]).seq > at ? "later" : undefined;

@@ -21,33 +21,33 @@ import { IconButton } from "@/ui/Button";
 
 const words = strings.inspector;
 
-/** In pixels, as a row is where it has one line, and where its columns stand below each other. */
+/** Row heights in pixels: with columns side by side, and with columns stacked. */
 const LOW = 38;
 const HIGH = 89;
-/** From this width on there is room for three columns: `@2xl` of the styles. */
+/** The minimum width for three columns: `@2xl` of the styles. */
 const THREE_COLUMNS = 672;
 const PAGE = 10;
 
-export type Told = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus">;
+export type RowData = Omit<RowProps, "item" | "place" | "tabIndex" | "onFocus">;
 
 interface GridProps {
   runId: string;
   rows: readonly Item[];
-  /** What a row needs to be shown. */
-  tell: (item: Item) => Told;
-  /** New rows come: who is at the end stays there. */
+  /** The state shared by all rows. */
+  rowProps: (item: Item) => RowData;
+  /** Live: stays scrolled to the end while rows are added. */
   live: boolean;
-  /** The entry that a replay is up to. */
+  /** The entry at which the replay stands. */
   at?: number;
-  /** What the frames are called. */
+  /** The name of the frames' format. */
   format: string;
 }
 
 /**
- * The rows, of which only those in sight are there. One of them can be reached by Tab, the others from
- * it by the arrow keys. Not a live region: nobody wants tokens read out one by one.
+ * The rows, virtualized. One of them is a tab stop, the others are reached with the arrow keys. Not a
+ * live region: screen readers would read every token.
  */
-export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
+export function Grid({ runId, rows, rowProps, live, at, format }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState("");
   const wanted = useRef<string>(undefined);
@@ -83,7 +83,7 @@ export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
     setActive(to.key);
     reveal(rows.indexOf(to));
   };
-  // A row has the focus as soon as it is there: it may have been out of sight.
+  // Focus the row once it is rendered: it may have been scrolled out of view.
   useEffect(() => {
     if (wanted.current === undefined) return;
     const row = box.current?.querySelector<HTMLElement>(`[data-row="${wanted.current}"]`);
@@ -129,7 +129,7 @@ export function Grid({ runId, rows, tell, live, at, format }: GridProps) {
                 style={{ transform: `translateY(${start}px)` }}
               >
                 <Row
-                  {...tell(item)}
+                  {...rowProps(item)}
                   item={item}
                   place={index + 2}
                   tabIndex={index === activeIndex ? 0 : -1}
@@ -162,12 +162,12 @@ const MOVES: Record<string, (index: number, count: number) => number> = {
   End: (_, count) => count - 1,
 };
 
-/** The row that Tab reaches is always there. */
+/** The row with the tab stop is always rendered. */
 function withActive(indexes: number[], active: number): number[] {
   return indexes.includes(active) ? indexes : [...indexes, active].sort((a, b) => a - b);
 }
 
-/** One as long as the same rows are there: with another one all of them are placed anew. */
+/** Stable while the rows are the same: a new function makes the virtualizer measure all rows again. */
 function useKeys(rows: readonly Item[]): (index: number) => string | number {
   const keys = rows.map(({ key }) => key);
   const [known, setKnown] = useState(keys);
@@ -177,7 +177,7 @@ function useKeys(rows: readonly Item[]): (index: number) => string | number {
   return useCallback((index: number) => current[index] ?? index, [current]);
 }
 
-/** How high a row will be. A good guess is cheap: what is measured otherwise moves all below it. */
+/** The estimated height of a row. Wrong estimates move all rows below. */
 function useEstimate(box: Box): () => number {
   const [guess, setGuess] = useState(LOW);
   useLayoutEffect(() => {
@@ -186,7 +186,7 @@ function useEstimate(box: Box): () => number {
   return useCallback(() => guess, [guess]);
 }
 
-/** The row that a replay is up to comes into sight. */
+/** Scrolls to the row at which the replay stands. */
 function useReplayed(
   rows: readonly Item[],
   at: number | undefined,
@@ -198,11 +198,11 @@ function useReplayed(
   }, [at]);
 }
 
-/** Whether a row is about this entry. */
+/** Whether a row contains this entry. */
 export const holds = ({ entry, group: { entries } }: Item, seq: number): boolean =>
   entry ? entry.seq === seq : entries[0].seq <= seq && seq < entries[0].seq + entries.length;
 
-/** Who clicks on a block of the message sees the first row that made it. */
+/** A click on a block of the message scrolls to the first row that made it. */
 function useClicked(runId: string, rows: readonly Item[], reveal: (index: number) => void): void {
   useEffect(() => {
     const onClick = ({ target }: MouseEvent) => {

@@ -13,7 +13,7 @@ interface HeadProps {
   line: string;
 }
 
-/** What each column is: the way of an agent's words through Mobox, in three steps. */
+/** The column headers: raw line, event, frames. */
 export const Heads = ({ format }: { format: string }) => (
   <div
     {...{ ...ROW, "aria-rowindex": 1 }}

@@ -17,29 +17,29 @@ const CHOICE = "mobox:inspector-format";
 afterEach(() => localStorage.clear());
 const show = () => render(<Inspector runId="run_1" />);
 
-it("says that it reads until there is something", async () => {
+it("shows that it is loading", async () => {
   const answer = later();
   const net = network().on(RUN, () => answer.response);
   show();
-  expect(await screen.findByText("Reading the log of this run…")).toBeDefined();
+  expect(await screen.findByText("Loading this run's log…")).toBeDefined();
   expect(net.to(RUN)[0]?.query.get("format")).toBe("ai-sdk:v7");
 });
 
-it("says that a log is not there any more", async () => {
+it("shows that a log was deleted", async () => {
   network().on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   show();
-  expect(await screen.findByText("This run cannot be inspected")).toBeDefined();
-  expect(screen.getByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Can't inspect this run")).toBeDefined();
+  expect(screen.getByText("Its log was deleted.")).toBeDefined();
   expect(screen.queryByRole("button", { name: "Retry" })).toBeNull();
 });
 
-it("says in the server's words what was refused, and tries again if it is told to", async () => {
+it("shows the server's error, and retries on click", async () => {
   const net = network().on(RUN, () => refusal(400, "unknown_profile", "no such profile"));
   show();
   expect(await screen.findByText("no such profile")).toBeDefined();
   net.on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   await userEvent.click(screen.getByRole("button", { name: "Retry" }));
-  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
 });
 
@@ -50,9 +50,9 @@ it("reads a run at once in the format that was chosen before, and only in that",
     .on("GET api/formats", () => formats.response)
     .on(RUN, () => refusal(410, "log_deleted", "it was deleted"));
   show();
-  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   formats.answer(json({ formats: [{ name: "ai-sdk", profiles: ["v6", "v7"] }] }));
-  await screen.findByText("Its log is not here any more.");
+  await screen.findByText("Its log was deleted.");
   expect(net.to(RUN).map(({ query }) => query.get("format"))).toEqual(["ai-sdk:v7,ai-sdk:v6"]);
 });
 
@@ -67,39 +67,39 @@ it("lets who chose a format that cannot be read choose another one", async () =>
   await screen.findByText("it broke");
   await userEvent.click(await screen.findByRole("button", { name: "Format: AI SDK v6" }));
   await userEvent.click(await screen.findByRole("menuitemradio", { name: "v7" }));
-  expect(await screen.findByText("Its log is not here any more.")).toBeDefined();
+  expect(await screen.findByText("Its log was deleted.")).toBeDefined();
   expect(net.to(RUN)).toHaveLength(2);
 });
 
-/** A run of these events, as the server tells it. */
-function told(...events: { type: string; unread?: boolean }[]): Response {
+/** A run of these events, as the server returns it. */
+function logOf(...events: { type: string; unread?: boolean }[]): Response {
   const documents = events.map(({ unread = false, ...event }, at): [string, string] => {
     const usual = { ts: null, lines: [], frames: {}, endings: {}, waits: false, unread };
     return [`${at + 1}.1`, JSON.stringify({ seq: at + 1, id: at + 1, event, ...usual })];
   });
-  return new Stream().tell(...documents).cut();
+  return new Stream().sendFrames(...documents).cut();
 }
 
-it("says how many lines were not understood, and shows them", async () => {
+it("shows the number of unrecognized lines, and the lines on click", async () => {
   const raw = { type: "raw", raw: { a: 1 }, unread: true };
   network().on(RUN, ({ query }) =>
     query.has("after")
       ? new Response(null, { status: 204 })
-      : told({ type: "start" }, raw, { type: "status" }, raw, { type: "done" }),
+      : logOf({ type: "start" }, raw, { type: "status" }, raw, { type: "done" }),
   );
   show();
-  const count = await screen.findByRole("button", { name: "2 not understood" });
+  const count = await screen.findByRole("button", { name: "2 unrecognized" });
   await userEvent.click(count);
   expect(await screen.findByText(/^2 of 5 rows/)).toBeDefined();
 });
 
-it("says nothing of lines that were not understood where there are none", async () => {
+it("shows no number of unrecognized lines where there are none", async () => {
   network().on(RUN, ({ query }) =>
     query.has("after")
       ? new Response(null, { status: 204 })
-      : told({ type: "start" }, { type: "done" }),
+      : logOf({ type: "start" }, { type: "done" }),
   );
   show();
   expect(await screen.findByText("2 events in 2 rows")).toBeDefined();
-  expect(screen.queryByText(/not understood/)).toBeNull();
+  expect(screen.queryByText(/unrecognized/)).toBeNull();
 });

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { Downloads } from "@/inspector/Downloads";
 import { Events } from "@/inspector/Events";
 import { isOver } from "@/inspector/entries";
-import { asked, nameOfFormat, useFormats } from "@/inspector/formats";
+import { formatParameter, nameOfFormat, useFormats } from "@/inspector/formats";
 import { Stderr, Stdout } from "@/inspector/Output";
 import { FormatMenu } from "@/inspector/Toolbar";
 import { useEventsView } from "@/inspector/useEventsView";
@@ -20,21 +20,21 @@ import { useMedia } from "@/ui/useMedia";
 const words = strings.inspector;
 
 const VIEWS = ["events", "stdout", "stderr"] as const;
-/** In pixels; and from which width of the page on there is so much. */
+/** The panel width for three columns, and the page width that allows it, in pixels. */
 const THREE_COLUMNS = 800;
 const WIDEST = "(min-width: 82rem)";
 
 type View = (typeof VIEWS)[number];
 
-/** What an agent said, what became of it, and what was sent. Nothing is asked for when it is not shown. */
+/** Raw lines, events and frames of a run. Loads nothing while it is hidden. */
 export default function Inspector({ runId }: { runId: string }) {
   const [view, setView] = useState<View>("events");
   const { formats, chosen, choose } = useFormats();
-  const run = useRun(runId, asked(chosen));
+  const run = useRun(runId, formatParameter(chosen));
   const events = useEventsView(runId, run);
   const over = isOver(run.entries);
   const hasSome = run.entries.length > 0;
-  // In another format it may not be there: what was read before still is, and so is the choice.
+  // Loading another format may fail: the entries read before and the format menu stay.
   const isBroken = run.phase === "gone" || (run.phase === "failed" && !hasSome);
   const isHere = !isBroken && hasSome;
   return (
@@ -106,7 +106,7 @@ const DOTS: Record<InspectedRun["phase"], string> = {
   failed: "bg-bad",
 };
 
-/** How the run stands. Not a live region: the chat says when it is over. */
+/** The state of the run. Not a live region: the chat announces the end. */
 const State = ({ run: { phase } }: { run: InspectedRun }) => (
   <span className="mx-auto mr-1 flex items-center gap-1.5 text-mono text-ink-2">
     <span aria-hidden className={classes("size-2 rounded-full", DOTS[phase])} />
@@ -114,7 +114,7 @@ const State = ({ run: { phase } }: { run: InspectedRun }) => (
   </span>
 );
 
-/** The three columns beside each other need room, which there may be. */
+/** Widens the panel for three columns, if the page has room. */
 function Wider() {
   const hasRoom = useMedia(WIDEST);
   if (!hasRoom) return null;
@@ -138,7 +138,7 @@ const Loading = () => (
 
 interface FailedProps {
   run: InspectedRun;
-  /** What else could be read. */
+  /** Other formats. */
   children: ReactNode;
 }
 

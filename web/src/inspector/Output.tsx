@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { getStderr, type LegStderr } from "@/api";
+import { type AttemptStderr, getStderr } from "@/api";
 import { visible } from "@/content/Json";
 import type { Entry, Line } from "@/inspector/entries";
 import { useEnd } from "@/inspector/useEnd";
@@ -19,7 +19,7 @@ const Nothing = ({ children }: { children: string }) => (
   <p className="px-3 py-6 text-center text-block text-ink-2">{children}</p>
 );
 
-/** What the agent wrote to stdout, line by line. */
+/** Raw stdout, line by line. */
 export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boolean }) {
   const lines = entries.flatMap((entry) => entry.lines);
   return (
@@ -33,7 +33,7 @@ export function Stdout({ entries, over }: { entries: readonly Entry[]; over: boo
   );
 }
 
-/** Only those in sight are there: there may be many thousands. */
+/** Virtualized: there may be many thousands of lines. */
 function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -48,7 +48,7 @@ function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
     <section
       ref={box}
       aria-label={words.views.stdout}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll containers must be reachable by keyboard
       tabIndex={0}
       className="min-h-0 flex-1 overflow-y-auto overscroll-contain focus-visible:outline-offset-[-2px]"
     >
@@ -77,7 +77,7 @@ function Lines({ lines, live }: { lines: Line[]; live: boolean }) {
   );
 }
 
-/** More characters of a line than these are shown only to who asks for them. */
+/** Longer lines are cut until they are expanded. */
 const MOST = 600;
 
 function Text({ text }: { text: string }) {
@@ -99,27 +99,29 @@ function Text({ text }: { text: string }) {
   );
 }
 
-/** What the agent wrote to stderr. It is asked for when it is shown, and again when the run is over. */
+/** The agent's stderr, loaded when it is shown, and again when the run has ended. */
 export function Stderr({ runId, over }: { runId: string; over: boolean }) {
-  const legs = useStderr(runId, over);
+  const attempts = useStderr(runId, over);
   return (
     <Explained line={words.stderrLine}>
       <section
         aria-label={words.views.stderr}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll containers must be reachable by keyboard
         tabIndex={0}
         className="min-h-0 flex-1 overflow-y-auto px-3 py-2 focus-visible:outline-offset-[-2px]"
       >
-        {legs === undefined && <Nothing>{words.loading}</Nothing>}
-        {legs === "failed" && <Nothing>{words.stderrFailed}</Nothing>}
-        {Array.isArray(legs) && legs.length === 0 && (
+        {attempts === undefined && <Nothing>{words.loading}</Nothing>}
+        {attempts === "failed" && <Nothing>{words.stderrFailed}</Nothing>}
+        {Array.isArray(attempts) && attempts.length === 0 && (
           <Nothing>{over ? words.noStderr : words.noStderrYet}</Nothing>
         )}
-        {Array.isArray(legs) &&
-          legs.map(({ leg, text }) => (
+        {Array.isArray(attempts) &&
+          attempts.map(({ leg, text }) => (
             <div key={leg} className="mb-3">
-              {legs.length > 1 && (
-                <p className="text-label font-medium tracking-wide text-ink-2">{words.leg(leg)}</p>
+              {attempts.length > 1 && (
+                <p className="text-label font-medium tracking-wide text-ink-2">
+                  {words.attempt(leg)}
+                </p>
               )}
               <pre className="font-mono text-mono leading-5 break-words whitespace-pre-wrap">
                 {visible(text)}
@@ -131,17 +133,17 @@ export function Stderr({ runId, over }: { runId: string; over: boolean }) {
   );
 }
 
-function useStderr(runId: string, over: boolean): LegStderr[] | "failed" | undefined {
-  const [legs, setLegs] = useState<LegStderr[] | "failed">();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what a run wrote is all there when it is over
+function useStderr(runId: string, over: boolean): AttemptStderr[] | "failed" | undefined {
+  const [attempts, setAttempts] = useState<AttemptStderr[] | "failed">();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reload when the run has ended
   useEffect(() => {
     let wanted = true;
     getStderr(runId)
-      .then((told) => wanted && setLegs(told))
-      .catch(() => wanted && setLegs("failed"));
+      .then((attempts) => wanted && setAttempts(attempts))
+      .catch(() => wanted && setAttempts("failed"));
     return () => {
       wanted = false;
     };
   }, [runId, over]);
-  return legs;
+  return attempts;
 }

@@ -1,16 +1,16 @@
 import type { Item } from "@/inspector/folding";
-import type { Told } from "@/inspector/Grid";
+import type { RowData } from "@/inspector/Grid";
 import { Row } from "@/inspector/Row";
 import { TREEGRID } from "@/inspector/roles";
 import { strings } from "@/strings";
 
 interface PinnedProps {
   rows: readonly Item[];
-  tell: (item: Item) => Told;
+  rowProps: (item: Item) => RowData;
 }
 
-/** Rows that stay in sight, whatever is filtered and wherever the others are. */
-export function Pinned({ rows, tell }: PinnedProps) {
+/** Rows that stay visible, independent of filter and scroll position. */
+export function Pinned({ rows, rowProps }: PinnedProps) {
   if (rows.length === 0) return null;
   return (
     <div
@@ -18,7 +18,7 @@ export function Pinned({ rows, tell }: PinnedProps) {
       className="max-h-[40%] shrink-0 overflow-y-auto border-b-2 bg-ground-2 [scrollbar-gutter:stable]"
     >
       {rows.map((item) => (
-        <Row key={item.key} {...tell(item)} item={item} />
+        <Row key={item.key} {...rowProps(item)} item={item} />
       ))}
     </div>
   );

@@ -10,7 +10,7 @@ import { ROOMY, useMedia } from "@/ui/useMedia";
 
 const words = strings.inspector;
 
-/** Where the chat is behind this: the message as it was there, here. */
+/** A preview of the replayed message, where the panel covers the chat. */
 export function Preview({ at }: { at: number | undefined }) {
   const isRoomy = useMedia(ROOMY);
   const { shown } = useStore(replays);
@@ -31,7 +31,7 @@ export function Preview({ at }: { at: number | undefined }) {
       <section
         ref={box}
         aria-label={title}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll containers must be reachable by keyboard
         tabIndex={0}
         className="max-h-[35%] shrink-0 overflow-y-auto border-t px-3 py-3 focus-visible:outline-offset-[-2px]"
       >
@@ -53,14 +53,14 @@ const Present = ({ onLeave }: { onLeave: () => void }) => (
 
 interface SliderProps {
   entries: readonly Entry[];
-  /** The entry that the chat is shown up to; without, it is shown as it is. */
+  /** The entry up to which the chat is shown; undefined: all. */
   at: number | undefined;
   onMove: (at: number | undefined) => void;
 }
 
-/** Goes through the run entry by entry. Its end is the present. */
+/** A slider over the run's entries; its end is the present. */
 export function Slider({ entries, at, onMove }: SliderProps) {
-  const isRoomy = useMedia(ROOMY); // else the preview has the way back
+  const isRoomy = useMedia(ROOMY); // otherwise the preview has the button
   const last = entries.length;
   const value = at ?? last;
   const move = (to: number) => onMove(to >= last ? undefined : Math.max(1, to));

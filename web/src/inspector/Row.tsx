@@ -3,7 +3,7 @@ import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
 import { Detail, ORIGINS } from "@/inspector/Detail";
 import { type Entry, endingOf, type Frame, framesOf, type Origin } from "@/inspector/entries";
 import { inkOf } from "@/inspector/families";
-import { type Item, isMany, saidBy } from "@/inspector/folding";
+import { type Item, isMany, joinedText } from "@/inspector/folding";
 import { madeBy } from "@/inspector/made";
 import { briefOf, briefOfFrame, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { CELL, ROW } from "@/inspector/roles";
@@ -23,21 +23,21 @@ export interface RowProps {
   times: Times;
   open: boolean;
   pinned: boolean;
-  /** Of a replay: it is up to this row, or this row came only later. */
+  /** In a replay: the current row, or a row after it. */
   moment?: "now" | "later";
   onToggle: (item: Item) => void;
   onPin: (item: Item) => void;
-  // Of the list that it is in
+  // Of its list
   place?: number;
   tabIndex?: number;
   onFocus?: () => void;
 }
 
-/** As wide as there is room: three columns beside each other, or one below the other. */
+/** Three columns side by side, or stacked where there is no room. */
 export const COLUMNS =
   "@2xl:grid @2xl:grid-cols-[10rem_1fr_1.1fr_1fr_1.75rem] @2xl:items-center @2xl:gap-x-3";
 
-/** One row: when it was, what the agent wrote, what Mobox understood, and what is sent. */
+/** One row: time, raw line, event and frames. */
 export function Row(props: RowProps) {
   const { runId, item, open, pinned, moment, place } = props;
   const [first] = item.group.entries;
@@ -61,7 +61,7 @@ export function Row(props: RowProps) {
     onPointerEnter: () => point({ runId, ids, from: "rows" }),
     onPointerLeave: () => point(NOWHERE),
   };
-  // Whoever clicks on a row means to open it; not who selects some of it, or presses what is in it.
+  // A click opens the row, unless it selects text or presses a control in it.
   const opens = {
     onClick: ({ target }: MouseEvent) => {
       const isOther = (target as Element).closest("button") || getSelection()?.toString();
@@ -116,7 +116,7 @@ export function Row(props: RowProps) {
   );
 }
 
-/** What a key does to a row; whether it does anything. */
+/** Handles a key; returns whether it was used. */
 function does(key: string, { item, open, onToggle, onPin }: RowProps): boolean {
   if (key === "p" || key === "P") onPin(item);
   else if (key === "Enter" || key === " ") onToggle(item);
@@ -146,7 +146,7 @@ function Time({ times, item }: { times: Times; item: Item }) {
 }
 
 interface CellProps {
-  /** Which of the three it is: said where they stand below each other. */
+  /** The column's name, shown where the columns are stacked. */
   number: 1 | 2 | 3;
   children: ReactNode;
 }
@@ -163,7 +163,7 @@ function Cell({ number, children }: CellProps) {
   );
 }
 
-/** The three columns are three steps. */
+/** The number of the column. */
 export const Step = ({ of, className }: { of: 1 | 2 | 3; className?: string }) => (
   <span
     aria-hidden
@@ -212,7 +212,7 @@ function EventCell({ item, open }: { item: Item; open: boolean }) {
       />
       <span className={classes("shrink-0 font-medium", inkOf(event.type))}>{event.type}</span>
       {many && <Count>{words.times(item.group.entries.length)}</Count>}
-      <span className="truncate">{many ? oneLine(saidBy(item.group)) : briefOf(event)}</span>
+      <span className="truncate">{many ? oneLine(joinedText(item.group)) : briefOf(event)}</span>
     </Cell>
   );
 }

@@ -17,7 +17,7 @@ interface FormatMenuProps {
   onChoose: (chosen: Chosen) => void;
 }
 
-/** As what, and for which client, the run is told in the last column. */
+/** Selects the protocol and client version of the last column. */
 export function FormatMenu({ formats, chosen, onChoose }: FormatMenuProps) {
   const profiles = formats.find(({ name }) => name === chosen.name)?.profiles ?? [];
   const choose = (name: string) => {
@@ -62,7 +62,7 @@ interface FilterProps {
   onFilter: (filter: Filter) => void;
 }
 
-/** Which rows are shown: by any word, and by the types of events. */
+/** Filters rows by text and by event type. */
 export function Filtering({ filter, types, onFilter }: FilterProps) {
   const toggle = (type: string, isOn: boolean) => {
     const others = filter.types.filter((other) => other !== type);
@@ -113,12 +113,12 @@ export function Filtering({ filter, types, onFilter }: FilterProps) {
 }
 
 interface PauseProps {
-  /** How many entries came since it was pressed. */
+  /** Entries received since the pause. */
   missed: number | undefined;
   onToggle: () => void;
 }
 
-/** Holds the rows as they are; the run goes on. */
+/** Pauses the list, not the run. */
 export function PauseButton({ missed, onToggle }: PauseProps) {
   const paused = missed !== undefined;
   const Icon = paused ? Play : Pause;

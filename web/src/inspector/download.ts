@@ -3,17 +3,17 @@ import type { Entry } from "@/inspector/entries";
 import { EventReader } from "@/runs/sse";
 import { save } from "@/ui/save";
 
-/** The log of a run, as the server writes it: an entry on each line. */
+/** The log of a run as JSON Lines. */
 export async function saveEvents(runId: string): Promise<void> {
   const response = await readRun(runId, "canonical");
-  const told = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
+  const frames = new EventReader().feed(new Uint8Array(await response.arrayBuffer()));
   saveLines(
     `${runId}.events.jsonl`,
-    told.map(({ data }) => data),
+    frames.map(({ data }) => data),
   );
 }
 
-/** What the agent wrote, as far as it is kept. */
+/** The raw agent output, as far as it is stored. */
 export function saveRaw(runId: string, entries: readonly Entry[]): void {
   const lines = entries.flatMap((entry) => entry.lines).map(({ line }) => line);
   saveLines(`${runId}.stdout.jsonl`, lines);

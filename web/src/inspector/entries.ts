@@ -1,9 +1,9 @@
-/** What the server tells of a run: entries of its log, with the lines and the frames of each. */
+/** Log entries of a run, each with its raw lines and its frames, as sent by the inspect route. */
 import { PROFILE } from "@/api";
 
 export interface Line {
   n: number;
-  /** The entries that were parsed from it; one that made none has `lastSeq` before `firstSeq`. */
+  /** The entries parsed from it; a line without an event has `lastSeq` before `firstSeq`. */
   firstSeq: number;
   lastSeq: number;
   line: string;
@@ -16,50 +16,50 @@ export interface Event {
   [field: string]: unknown;
 }
 
-/** A document of a format: JSON, or the text that ends a stream. */
+/** A frame: JSON, or the text that ends a stream. */
 export type Frame = Record<string, unknown> | string;
 
 export interface Entry {
-  /** Dense, from 1 on. */
+  /** Consecutive, from 1 on. */
   seq: number;
   id: number;
   /** In milliseconds; an entry may have none. */
   ts: number | null;
   event: Event;
   lines: Line[];
-  /** By format, and perhaps profile, as they were asked for. */
+  /** By the requested format, with its profile if there is one. */
   frames: Record<string, Frame[]>;
-  /** What ends a response that ends here, as it may where the run begins to wait. */
+  /** The frames that end a response here, as when the run starts to wait. */
   endings: Record<string, Frame[]>;
   /** The run waits for an answer after this. */
   waits: boolean;
-  /** It is a line, or a part of one, that no parser understood. */
+  /** A line, or a part of one, that no parser recognized. */
   unread?: boolean;
 }
 
-/** What the page itself reads: of these frames the chat is made. */
+/** The format that the page itself reads for the chat. */
 export const OURS = `ai-sdk:${PROFILE}`;
 
 export const framesOf = (entry: Entry, format: string): Frame[] => entry.frames[format] ?? [];
 export const endingOf = (entry: Entry, format: string): Frame[] => entry.endings[format] ?? [];
 
-/** How many lines, or parts of lines, were not understood. */
+/** The number of unrecognized lines or parts of lines. */
 export const countUnread = (entries: readonly Entry[]): number =>
   entries.filter(({ unread }) => unread).length;
 
-/** The run is over: nothing comes after this. */
+/** The run has ended: no entry follows. */
 export const isOver = (entries: readonly Entry[]): boolean => entries.at(-1)?.event.type === "done";
 
-/** Where the line is from which an entry was parsed. */
+/** Where the raw line of an entry is shown. */
 export type Origin =
-  /** It is the first entry of one. */
+  /** This entry is the first of its line. */
   | "own"
-  /** An entry before it has it. */
+  /** An earlier entry shows it. */
   | "above"
-  /** There is none: Mobox made it itself. */
+  /** No line: Mobox added the event. */
   | "mobox";
 
-/** By their places in the log. */
+/** By their `seq`. */
 export function originsOf(entries: readonly Entry[]): Origin[] {
   let last = 0;
   return entries.map(({ seq, lines }) => {

@@ -1,4 +1,4 @@
-/** Events have the colours of the blocks that they make; the word always stands with it. */
+/** Events have the colours of their blocks; the type's name is always shown too. */
 const FAMILIES: [pattern: RegExp, ink: string][] = [
   [/^(error|retract|raw)$/, "text-bad"],
   [/^thinking/, "text-thinking"],

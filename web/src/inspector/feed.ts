@@ -1,10 +1,10 @@
 import { type Entry, isOver } from "@/inspector/entries";
 import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
-import type { Told } from "@/runs/sse";
+import type { Received } from "@/runs/sse";
 import { Store } from "@/store";
 
-/** The entries of a run as the server inspects it, from the first on, and as they come. */
+/** Reads the entries of a run from the inspect route: stored ones first, then live. */
 export class Feed {
   readonly reader: RunReader;
   readonly entries = new Store<{ all: readonly Entry[] }>({ all: [] });
@@ -13,10 +13,10 @@ export class Feed {
 
   constructor(runId: string, formats: readonly string[]) {
     const route = { path: "inspect", query: { format: formats.join(",") } } as const;
-    this.reader = new RunReader(runId, route, (told) => this.#hear(told));
+    this.reader = new RunReader(runId, route, (frames) => this.#receive(frames));
   }
 
-  /** Begins to read; the function that comes back ends it. */
+  /** Starts reading; returns the function that stops it. */
   open(): () => void {
     const leave = this.reader.open();
     return () => {
@@ -25,16 +25,16 @@ export class Feed {
     };
   }
 
-  #hear(told: Told[]): void {
-    for (const { data } of told) this.#read.push(JSON.parse(data) as Entry);
+  #receive(frames: Received[]): void {
+    for (const { data } of frames) this.#read.push(JSON.parse(data) as Entry);
     this.#gathering.add();
   }
 }
 
-/** How a run stands, and how the reading of it. */
+/** The state of the run and of its connection. */
 export type Phase = "loading" | "live" | "waiting" | "over" | "lost" | "gone" | "failed";
 
-/** `shown` may be what was read before, as long as less than that is there of `read`. */
+/** Shows the previously read entries until as many have been read again. */
 export function phaseOf(
   reading: ReadingState["phase"],
   read: readonly Entry[],

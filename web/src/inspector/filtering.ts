@@ -1,17 +1,17 @@
 import { type Entry, OURS } from "@/inspector/entries";
-import { type Group, saidBy } from "@/inspector/folding";
+import { type Group, joinedText } from "@/inspector/folding";
 
 export interface Filter {
-  /** Of events; none are all. */
+  /** Event types; empty: all. */
   types: readonly string[];
-  /** Anywhere in the line, the event or a frame, in any case. */
+  /** Text in the line, the event or a frame, case-insensitive. */
   text: string;
 }
 
 export const ALL: Filter = { types: [], text: "" };
 export const isAll = ({ types, text }: Filter): boolean => types.length === 0 && text === "";
 
-/** The groups that a filter lets through, whole: what is around a word explains it. */
+/** The matching groups, whole: the context explains a match. */
 export function filtered(groups: Group[], filter: Filter, format: string): Group[] {
   if (isAll(filter)) return groups;
   const text = filter.text.toLowerCase();
@@ -25,13 +25,13 @@ export function filtered(groups: Group[], filter: Filter, format: string): Group
 function hasWords(group: Group, text: string, format: string): boolean {
   return (
     group.entries.some((entry) => wordsOf(entry, format).includes(text)) ||
-    saidBy(group).toLowerCase().includes(text)
+    joinedText(group).toLowerCase().includes(text)
   );
 }
 
 const known = new WeakMap<Entry, { format: string; words: string }>();
 
-/** What is shown of an entry; not the frames that only the page reads. */
+/** The searchable text of an entry, without the frames that only the page reads. */
 function wordsOf(entry: Entry, format: string): string {
   const before = known.get(entry);
   if (before?.format === format) return before.words;
@@ -47,7 +47,7 @@ export interface Counted {
   count: number;
 }
 
-/** The types there are, as they came, and how many of each. */
+/** The event types in order of appearance, with their counts. */
 export function typesOf(entries: readonly Entry[]): Counted[] {
   const counts = new Map<string, number>();
   for (const { event } of entries) counts.set(event.type, (counts.get(event.type) ?? 0) + 1);

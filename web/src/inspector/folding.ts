@@ -1,19 +1,19 @@
 import type { Entry, Event } from "@/inspector/entries";
 
-/** Pieces of one block that come one after the other. */
+/** Event types of consecutive deltas of one block. */
 const DELTAS: Readonly<Record<string, true>> = {
   text_delta: true,
   thinking_delta: true,
   tool_use_delta: true,
 };
 
-/** One row of the inspector: an entry, or pieces of one block that came one after the other. */
+/** One row of the inspector: an entry, or consecutive deltas of one block. */
 export interface Group {
-  /** The first is always there. */
+  /** Never empty. */
   entries: [Entry, ...Entry[]];
 }
 
-/** The entries in groups, in their order; all are there, each once. */
+/** Groups the entries in order; each entry is in exactly one group. */
 export function fold(entries: readonly Entry[]): Group[] {
   const groups: Group[] = [];
   for (const entry of entries) {
@@ -29,20 +29,20 @@ const goesOn = (first: Event, then: Event): boolean =>
 
 export const isMany = ({ entries }: Group): boolean => entries.length > 1;
 
-/** What the pieces of a group say together. */
-export const saidBy = ({ entries }: Group): string =>
+/** The joined text of a group's deltas. */
+export const joinedText = ({ entries }: Group): string =>
   entries.map(({ event }) => (typeof event.delta === "string" ? event.delta : "")).join("");
 
-/** A row that is shown: of a group, or of one of the entries in a group that is open. */
+/** A visible row: a group, or one entry of an open group. */
 export interface Item {
   key: string;
   group: Group;
-  /** The entry that it is about, unless it is about several. */
+  /** Its entry, unless it has several. */
   entry?: Entry;
   level: 1 | 2;
 }
 
-/** The rows that are shown, where these are open. */
+/** The visible rows, given the open groups. */
 export function rowsOf(groups: readonly Group[], open: ReadonlySet<string>): Item[] {
   return groups.flatMap((group): Item[] => {
     const [first] = group.entries;
@@ -53,7 +53,7 @@ export function rowsOf(groups: readonly Group[], open: ReadonlySet<string>): Ite
   });
 }
 
-/** Rows by their keys, however they are filtered. */
+/** Rows by key, independent of the filter. */
 export function pinnedRows(groups: readonly Group[], keys: ReadonlySet<string>): Item[] {
   if (keys.size === 0) return [];
   const all = rowsOf(groups, keys);

@@ -4,7 +4,7 @@ import { OURS } from "@/inspector/entries";
 import { stored } from "@/state/stored";
 import { strings } from "@/strings";
 
-/** A format and a profile of it. */
+/** A format and its profile. */
 export interface Chosen {
   name: string;
   profile: string;
@@ -16,25 +16,26 @@ const isChosen = (value: unknown): value is Chosen =>
   typeof (value as Chosen).name === "string" &&
   typeof (value as Chosen).profile === "string";
 
-/** As the server is asked for it. */
-export const asked = ({ name, profile }: Chosen): string => (profile ? `${name}:${profile}` : name);
+/** The value of the request's `format` parameter. */
+export const formatParameter = ({ name, profile }: Chosen): string =>
+  profile ? `${name}:${profile}` : name;
 
-export function readFormat(asked: string): Chosen {
-  const [name = "", profile = ""] = asked.split(":");
+export function readFormat(formatParameter: string): Chosen {
+  const [name = "", profile = ""] = formatParameter.split(":");
   return { name, profile };
 }
 
-/** What the page itself reads. */
+/** The format that the page itself reads. */
 const FIRST = readFormat(OURS);
 const choice = stored<Chosen>("mobox:inspector-format", FIRST, isChosen);
 
 export const nameOfFormat = ({ name, profile }: Chosen): string =>
   `${strings.inspector.formatNames[name] ?? name} ${profile}`.trim();
 
-/** What there is; what the page itself reads is always there. */
+/** The fallback list: the page's own format always exists. */
 const OWN: Format[] = [{ name: FIRST.name, profiles: [FIRST.profile] }];
 
-/** The formats that the server has, and the one that the person chose, as far as it has that. */
+/** The server's formats, and the selected one if the server has it. */
 export function useFormats() {
   const [known, setKnown] = useState<readonly Format[]>();
   const [chosen, choose] = choice.use();
@@ -42,12 +43,12 @@ export function useFormats() {
     let wanted = true;
     getFormats()
       .then((formats) => wanted && setKnown(formats))
-      .catch(() => wanted && setKnown(OWN)); // another one can be chosen when it is opened again
+      .catch(() => wanted && setKnown(OWN)); // the list is loaded again when the inspector is opened
     return () => {
       wanted = false;
     };
   }, []);
-  // Until it is known what there is, the choice is trusted: it was there when it was made.
+  // Until the list is loaded, trust the stored choice: it existed when it was made.
   const isThere =
     !known ||
     known.some(({ name, profiles }) => name === chosen.name && profiles.includes(chosen.profile));

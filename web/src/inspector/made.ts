@@ -3,7 +3,7 @@ import { END } from "@/parts/wire";
 
 const known = new WeakMap<Entry, string[]>();
 
-/** The parts of the message that an entry made or changed, by their names, and whose agents' they are. */
+/** The ids of message parts that an entry made or changed, and of their agents. */
 export function madeBy(entry: Entry): string[] {
   const before = known.get(entry);
   if (before) return before;
@@ -14,7 +14,7 @@ export function madeBy(entry: Entry): string[] {
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(["finish", "error"]);
-/** What is said of the whole message, or of a step, is no part of it. */
+/** Chunks about the whole message or a step make no part. */
 const NO_PART: ReadonlySet<unknown> = new Set([
   "start",
   "start-step",

@@ -1,21 +1,21 @@
-/** One line that says what a thing is about. All of it is text that agents and models wrote. */
+/** One-line previews of lines, events and frames. All of it is untrusted text. */
 import type { Event, Frame } from "@/inspector/entries";
 import type { Fields } from "@/json";
 
 const MOST = 240;
 
-/** On one line, and not too long for a row. */
+/** Cut to one line of limited length. */
 export const oneLine = (text: string): string => text.slice(0, MOST).replace(/\s+/g, " ");
 
-/** How lines of JSON begin that say little until they come to what they are about. */
+/** Uninformative prefixes of JSON lines. */
 const OPENING = /^\s*\{\s*"type":\s*"([^"\\]*)",\s*(?:"data":\s*\{)?/;
 
-/** A line as it is, but for its opening: there is little room in a row. */
+/** A line without its uninformative beginning: a row has little room. */
 export const briefOfLine = (line: string): string =>
   oneLine(line.slice(0, 2 * MOST).replace(OPENING, "$1 {"));
 
-/** Where the words are in events and frames, the most telling first. */
-const TELLING = [
+/** The members of events and frames to show, the most informative first. */
+const INFORMATIVE = [
   "message",
   "delta",
   "inputTextDelta",
@@ -36,12 +36,12 @@ const TELLING = [
   "prompt",
   "raw",
 ];
-/** What says only which one it is. */
+/** Members that only identify it. */
 const NAMES: ReadonlySet<string> = new Set(["type", "id", "scope", "provider", "providerMetadata"]);
 
 function brief(fields: Fields): string {
-  const telling = TELLING.find((name) => fields[name] !== undefined && fields[name] !== "");
-  if (telling !== undefined) return oneLine(written(fields[telling]));
+  const informative = INFORMATIVE.find((name) => fields[name] !== undefined && fields[name] !== "");
+  if (informative !== undefined) return oneLine(written(fields[informative]));
   const others = Object.entries(fields).filter(([name]) => !NAMES.has(name));
   return others.map(([name, value]) => `${name}: ${oneLine(written(value))}`).join(", ");
 }
@@ -51,10 +51,10 @@ const written = (value: unknown): string =>
 
 export const briefOf = (event: Event): string => brief(event);
 
-/** What a format calls a frame. */
+/** The member that holds a frame's type, by format. */
 function nameOf(frame: Frame): string {
   if (typeof frame === "string") return frame;
-  const about = frame.metadata as Fields | undefined; // of panes: into which one it goes
+  const about = frame.metadata as Fields | undefined; // of `panes`: the target pane
   const name = frame.type ?? about?.component ?? Object.keys(frame)[0];
   return typeof name === "string" ? name : "";
 }
@@ -64,7 +64,7 @@ interface NamedFrames {
   count: number;
 }
 
-/** The names of frames, each once in a row. */
+/** The types of frames; consecutive equal ones once. */
 export function namesOf(frames: readonly Frame[]): NamedFrames[] {
   const named: NamedFrames[] = [];
   for (const frame of frames) {
@@ -76,6 +76,6 @@ export function namesOf(frames: readonly Frame[]): NamedFrames[] {
   return named;
 }
 
-/** What a single frame says. */
+/** The preview of a single frame. */
 export const briefOfFrame = (frame: Frame): string =>
   typeof frame === "string" ? "" : brief(frame);

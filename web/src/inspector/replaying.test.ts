@@ -23,7 +23,7 @@ const logOf = (chunks: UIMessageChunk[]): Entry[] =>
 const every = (blocks: Block[]): Block[] =>
   blocks.flatMap((block) => [block, ...(block.kind === "subagent" ? every(block.blocks) : [])]);
 
-/** As many places of a recording as one has the patience for, its end among them. */
+/** A sample of positions of a recording, its end included. */
 const places = (count: number) =>
   [0.25, 0.5, 0.75, 1].map((share) => Math.max(1, Math.round(count * share)));
 
@@ -52,20 +52,20 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
 
 describe("a run that waited", () => {
   const call = { toolCallId: "c", toolName: "remove" };
-  const told = logOf([
+  const entries = logOf([
     { type: "start" },
     { type: "tool-input-available", ...call, input: {}, dynamic: true },
   ]);
-  const [begun, called] = told as [Entry, Entry];
-  const asked = { type: "tool-approval-request", toolCallId: "c", approvalId: "a" };
-  const ending: Frame[] = [asked, { type: "finish" }, "[DONE]"];
-  const quiet = { ...begun, frames: {} };
+  const [started, called] = entries as [Entry, Entry];
+  const approval = { type: "tool-approval-request", toolCallId: "c", approvalId: "a" };
+  const ending: Frame[] = [approval, { type: "finish" }, "[DONE]"];
+  const quiet = { ...started, frames: {} };
   const waited = { ...quiet, endings: { [OURS]: ending }, waits: true };
   const usage = { ...quiet, waits: true };
   const result = { type: "tool-output-available", toolCallId: "c", output: 1, dynamic: true };
   const output = { ...quiet, frames: { [OURS]: [result] } };
   const stateAt = async (...entries: Entry[]) => {
-    const [part] = (await messageOf("run_1", [begun, called, ...entries])).parts;
+    const [part] = (await messageOf("run_1", [started, called, ...entries])).parts;
     return (part as { state: string }).state;
   };
 
@@ -78,10 +78,10 @@ describe("a run that waited", () => {
   it("is replayed as one response where it went on", async () => {
     expect(await stateAt(waited, quiet)).toBe("input-available");
     expect(await stateAt(waited, quiet, output)).toBe("output-available");
-    expect(chunksOf([begun, called, waited, output])).not.toContainEqual(asked);
+    expect(chunksOf([started, called, waited, output])).not.toContainEqual(approval);
   });
 
-  it("leads from its pause to what it asked about", () => {
+  it("leads from its pause to the call that needed approval", () => {
     expect(madeBy(waited)).toContain("c");
   });
 });
@@ -97,10 +97,10 @@ describe("chunks for a replay", () => {
     expect(joined?.delta).toBe(pieces.map((_, n) => `${n},`).join(""));
   });
 
-  it("are few, however much was said that nobody keeps", () => {
+  it("are few, however many transient chunks there were", () => {
     const data = { type: "data-status", transient: true, data: {} } as unknown as UIMessageChunk;
-    const told = Array.from({ length: 1_000 }, (_, n) => [text("a", `${n},`), data]).flat();
-    expect(chunksOf(logOf(told))).toHaveLength(1);
+    const entries = Array.from({ length: 1_000 }, (_, n) => [text("a", `${n},`), data]).flat();
+    expect(chunksOf(logOf(entries))).toHaveLength(1);
   });
 
   it("are those of each part by itself", () => {

@@ -10,14 +10,13 @@ const DELTAS: Readonly<Record<string, "delta" | "inputTextDelta">> = {
 type Chunk = UIMessageChunk & Record<string, unknown>;
 
 /**
- * The chunks that the client read up to there, in fewer: it copies its message at every chunk. Pieces
- * that followed each other are one, and what it only hears, and keeps nowhere, is left out. What comes
- * out is the same.
+ * The chunks up to an entry, reduced: the client copies its message at every chunk. Consecutive deltas are
+ * joined and transient chunks are left out. The resulting message is the same.
  */
 export function chunksOf(entries: readonly Entry[]): Chunk[] {
   const chunks: Chunk[] = [];
   for (const frame of framesUntil(entries)) {
-    // What is no JSON ends a stream, which is none here.
+    // A frame that is not JSON ends a stream, which does not apply here.
     if (typeof frame === "string" || frame.transient === true) continue;
     const last = chunks.at(-1);
     const joined = last && join(last, frame as Chunk);
@@ -27,7 +26,7 @@ export function chunksOf(entries: readonly Entry[]): Chunk[] {
   return chunks;
 }
 
-/** Where the run waits, the response is at its end; where it went on, it is as if it had not been. */
+/** If the run waits there, include the end of the response; if it was resumed, leave it out. */
 function framesUntil(entries: readonly Entry[]): Frame[] {
   const frames = entries.flatMap((entry) => framesOf(entry, OURS));
   if (!entries.at(-1)?.waits) return frames;
@@ -39,11 +38,11 @@ function join(last: Chunk, next: Chunk): Chunk | undefined {
   const field = DELTAS[next.type];
   const isMore =
     field && last.type === next.type && last.id === next.id && last.toolCallId === next.toolCallId;
-  // What a delta says beside its words is the last word on its part.
+  // The metadata of the last delta wins.
   return isMore ? { ...last, ...next, [field]: `${last[field]}${next[field]}` } : undefined;
 }
 
-/** The message that the real client makes of the log up to there. */
+/** The message that the real client makes of the log up to an entry. */
 export async function messageOf(runId: string, entries: readonly Entry[]): Promise<UIMessage> {
   const chunks = chunksOf(entries);
   const stream = new ReadableStream<UIMessageChunk>({
@@ -58,7 +57,7 @@ export async function messageOf(runId: string, entries: readonly Entry[]): Promi
   return { ...message, id: runId };
 }
 
-/** Not every browser can iterate over a stream by itself. */
+/** Not every browser supports async iteration of streams. */
 async function* iterate(messages: AsyncIterable<UIMessage> & ReadableStream<UIMessage>) {
   const reader = messages.getReader();
   while (true) {

@@ -1,6 +1,6 @@
 /**
- * The roles of a table whose rows are placed one by one, and open: what no table's own elements can
- * do. The row has the focus and the keys; what is in it needs neither.
+ * ARIA roles of a virtualized table with expandable rows, which native table elements do not support.
+ * The row has the focus and handles the keys; its cells need neither.
  */
 export const TREEGRID = { role: "treegrid" } as const;
 export const ROWS = { role: "rowgroup" } as const;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { countUnread, type Entry, type Event, OURS, originsOf } from "@/inspector/entries";
 import { phaseOf } from "@/inspector/feed";
 import { ALL, filtered, typesOf } from "@/inspector/filtering";
-import { fold, isMany, pinnedRows, rowsOf, saidBy } from "@/inspector/folding";
+import { fold, isMany, joinedText, pinnedRows, rowsOf } from "@/inspector/folding";
 import { briefOf, briefOfLine, namesOf, oneLine } from "@/inspector/preview";
 import { span, timesOf } from "@/inspector/times";
 
@@ -38,7 +38,7 @@ describe("folding", () => {
     );
     expect(seqs(groups)).toEqual([[1], [2, 3], [4], [5], [6], [7], [8]]);
     expect(groups.map(isMany)).toEqual([false, true, false, false, false, false, false]);
-    expect(groups.map(saidBy)[1]).toBe("12");
+    expect(groups.map(joinedText)[1]).toBe("12");
   });
 
   it("keeps every entry of a long log, each once and in its order", () => {
@@ -101,7 +101,7 @@ describe("a filter", () => {
   const found = (text: string, ...types: string[]) =>
     seqs(filtered(groups, { text, types }, "panes"));
 
-  it("lets everything through until something is asked for", () => {
+  it("lets everything through while it is empty", () => {
     expect(filtered(groups, ALL, "panes")).toBe(groups);
   });
 
@@ -128,21 +128,21 @@ describe("a filter", () => {
     expect(seqs(filtered(groups, { text: "hidden", types: [] }, OURS))).toEqual([[4]]);
   });
 
-  it("asks for both, if both are told", () => {
+  it("requires both, if both are given", () => {
     expect(found("hello", "done")).toEqual([]);
     expect(found("hello", "text_delta")).toEqual([[2, 3]]);
   });
 });
 
 describe("a row", () => {
-  it("says where its line is", () => {
+  it("shows where its line is", () => {
     const entries = log(START, delta("a", "1"), delta("a", "2"), { type: "done" });
     entries[1]?.lines.push({ n: 1, firstSeq: 2, lastSeq: 3, line: "both" });
     entries[3]?.lines.push({ n: 2, firstSeq: 4, lastSeq: 3, line: "made nothing" });
     expect(originsOf(entries)).toEqual(["mobox", "own", "above", "mobox"]);
   });
 
-  it("says when it was: since the start, and since the entry before", () => {
+  it("shows its time: since the start, and since the previous entry", () => {
     const entries = log(START, START, START).map((each, n) => ({
       ...each,
       ts: [7, 1_257, null][n] ?? null,
@@ -162,7 +162,7 @@ describe("a row", () => {
     ]);
   });
 
-  it("says what it is about, on one line however long it is", () => {
+  it("has a preview on one line, however long it is", () => {
     expect(briefOf({ type: "status", message: "a\n  b" })).toBe("a b");
     expect(briefOf({ type: "usage", id: "u", input: 0, output: 1 })).toBe("1");
     expect(briefOf({ type: "done" })).toBe("");

@@ -3,7 +3,7 @@ import { strings } from "@/strings";
 
 const words = strings.inspector;
 
-/** Since the run began, and since the entry before it: in words, if the log has times. */
+/** Formats the time since the start and since the previous entry, if the log has times. */
 export interface Times {
   since: string;
   step: string;
@@ -15,12 +15,12 @@ export function timesOf(entries: readonly Entry[], entry: Entry): Times {
   if (entry.ts === null || start === null) return { since: words.noTime, step: "" };
   return {
     since: words.seconds(((entry.ts - start) / 1000).toFixed(3)),
-    // Most come with the one before, which need not be said of each.
+    // Most entries have the time of the previous one: show no difference.
     step: before === null || entry.ts === before ? "" : words.step(span(entry.ts - before)),
   };
 }
 
-/** As short as it can be said. */
+/** The shortest form. */
 export function span(milliseconds: number): string {
   if (milliseconds < 1_000) return words.milliseconds(milliseconds);
   if (milliseconds < 60_000) return words.seconds((milliseconds / 1000).toFixed(1));

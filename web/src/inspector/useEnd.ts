@@ -1,11 +1,11 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 
-/** How near its end a list must be to be kept there. */
+/** The distance from the end within which a list stays scrolled to it. */
 const NEAR = 40;
 
 export type Box = RefObject<HTMLElement | null>;
 
-/** Keeps the end of a list in sight while there is more of it, until the person scrolls up. */
+/** Keeps a growing list scrolled to its end until the user scrolls up. */
 export function useEnd(box: Box, count: number, live: boolean, scroll: () => void) {
   const [isAtEnd, setIsAtEnd] = useState(true);
   const stays = useRef(live);
@@ -24,7 +24,7 @@ export function useEnd(box: Box, count: number, live: boolean, scroll: () => voi
     element.addEventListener("scroll", onScroll, { passive: true });
     return () => element.removeEventListener("scroll", onScroll);
   }, [box]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the number of rows that moves the end
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the number of rows moves the end
   useLayoutEffect(() => {
     if (live && stays.current) scroll();
   }, [count, live]);

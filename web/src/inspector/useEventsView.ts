@@ -5,7 +5,7 @@ import type { InspectedRun } from "@/inspector/useRun";
 
 export type EventsView = ReturnType<typeof useEventsView>;
 
-/** What a person has made of the events of a run: it is there again when they come back from stdout. */
+/** The user's filter, pins and open rows of a run, kept while another view is shown. */
 export function useEventsView(runId: string, run: InspectedRun) {
   const paused = usePause(run);
   const [filter, setFilter] = useState<Filter>(ALL);
@@ -17,7 +17,7 @@ export function useEventsView(runId: string, run: InspectedRun) {
   return { ...paused, filter, setFilter, open, toggleOpen, pinned, togglePin, at, setAt };
 }
 
-/** The entries as they were when the person wanted to look at them in peace. */
+/** The entries at the time of the pause. */
 function usePause({ entries }: InspectedRun) {
   const [held, hold] = useState<number>();
   const shown = useMemo(
@@ -28,7 +28,7 @@ function usePause({ entries }: InspectedRun) {
   return { entries: shown, held, toggle };
 }
 
-/** Rows by their keys: in it, or not. */
+/** A set of row keys. */
 function useKeys(): readonly [ReadonlySet<string>, (key: string) => void] {
   const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
   const toggle = useCallback((key: string) => {

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { links, MADE, NOWHERE, point, RUN, read } from "@/state/links";
 
-/** Sees at which block of the run's message the person points, or which has the focus. */
+/** Tracks which block of the run's message is hovered or focused. */
 export function useParts(runId: string): void {
   useEffect(() => {
     const look = ({ target }: Event) => {

@@ -32,8 +32,8 @@ const text = () => {
   return part && "text" in part ? part.text.trim() : undefined;
 };
 
-/** What was said up to there. */
-const said = (at: number) =>
+/** The text up to an entry. */
+const textAt = (at: number) =>
   Array.from({ length: at }, (_, n) => n + 1)
     .filter((n) => n > 2 && n % 2)
     .join(" ");
@@ -46,12 +46,12 @@ it("shows a moment of a run that goes on and on", async () => {
     show({ length, at: 41 });
     await Promise.resolve();
   }
-  expect([text(), length < 1_000]).toEqual([said(41), true]);
+  expect([text(), length < 1_000]).toEqual([textAt(41), true]);
 });
 
 it("leaves a moment as it is, however long the run becomes", async () => {
   const { show } = replay({ length: 20, at: 5 });
-  await waitFor(() => expect(text()).toBe(said(5)));
+  await waitFor(() => expect(text()).toBe(textAt(5)));
   const { shown } = replays.get();
   show({ length: 30, at: 5 });
   expect(shown?.at).toBe(5);
@@ -61,7 +61,7 @@ it("leaves a moment as it is, however long the run becomes", async () => {
 it("comes to where the slider was moved last, and ends when it is left", async () => {
   const { show, unmount } = replay({ length: 20, at: 5 });
   for (const at of [7, 15, 9]) show({ length: 20, at });
-  await waitFor(() => expect(text()).toBe(said(9)));
+  await waitFor(() => expect(text()).toBe(textAt(9)));
   show({ length: 20 });
   expect(replays.get().shown).toBeUndefined();
   show({ length: 20, at: 7 });

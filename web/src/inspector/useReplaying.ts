@@ -9,8 +9,8 @@ interface Wanted extends Omit<Replay, "message"> {
 }
 
 /**
- * Makes the messages of moments, one after the other: of those that were wanted meanwhile only the last
- * one is made, and what was begun is shown, so that something is however fast the slider moves.
+ * Builds replayed messages one at a time: of the positions requested meanwhile only the last is built, and
+ * a started build is always shown, so that the view updates however fast the slider moves.
  */
 class Replayer {
   #wanted: Wanted | undefined;
@@ -25,7 +25,7 @@ class Replayer {
     if (!this.#isBusy) void this.#make();
   }
 
-  /** Nothing is shown any more, not even what was begun. */
+  /** Cancels all, including a started build. */
   leave(): void {
     this.#wanted = undefined;
     this.#isLeft = true;
@@ -46,7 +46,7 @@ class Replayer {
   }
 }
 
-/** Shows the message as it was there, in its place, as long as the slider is not at its end. */
+/** Shows the replayed message in place of the real one while the slider is not at its end. */
 export function useReplaying(
   runId: string,
   entries: readonly Entry[],
@@ -56,7 +56,7 @@ export function useReplaying(
   const log = useRef(entries);
   log.current = entries;
   const [replayer] = useState(() => new Replayer((shown) => replays.set({ shown })));
-  // What comes later changes nothing of what was: only another moment is another message.
+  // Later entries do not change earlier ones: build again only when the position changes.
   useEffect(() => {
     if (at === undefined) {
       replayer.leave();

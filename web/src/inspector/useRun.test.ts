@@ -2,12 +2,12 @@ import { renderHook, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { type Entry, OURS } from "@/inspector/entries";
 import { type InspectedRun, useRun } from "@/inspector/useRun";
-import { type Asked, json, later, Network, refusal, Stream } from "@/testing/server";
+import { json, later, Network, type RecordedRequest, refusal, Stream } from "@/testing/server";
 
 const RUN = "GET api/runs/run_1/inspect";
 
-/** A run of three entries, as the server tells it in the formats that are asked for. */
-function told({ query }: Asked): Response {
+/** A run of three entries, as the server returns it in the requested formats. */
+function logResponse({ query }: RecordedRequest): Response {
   if (query.has("after")) return new Response(null, { status: 204 });
   const formats = query.get("format")?.split(",") ?? [];
   const frames = Object.fromEntries(formats.map((format) => [format, [{ type: format }]]));
@@ -15,7 +15,7 @@ function told({ query }: Asked): Response {
     const more = { ts: null, lines: [], frames, endings: {}, waits: false };
     return [`${at + 1}.1`, JSON.stringify({ seq: at + 1, id: at + 1, event: { type }, ...more })];
   });
-  return new Stream().tell(...documents).cut();
+  return new Stream().sendFrames(...documents).cut();
 }
 
 /** All that was ever shown, and not only what it came to. */
@@ -32,15 +32,15 @@ function inspect() {
   return { shown, result, choose: (format: string) => rerender({ format }) };
 }
 
-const isTold = ({ entries, format }: InspectedRun) =>
+const isConsistent = ({ entries, format }: InspectedRun) =>
   entries.every((entry: Entry) => entry.frames[format]?.length === 1);
 
 it("shows no entry under a format in which it was not read", async () => {
   const answer = later();
-  new Network().on(RUN, (asked) =>
-    asked.query.get("format")?.includes("ag-ui")
-      ? answer.response.then(() => told(asked))
-      : told(asked),
+  new Network().on(RUN, (request) =>
+    request.query.get("format")?.includes("ag-ui")
+      ? answer.response.then(() => logResponse(request))
+      : logResponse(request),
   );
   const { shown, result, choose } = inspect();
   await waitFor(() => expect(result.current.phase).toBe("over"));
@@ -49,15 +49,15 @@ it("shows no entry under a format in which it was not read", async () => {
   answer.answer(json({}));
   await waitFor(() => expect(result.current.format).toBe("ag-ui:1.0"));
   expect(result.current.phase).toBe("over");
-  expect(shown.filter((run) => !isTold(run))).toEqual([]);
+  expect(shown.filter((run) => !isConsistent(run))).toEqual([]);
 });
 
-it("says that another format failed, beside what there is of a run that is over", async () => {
+it("shows that another format failed, beside the entries of an ended run", async () => {
   let isRefused = true;
-  new Network().on(RUN, (asked) =>
-    isRefused && asked.query.get("format")?.includes("ag-ui")
+  new Network().on(RUN, (request) =>
+    isRefused && request.query.get("format")?.includes("ag-ui")
       ? refusal(400, "unknown_profile", "no such profile")
-      : told(asked),
+      : logResponse(request),
   );
   const { shown, result, choose } = inspect();
   await waitFor(() => expect(result.current.phase).toBe("over"));
@@ -69,5 +69,5 @@ it("says that another format failed, beside what there is of a run that is over"
   result.current.retry();
   await waitFor(() => expect(result.current.format).toBe("ag-ui:1.0"));
   expect(result.current.phase).toBe("over");
-  expect(shown.filter((run) => !isTold(run))).toEqual([]);
+  expect(shown.filter((run) => !isConsistent(run))).toEqual([]);
 });

@@ -5,11 +5,11 @@ import { useStore } from "@/store";
 
 export interface InspectedRun {
   entries: readonly Entry[];
-  /** In which the entries have their frames. */
+  /** The format of the frames. */
   format: string;
   phase: Phase;
   problem?: string;
-  /** Reads all of it once more. */
+  /** Reads the run again from the start. */
   retry: () => void;
 }
 
@@ -19,8 +19,8 @@ const begin = (runId: string, format: string) => ({
 });
 
 /**
- * A run, read as long as this is shown; one component, one run. In another format it is read anew, and
- * shown as it was until that is as long.
+ * Reads a run while the component is mounted; one component, one run. A change of format reads it again;
+ * the previous entries are shown until as many have arrived.
  */
 export function useRun(runId: string, wanted: string): InspectedRun {
   const [reading, setReading] = useState(() => begin(runId, wanted));
@@ -32,7 +32,7 @@ export function useRun(runId: string, wanted: string): InspectedRun {
   const [last, setLast] = useState({ entries: all, format });
   const isHere = all.length >= last.entries.length;
   if (isHere && (all !== last.entries || format !== last.format)) setLast({ entries: all, format });
-  const told = isHere ? { entries: all, format } : last;
+  const shown = isHere ? { entries: all, format } : last;
   const retry = () => setReading(begin(runId, wanted));
-  return { ...told, phase: phaseOf(phase, all, told.entries), problem, retry };
+  return { ...shown, phase: phaseOf(phase, all, shown.entries), problem, retry };
 }

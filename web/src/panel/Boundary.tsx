@@ -2,7 +2,7 @@ import { Component, type ReactNode } from "react";
 import { ErrorBlock } from "@/parts/ErrorBlock";
 import { strings } from "@/strings";
 
-/** What breaks in here does not break the chat: code that is not on the server any more, for one. */
+/** Error boundary of the panel: failures such as missing code chunks do not break the chat. */
 export class Boundary extends Component<{ children: ReactNode }, { isBroken: boolean }> {
   override state = { isBroken: false };
 

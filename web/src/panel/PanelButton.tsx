@@ -4,7 +4,7 @@ import { panel } from "@/state/panel";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 
-/** Opens and closes the panel beside the chat. */
+/** Opens and closes the side panel. */
 export function PanelButton() {
   const { open } = panel.use();
   return (

@@ -4,7 +4,7 @@ import { panelWidth, USUAL_WIDTH } from "@/state/panel";
 import { strings } from "@/strings";
 
 const NARROWEST = 320;
-/** What the chats and the chat need. */
+/** The width reserved for the chat list and the chat. */
 const OTHERS = 256 + 380;
 const STEP = 24;
 
@@ -16,14 +16,14 @@ function onResize(listener: () => void): () => void {
   return () => window.removeEventListener("resize", listener);
 }
 
-/** As wide as the person likes it and there is room for. */
+/** The preferred width, limited by the available room. */
 export function usePanelWidth(): number {
   const [liked] = panelWidth.use();
   const most = useSyncExternalStore(onResize, widest);
   return Math.min(Math.max(liked, NARROWEST), most);
 }
 
-/** What each key makes of the width; the panel is on the right, so it grows to the left. */
+/** The width after each key; the panel is on the right, so it grows to the left. */
 const KEYS: Record<string, (width: number) => number> = {
   ArrowLeft: (width) => width + STEP,
   ArrowRight: (width) => width - STEP,
@@ -31,7 +31,7 @@ const KEYS: Record<string, (width: number) => number> = {
   End: widest,
 };
 
-/** The edge of the panel, which can be moved; a double click puts it back. */
+/** The draggable edge of the panel; a double click resets it. */
 export function Resizer({ width }: { width: number }) {
   const put = (wanted: number) => panelWidth.set(within(wanted));
   const onKeyDown = (event: KeyboardEvent) => {
@@ -45,7 +45,7 @@ export function Resizer({ width }: { width: number }) {
     put(window.innerWidth - event.clientX);
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved
+    // biome-ignore lint/a11y/useSemanticElements: an `hr` cannot be dragged
     <div
       role="separator"
       aria-orientation="vertical"

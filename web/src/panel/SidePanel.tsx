@@ -17,7 +17,7 @@ const Inspector = lazy(() => import("@/inspector/Inspector"));
 
 interface Look {
   icon: ReactNode;
-  /** Two panes that have one key here are two views of one thing, which is read once. */
+  /** Panes with the same key here share one reader. */
   show: (runId: string) => ReactElement;
 }
 
@@ -36,7 +36,7 @@ const LOOKS: Record<Pane, Look> = {
   },
 };
 
-/** What one run did, besides what it said: beside the chat where there is room, else over it. */
+/** Code, terminal and inspector of a run: beside the chat where there is room, else over it. */
 export const SidePanel = memo(function SidePanel(props: ShownRun) {
   const { open } = panel.use();
   const isRoomy = useMedia(ROOMY);
@@ -82,7 +82,7 @@ function Panel({ runId, isNewest }: ShownRun) {
       {!isNewest && <Earlier />}
       <Tabs.Content
         value={pane}
-        // What is inside can be reached itself.
+        // Its content is focusable.
         tabIndex={-1}
         className="flex min-h-0 flex-1 flex-col outline-none"
       >
@@ -118,7 +118,7 @@ const Head = () => (
   </div>
 );
 
-/** Not what is being said now. */
+/** The panel shows an earlier run. */
 const Earlier = () => (
   <div className="flex shrink-0 items-center justify-between gap-2 border-b bg-ground-2 px-3 py-1 text-block text-ink-2">
     {strings.panel.earlier}

@@ -3,7 +3,7 @@ import { panel } from "@/state/panel";
 export const PANEL = "side-panel";
 export const PANEL_BUTTON = "side-panel-button";
 
-/** By the keyboard: whoever opens the panel goes into it. */
+/** By keyboard: opening the panel moves the focus into it. */
 export function togglePanel(): void {
   if (panel.get().open) closePanel();
   else {
@@ -12,7 +12,7 @@ export function togglePanel(): void {
   }
 }
 
-/** Whoever was in the panel is at the button that opens it. */
+/** Moves the focus from the closed panel to its button. */
 export function closePanel(): void {
   const wasInside = document.getElementById(PANEL)?.contains(document.activeElement);
   panel.close();

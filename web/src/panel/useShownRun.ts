@@ -2,12 +2,12 @@ import type { UIMessage } from "ai";
 import { panel } from "@/state/panel";
 
 export interface ShownRun {
-  /** A message's id is its run's; a chat in which nobody answered has none. */
+  /** A message's id is its run's; a chat without answers has none. */
   runId: string | undefined;
   isNewest: boolean;
 }
 
-/** Which run of a chat the panel shows: the newest, unless the person chose another one of it. */
+/** The run that the panel shows: the latest, unless the user selected another. */
 export function useShownRun(messages: UIMessage[]): ShownRun {
   const { chosen } = panel.use();
   const newest = messages.findLast(({ role }) => role === "assistant")?.id;

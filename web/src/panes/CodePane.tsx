@@ -15,11 +15,11 @@ const words = strings.panes;
 
 interface CodePaneProps {
   messages: PaneMessage[];
-  /** More may come. */
+  /** The run is active. */
   live: boolean;
 }
 
-/** The code of a run: the newest, until the person chooses one. */
+/** The code of a run: the latest, until the user selects a file. */
 export function CodePane({ messages, live }: CodePaneProps) {
   const [chosen, setChosen] = useState<string>();
   const files = useMemo(() => codeFiles(messages), [messages]);
@@ -75,10 +75,10 @@ interface FileListProps {
   onChoose: (id: string) => void;
 }
 
-/** What there is, step by step. */
+/** The list of files, step by step. */
 function FileList({ files, shown, onChoose }: FileListProps) {
   const row = useRef<HTMLButtonElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another one is shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reset when another file is shown
   useEffect(() => {
     row.current?.scrollIntoView({ block: "nearest" });
   }, [shown.id]);
@@ -114,7 +114,7 @@ function FileList({ files, shown, onChoose }: FileListProps) {
   );
 }
 
-/** What it begins with, which says more than who ran it. */
+/** The first line of the code, which is more informative than the tool's name. */
 const firstWords = ({ code, toolName }: CodeFile) =>
   code.trimStart().split("\n", 1)[0] || toolName || "…";
 
@@ -122,13 +122,13 @@ const Mark = ({ children }: { children: string }) => (
   <span className="shrink-0 rounded-full border px-2 text-label text-ink-2">{children}</span>
 );
 
-/** What it returned, and the files that it made. */
+/** The return value and the created files. */
 function Outcome({ file: { returned, files } }: { file: CodeFile }) {
   if (!returned.length && !files.length) return null;
   return (
     <div className="flex max-h-[40%] shrink-0 flex-col gap-2 overflow-y-auto border-t bg-ground-2 p-3">
       {returned.map((value, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: values only follow each other
+        // biome-ignore lint/suspicious/noArrayIndexKey: values are only appended
         <div key={place} className="text-block">
           <p className="text-label font-medium tracking-wide text-ink-2 uppercase">
             {words.returned}

@@ -5,7 +5,7 @@ import "@/content/code.css";
 interface CodeViewProps {
   code: string;
   language?: string;
-  /** What this is, for those who do not see it. */
+  /** The accessible name. */
   label: string;
 }
 

@@ -18,7 +18,7 @@ interface PanesProps {
   pane: keyof typeof PANES;
 }
 
-/** The panes that are fed by the format `panes`; one component, one run. */
+/** The panes that read the format `panes`; one component, one run. */
 export default function Panes({ runId, pane }: PanesProps) {
   const { phase, problem, messages, retry } = usePanes(runId);
   const { Pane, of } = PANES[pane];

@@ -2,7 +2,7 @@ import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef } from "reac
 import { Screen } from "@/panes/screen";
 import { strings } from "@/strings";
 
-/** A terminal to look at: the keyboard scrolls it, and takes along what is selected. */
+/** A read-only terminal: the keyboard scrolls it and copies the selection. */
 export default function ScreenView({ text }: { text: string }) {
   const frame = useRef<HTMLDivElement>(null);
   const box = useRef<HTMLDivElement>(null);
@@ -34,7 +34,7 @@ export default function ScreenView({ text }: { text: string }) {
       ref={frame}
       role="img"
       aria-label={`${strings.panes.terminal}. ${strings.panes.terminalHint}.`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scroll containers must be reachable by keyboard
       tabIndex={0}
       onKeyDown={onKeyDown}
       onCopy={onCopy}

@@ -14,11 +14,11 @@ const ScreenView = lazy(() => import("@/panes/ScreenView"));
 
 interface TerminalPaneProps {
   messages: PaneMessage[];
-  /** More may come. */
+  /** The run is active. */
   live: boolean;
 }
 
-/** What was run, and what it printed. */
+/** Commands and their output. */
 export function TerminalPane({ messages, live }: TerminalPaneProps) {
   const [terminal] = useState(() => new TerminalText());
   const [asText, setAsText] = terminalAsText.use();
@@ -56,10 +56,10 @@ export function TerminalPane({ messages, live }: TerminalPaneProps) {
   );
 }
 
-/** Text is laid out anew whenever there is more of it. */
+/** Limits the text, since every addition causes a new layout of all of it. */
 const ROOM = { most: 200_000, step: 50_000 };
 
-/** The same for who cannot see it, or wants to search in it. */
+/** The same as text, for screen readers and for searching. */
 function PlainView({ text }: { text: string }) {
   const end = endOf(text, ROOM);
   const lines = useMemo(() => plainText(end), [end]);

@@ -1,17 +1,17 @@
 import type { PaneMessage } from "@/panes/wire";
 
-/** One piece of code that was written, and what came of it that is not printed. */
+/** One piece of code, with its return values and files. */
 export interface CodeFile {
   id: string;
   code: string;
   language: string | undefined;
-  /** Who ran it; nobody ran a copy. */
+  /** The tool that ran it; none for code quoted in the answer. */
   toolName: string | undefined;
   step: number | undefined;
   isCopy: boolean;
-  /** More of it will come. */
+  /** Still streaming. */
   isPending: boolean;
-  /** What it returned. */
+  /** Its return values. */
   returned: string[];
   files: { name: string; mediaType: string; url?: string }[];
 }
@@ -22,7 +22,7 @@ const isCode = ({ event, language, copyOf }: PaneMessage) =>
   event === "tool_call" ||
   event === "tool_invocation";
 
-/** The messages of the pane for code: what follows code belongs to its call, or to the last one. */
+/** Groups the code pane's messages: a result belongs to the code of its call, or to the last code. */
 export function codeFiles(messages: PaneMessage[]): CodeFile[] {
   const files: CodeFile[] = [];
   const byCall = new Map<string | undefined, CodeFile>();

@@ -11,7 +11,7 @@ import { languageOf } from "@/content/languages";
 
 const simple = (parser: StreamParser<unknown>) => () => StreamLanguage.define(parser);
 
-/** What agents run. Each costs bytes, so there are no others. */
+/** Languages that agents run. Each adds to the bundle size. */
 const LANGUAGES: Record<string, () => Extension> = {
   bash: simple(shell),
   diff: simple(diff),
@@ -23,7 +23,7 @@ const LANGUAGES: Record<string, () => Extension> = {
   typescript: () => javascript({ jsx: true, typescript: true }),
 };
 
-/** How this language is read; one that is not known is text. */
+/** The parser of a language; unknown languages are plain text. */
 export function readerOf(language: string | undefined): Extension {
   return LANGUAGES[languageOf(language) ?? language ?? ""]?.() ?? [];
 }

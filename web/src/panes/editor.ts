@@ -1,4 +1,4 @@
-/** The view of code, with lines that have numbers. Loaded only when there is code. */
+/** The code view with line numbers. Loaded on demand. */
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState } from "@codemirror/state";
 import { highlightActiveLine, lineNumbers } from "@codemirror/view";
@@ -22,7 +22,7 @@ const COLOURS = HighlightStyle.define([
 
 const LOOK = EditorView.theme({
   "&": { height: "100%", fontSize: "12.5px", backgroundColor: "var(--ground)" },
-  // Who wants no motion gets very short ones everywhere; lines would be measured in their midst.
+  // Reduced motion makes all transitions very short; lines would be measured during them.
   "&, & *": { transitionProperty: "none" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { fontFamily: "inherit", lineHeight: "1.6" },
@@ -43,7 +43,7 @@ const LOOK = EditorView.theme({
     { background: "color-mix(in srgb, var(--accent) 30%, transparent)" },
 });
 
-/** Code that is only looked at, though it may still grow. */
+/** A read-only view of code that may still grow. */
 export class Editor {
   #view: EditorView;
   #language = new Compartment();
@@ -69,7 +69,7 @@ export class Editor {
     });
   }
 
-  /** Another piece of code, from its beginning. */
+  /** Shows another piece of code, from its start. */
   show(language: string | undefined, label: string): void {
     const about = { tabindex: "0", "aria-readonly": "true", "aria-label": label };
     this.#view.dispatch({
@@ -80,7 +80,7 @@ export class Editor {
     });
   }
 
-  /** What is new is written behind what there is; who looks at the end sees it come. */
+  /** Appends new code; stays scrolled to the end if it was there. */
   write(code: string): void {
     const { state, scrollDOM } = this.#view;
     const before = state.doc.toString();

@@ -1,12 +1,12 @@
-/** How much of a text is shown. */
+/** How much of a text to show. */
 interface Room {
-  /** Characters; of what is longer, the end is shown. */
+  /** Maximum characters; of a longer text the end is shown. */
   most: number;
-  /** Its beginning goes in steps of so many, so that what is shown seldom begins elsewhere. */
+  /** The start moves in steps of this size, so that it rarely changes. */
   step: number;
 }
 
-/** The end of a text, from the beginning of a line on. */
+/** The end of a text, from the start of a line on. */
 export function endOf(text: string, { most, step }: Room): string {
   if (text.length <= most) return text;
   const from = Math.ceil((text.length - most) / step) * step;

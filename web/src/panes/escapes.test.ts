@@ -9,7 +9,7 @@ const HARMFUL: [string, string, string][] = [
   ["a link", `${ESC}]8;;https://evil.example${ESC}\\click${ESC}]8;;${ESC}\\`, "click"],
   ["the clipboard", `a${ESC}]52;c;ZXZpbA==\u0007b`, "ab"],
   ["the title", `a${ESC}]0;owned\u0007${ESC}]2;owned${ESC}\\b`, "ab"],
-  ["the title, pushed and told", `a${ESC}[22;0t${ESC}[21tb`, "ab"],
+  ["the title, pushed and reported", `a${ESC}[22;0t${ESC}[21tb`, "ab"],
   ["bracketed paste", `a${ESC}[?2004hb${ESC}[200~rm -rf${ESC}[201~`, "abrm -rf"],
   ["where the cursor is", `a${ESC}[6n${ESC}[?6n${ESC}[5nb`, "ab"],
   ["what the terminal is", `a${ESC}[c${ESC}[>c${ESC}[=c${ESC}Zb`, "ab"],
@@ -18,15 +18,15 @@ const HARMFUL: [string, string, string][] = [
   ["the other screen", `a${ESC}[?1049h${ESC}[?47hb${ESC}[?1049l`, "ab"],
   ["the mouse", `a${ESC}[?1000h${ESC}[?1003h${ESC}[?1006hb`, "ab"],
   ["all that was shown", `a${ESC}c${ESC}[2J${ESC}[3J${ESC}[1J${ESC}[!pb`, "ab"],
-  ["what stands elsewhere", `a${ESC}[H${ESC}[1;1f${ESC}[5d${ESC}[2S${ESC}[2Tb`, "ab"],
+  ["absolute positions and scrolling", `a${ESC}[H${ESC}[1;1f${ESC}[5d${ESC}[2S${ESC}[2Tb`, "ab"],
   ["a region", `a${ESC}[1;5r${ESC}7${ESC}8${ESC}[s${ESC}[ub`, "ab"],
-  ["other letters", `a${ESC}(0${ESC})0\u000eqqq\u000fb`, "aqqqb"],
+  ["other character sets", `a${ESC}(0${ESC})0\u000eqqq\u000fb`, "aqqqb"],
   ["a bell", "a\u0007b", "ab"],
   ["eight bits", "a\u009d0;owned\u009c\u009b6n\u0090x\u009cb", "ab"],
   ["other commands", `a${ESC}_Gpicture${ESC}\\${ESC}^pm${ESC}\\${ESC}Xsos${ESC}\\b`, "ab"],
-  ["letters that are not there", `a${ESC}[8msecret${ESC}[5;6m`, "asecret"],
-  ["letters hidden behind a broken colour", `a${ESC}[38;2;1:2;8;8msecret`, "asecret"],
-  ["letters hidden behind a broken number", `a${ESC}[58;5;1:2;8msecret${ESC}[48;5;:8m`, "asecret"],
+  ["hidden text", `a${ESC}[8msecret${ESC}[5;6m`, "asecret"],
+  ["text hidden behind a broken colour", `a${ESC}[38;2;1:2;8;8msecret`, "asecret"],
+  ["text hidden behind a broken number", `a${ESC}[58;5;1:2;8msecret${ESC}[48;5;:8m`, "asecret"],
   ["a turned direction", "a\u202eb\u2066c", "abc"],
   ["nothing", `a\u0000\u007f${ESC}`, "a"],
 ];
@@ -61,7 +61,7 @@ it("goes up no further than this program has come, and is at its end for the nex
   expect(filter.close()).toBe(`${ESC}[0m`);
 });
 
-describe("behind what we say ourselves", () => {
+describe("after our own label", () => {
   const behind = (text: string) => new EscapeFilter(true).feed(text);
 
   it.each([

@@ -1,22 +1,22 @@
 /**
- * What programs print, made harmless for a terminal that shows what many of them printed.
+ * Filters escape sequences of program output, for a terminal that shows the output of many programs.
  *
- * Rule 1: only what is named here goes through: colours, and moving and erasing within what this
- *         program printed itself. So nothing reaches the clipboard, the title, a link or an input,
- *         nothing is asked that a terminal would answer, and nobody else's output is overwritten.
- * Rule 2: nothing is printed so that it cannot be seen.
- * Rule 3: what we say before it in its first line stays: there it writes on, and goes back no further
- *         than to a line of its own.
- * Rule 4: fed in pieces it gives what it gives in one go, as far as that is decided.
+ * Rule 1: an allow list: colours, and moving and erasing within the program's own output. Sequences for
+ *         the clipboard, title, links, input and terminal queries are removed, and no program can
+ *         overwrite the output of another.
+ * Rule 2: no invisible text.
+ * Rule 3: our label before the output in its first line stays: the program continues that line, and can
+ *         go back only to a line of its own.
+ * Rule 4: the result does not depend on how the input is split.
  */
 
 export const ESC = "\u001b";
-/** More than any sequence that means something. */
+/** Longer than any valid sequence. */
 const LONGEST = 64;
 
 type State = "text" | "escape" | "designation" | "sequence" | "string" | "stringEscape";
 
-/** What ends text; each is a state that begins, or a character that is written instead. */
+/** Characters that end text: each starts a state, or is replaced by another character. */
 const CONTROLS: Record<string, State | { write: string }> = {
   [ESC]: "escape",
   "\u009b": "sequence",
@@ -43,7 +43,7 @@ const AFTER_ESCAPE: Record<string, State> = {
 };
 const STRING_ENDS = new Set(["\u0007", "\u009c", "\u0018", "\u001a"]);
 
-/** The control characters, and those that turn the direction of writing. */
+/** Control characters, and characters that change the text direction. */
 function isControl(code: number): boolean {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
   return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -52,13 +52,13 @@ function isControl(code: number): boolean {
 export class EscapeFilter {
   #state: State = "text";
   #sequence = "";
-  /** Where we are, in lines below the first one that this program wrote. */
+  /** The cursor's line, counted from the program's first line. */
   #row = 0;
   #lowest = 0;
-  /** It went back to the beginning of our line; whatever comes next has a line of its own. */
+  /** The program returned to the start of the label's line; its next output gets a line of its own. */
   #returns = false;
 
-  /** `isBehind`: something stands before it in its first line. */
+  /** `isBehind`: a label is before it in its first line. */
   constructor(readonly isBehind = false) {}
 
   feed(text: string): string {
@@ -75,7 +75,7 @@ export class EscapeFilter {
     return written;
   }
 
-  /** Back to where the next program may write: its colours, and its place. */
+  /** Resets colours and position for the next program. */
   close(): string {
     const down = this.#lowest - this.#row;
     return `${ESC}[0m${down ? `${ESC}[${down}B` : ""}`;
@@ -119,7 +119,7 @@ export class EscapeFilter {
     return this.#ownLine();
   }
 
-  /** Leaves our line, if it has gone back in it. */
+  /** Moves off the label's line, if the program returned to its start. */
   #ownLine(): string {
     if (!this.#returns) return "";
     this.#returns = false;
@@ -127,7 +127,7 @@ export class EscapeFilter {
     return "\n";
   }
 
-  /** Of what is left out as a whole. */
+  /** Inside a removed string sequence. */
   #next(character: string): State {
     if (this.#state === "escape") {
       this.#sequence = "";
@@ -140,7 +140,7 @@ export class EscapeFilter {
     return character === ESC ? "stringEscape" : "string";
   }
 
-  /** An escape ends a string, whatever it begins. */
+  /** An escape character ends a string sequence. */
   #escaped(character: string): State {
     this.#state = "escape";
     return this.#next(character);
@@ -170,7 +170,7 @@ export class EscapeFilter {
       : own + allowed(parameters, this.#move);
   }
 
-  /** How far we may go: never out of what this program wrote. */
+  /** Limits movement to the program's own output. */
   #move = (lines: number): number => {
     const first = this.isBehind && this.#row > 0 ? 1 : 0;
     const row = Math.min(Math.max(this.#row + lines, first), this.#lowest);
@@ -180,7 +180,7 @@ export class EscapeFilter {
   };
 }
 
-/** Whether it leaves alone what stands before it in the line. */
+/** Whether it does not affect the text before it in the line. */
 const isOnward = (parameters: string, final: string): boolean =>
   final === "C" || final === "J" || (final === "K" && /^0*$/.test(parameters));
 
@@ -200,7 +200,7 @@ const asItIs =
   (parameters) =>
     `${ESC}[${parameters}${final}`;
 
-/** By their last letter, the sequences that go through. */
+/** Allowed sequences, by their final letter. */
 const ALLOWED: Record<string, Allowed> = {
   A: vertical(-1),
   B: vertical(1),
@@ -218,11 +218,11 @@ const ALLOWED: Record<string, Allowed> = {
 };
 
 const HIDING = new Set(["5", "6", "8"]);
-/** How many numbers follow 38, 48 and 58, by the one that comes next. */
+/** The number of parameters after 38, 48 and 58, by the next one. */
 const COLOUR = new Set(["38", "48", "58"]);
 const NUMBERS: Record<string, number> = { "5": 2, "2": 4 };
 
-/** Without blinking, and without letters that are not there. */
+/** Removes blinking and hidden text. */
 function colours(parameters: string): string[] {
   const given = parameters.split(";");
   const kept: string[] = [];
@@ -230,7 +230,7 @@ function colours(parameters: string): string[] {
     const each = given[at] ?? "";
     const numbers = COLOUR.has(each) ? (NUMBERS[given[at + 1] ?? ""] ?? 0) : 0;
     const colour = given.slice(at, at + numbers + 1);
-    // A terminal ends a colour at a number in two parts, and takes the rest for something else.
+    // A terminal ends a colour at a parameter with a colon and misreads the rest.
     if (numbers && !colour.every((number) => /^\d*$/.test(number))) return [];
     if (numbers) kept.push(...colour);
     else if (!HIDING.has(each.replace(/^0+(?=\d)|:.*/g, ""))) kept.push(each);

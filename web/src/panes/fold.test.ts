@@ -4,7 +4,7 @@ import { readMessage } from "@/panes/wire";
 
 const NONE: Messages = new Map();
 
-const told = (id: string, content: string, metadata: object = {}) => {
+const update = (id: string, content: string, metadata: object = {}) => {
   const about = { component: "terminal", streaming: false, status: "done", ...metadata };
   const message = readMessage(JSON.stringify({ message_id: id, content, metadata: about }));
   if (!message) throw new Error("no message");
@@ -13,23 +13,23 @@ const told = (id: string, content: string, metadata: object = {}) => {
 const contents = (messages: Messages) => [...messages.values()].map(({ content }) => content);
 
 it("puts what streams behind what there is, and anything else in its place", () => {
-  const some = fold(NONE, [told("a", "1"), told("b", "x", { streaming: true })]);
+  const some = fold(NONE, [update("a", "1"), update("b", "x", { streaming: true })]);
   const more = fold(some, [
-    told("a", "2", { streaming: true }),
-    told("b", "y", { streaming: true }),
+    update("a", "2", { streaming: true }),
+    update("b", "y", { streaming: true }),
   ]);
   expect(contents(more)).toEqual(["12", "xy"]);
-  expect(contents(fold(more, [told("a", "all")]))).toEqual(["all", "xy"]);
+  expect(contents(fold(more, [update("a", "all")]))).toEqual(["all", "xy"]);
 });
 
 it("takes away what was taken back", () => {
-  const some = fold(NONE, [told("a", "1"), told("b", "2")]);
-  expect(contents(fold(some, [told("a", "", { retracted: true })]))).toEqual(["2"]);
+  const some = fold(NONE, [update("a", "1"), update("b", "2")]);
+  expect(contents(fold(some, [update("a", "", { retracted: true })]))).toEqual(["2"]);
 });
 
 it("leaves a message in the pane that it began in, and the others alone", () => {
-  const some = fold(NONE, [told("a", "1"), told("b", "2")]);
-  const more = fold(some, [told("a", "3", { component: "webide" })]);
+  const some = fold(NONE, [update("a", "1"), update("b", "2")]);
+  const more = fold(some, [update("a", "3", { component: "webide" })]);
   expect(inPane(more, "terminal").map(({ id }) => id)).toEqual(["a", "b"]);
   expect(more.get("b")).toBe(some.get("b"));
   expect(contents(some)).toEqual(["1", "2"]);

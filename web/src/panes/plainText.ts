@@ -1,14 +1,14 @@
 import { ESC } from "@/panes/escapes";
 
-/** The sequences that are left of what programs print, and what goes back in a line. */
+/** The escape sequences that remain in filtered output, and carriage returns and backspaces. */
 const PARTS = new RegExp(`${ESC}\\[([\\d;:]*)([A-Za-z])|[\\r\\b]|[^${ESC}\\r\\b]+`, "g");
 
-/** Most lines have none of it. */
+/** Most lines have none. */
 const PARTED = new RegExp(`[${ESC}\\r\\b]`);
 
 /**
- * What a terminal shows, as lines of text: what was overwritten or erased in a line is gone. Lines
- * that were moved to are written where they were told.
+ * Terminal output as lines of text, without overwritten or erased parts of a line. Vertical cursor
+ * movement is ignored: text stays where it was printed.
  */
 export function plainText(text: string): string {
   return text.split("\n").map(lineOf).join("\n");

@@ -15,8 +15,8 @@ const piece = (n: number): [string, string] => [
 function read() {
   const reading = new PanesReading("r");
   const shown: string[] = [];
-  const tell = () => shown.push(reading.messages.get().all.get("m")?.content ?? "");
-  reading.messages.subscribe(tell);
+  const record = () => shown.push(reading.messages.get().all.get("m")?.content ?? "");
+  reading.messages.subscribe(record);
   const leave = reading.open();
   onTestFinished(leave);
   return { reading, shown };
@@ -29,7 +29,7 @@ it("shows a burst in one go", async () => {
   new Network().on(ROUTE, () => stream.response);
   const { shown } = read();
   for (const n of [1, 2, 3, 4]) {
-    stream.tell(piece(n));
+    stream.sendFrames(piece(n));
     await vi.advanceTimersByTimeAsync(1);
   }
   expect(shown).toEqual([]);
@@ -40,11 +40,13 @@ it("shows a burst in one go", async () => {
 it("has all of it when the reading is over", async () => {
   vi.useFakeTimers();
   new Network().on(ROUTE, ({ query }) =>
-    query.has("after") ? new Response(null, { status: 204 }) : new Stream().tell(piece(1)).cut(),
+    query.has("after")
+      ? new Response(null, { status: 204 })
+      : new Stream().sendFrames(piece(1)).cut(),
   );
   const { reading, shown } = read();
-  const heard = vi.fn(() => expect(shown).toEqual(["1 "]));
-  reading.reader.state.subscribe(heard);
+  const listener = vi.fn(() => expect(shown).toEqual(["1 "]));
+  reading.reader.state.subscribe(listener);
   await vi.advanceTimersByTimeAsync(10);
-  expect([reading.reader.state.get().phase, heard.mock.calls.length]).toEqual(["over", 1]);
+  expect([reading.reader.state.get().phase, listener.mock.calls.length]).toEqual(["over", 1]);
 });

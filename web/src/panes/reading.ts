@@ -3,28 +3,28 @@ import { fold, type Messages } from "@/panes/fold";
 import { type PaneMessage, readMessage } from "@/panes/wire";
 import { Gathering } from "@/runs/gathering";
 import { type ReadingState, RunReader } from "@/runs/reader";
-import type { Told } from "@/runs/sse";
+import type { Received } from "@/runs/sse";
 import { Store, useStore } from "@/store";
 
-/** What the panes know of one run. */
+/** The panes' state of one run. */
 export class PanesReading {
   readonly messages = new Store<{ all: Messages }>({ all: new Map() });
   readonly reader: RunReader;
-  #heard: PaneMessage[] = [];
+  #pending: PaneMessage[] = [];
   #gathering = new Gathering(() => {
-    const heard = this.#heard;
-    this.#heard = [];
-    this.messages.set({ all: fold(this.messages.get().all, heard) });
+    const received = this.#pending;
+    this.#pending = [];
+    this.messages.set({ all: fold(this.messages.get().all, received) });
   });
 
   constructor(runId: string) {
     const route = { path: "events", query: { format: "panes" } } as const;
-    this.reader = new RunReader(runId, route, (told) => this.#hear(told));
-    // Who hears how the reading stands has all that was read until then.
+    this.reader = new RunReader(runId, route, (frames) => this.#receive(frames));
+    // Flush first: a subscriber of the state then has all messages read until now.
     this.reader.state.subscribe(this.#gathering.flush);
   }
 
-  /** Begins to read; the function that comes back ends it, and shows what there is. */
+  /** Starts reading; returns the function that stops it and shows the remaining messages. */
   open(): () => void {
     const leave = this.reader.open();
     return () => {
@@ -33,20 +33,22 @@ export class PanesReading {
     };
   }
 
-  #hear(told: Told[]): void {
-    const heard = told.map(({ data }) => readMessage(data)).filter((each) => each !== undefined);
-    this.#heard.push(...heard);
-    if (heard.length) this.#gathering.add();
+  #receive(frames: Received[]): void {
+    const received = frames
+      .map(({ data }) => readMessage(data))
+      .filter((each) => each !== undefined);
+    this.#pending.push(...received);
+    if (received.length) this.#gathering.add();
   }
 }
 
 interface Reading extends ReadingState {
   messages: Messages;
-  /** Reads all of it once more. */
+  /** Reads the run again from the start. */
   retry: () => void;
 }
 
-/** Reads a run for as long as somebody looks; one component, one run. */
+/** Reads a run while the component is mounted; one component, one run. */
 export function usePanes(runId: string): Reading {
   const [reading, setReading] = useState(() => new PanesReading(runId));
   useEffect(() => reading.open(), [reading]);

@@ -1,4 +1,4 @@
-/** The terminal itself. Loaded only when there is something to show in it. */
+/** The terminal emulator. Loaded on demand. */
 import { FitAddon } from "@xterm/addon-fit";
 import { type ITheme, Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
@@ -9,7 +9,7 @@ const LINES = 10_000;
 const ROOM = { most: 1_000_000, step: 250_000 };
 const AFRESH = `${ESC}c`;
 
-/** Between what is written from the beginning of the line again. */
+/** Splits a line at carriage returns. */
 const RETURNS = /(?=\r(?!\n))/;
 
 export class Screen {
@@ -28,7 +28,7 @@ export class Screen {
       fontFamily: font.fontFamily,
       fontSize: 12.5,
       lineHeight: 1.3,
-      // Nothing leads anywhere; no sequence that makes a link comes through, either.
+      // No links; escape sequences for links are filtered too.
       linkHandler: { activate: () => {} },
       minimumContrastRatio: 4.5,
       scrollback: LINES,
@@ -36,13 +36,13 @@ export class Screen {
     });
     this.#terminal.loadAddon(this.#room);
     this.#terminal.open(box);
-    // Nobody writes here. It would be in the way of who goes by the keyboard.
+    // Read-only: the input element would only be an extra tab stop.
     if (this.#terminal.textarea) this.#terminal.textarea.disabled = true;
     this.#observer = new ResizeObserver(() => this.#fillRoom());
     this.#observer.observe(box);
   }
 
-  /** Shows this text; what is new in it is written behind what there is. */
+  /** Shows this text; writes only the part that is new. */
   show(text: string): void {
     this.#wanted = endOf(text, ROOM);
     if (!this.#isWriting) void this.#writeAll();
@@ -85,7 +85,7 @@ export class Screen {
     this.#isWriting = false;
   }
 
-  /** A line that is wider than the screen begins some rows above: that is where it goes on. */
+  /** A wrapped line starts some rows above: rewriting continues there. */
   #write(piece: string): Promise<void> {
     const rows = piece.startsWith("\r") ? this.#rowsOfLine() : 0;
     const up = rows ? `${ESC}[${rows}A` : "";
@@ -110,7 +110,7 @@ const SCROLLS: Record<string, (terminal: Terminal) => void> = {
   End: (terminal) => terminal.scrollToBottom(),
 };
 
-/** Leaves out what the next piece covers: a bar that grew a thousand times is drawn once. */
+/** Drops text that a later carriage return overwrites: a progress bar is drawn once. */
 function visible(pieces: string[]): string[] {
   let colours = "";
   return pieces.flatMap((piece, at) => {
@@ -133,7 +133,7 @@ function isCovered(piece: string, next: string | undefined): boolean {
   return widthOf(next.split("\n", 1)[0] ?? "") >= widthOf(piece);
 }
 
-/** The page's own colours, which are readable on its ground. */
+/** The page's colours, readable on its background. */
 const COLOURS: Record<string, keyof ITheme & string> = {
   "--ground": "background",
   "--ink": "foreground",

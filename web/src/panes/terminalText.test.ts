@@ -26,11 +26,11 @@ it("has a prompt before a command, and a tool's name before what it was given", 
   );
 });
 
-it("says which code printed something, since that is elsewhere", () => {
+it("labels output with its tool, since the code is in another pane", () => {
   expect(shown(printed("c", "42", { toolName: "python" }))).toBe("» python\n42");
 });
 
-it("says that something went wrong, by word", () => {
+it("marks errors with a word", () => {
   const failed = { title: "Error" };
   expect(shown(ran("a", "$ false"), printed("a", "no", failed), message("b", "gone", failed))).toBe(
     "$ false\n✗ Error: no\n✗ Error: gone",
@@ -39,7 +39,7 @@ it("says that something went wrong, by word", () => {
 
 it("cuts a wall of data, which the chat has, and nothing that a program printed", () => {
   const wall = "x".repeat(5_000);
-  const cut = `${wall.slice(0, 400)}\n… The rest of it is in the answer.`;
+  const cut = `${wall.slice(0, 400)}\n… Shortened; full output in the chat.`;
   expect(shown(ran("a", "{}", "chart"), printed("a", wall), message("z", "end"))).toBe(
     `» chart {}\n${cut}\nend`,
   );
@@ -56,16 +56,16 @@ it("goes on while a wall of data grows, and cuts no sequence in two", () => {
     expect(now.startsWith(before)).toBe(true);
     before = now;
   }
-  expect(plainText(before).endsWith("x\n… The rest of it is in the answer.")).toBe(true);
+  expect(plainText(before).endsWith("x\n… Shortened; full output in the chat.")).toBe(true);
 });
 
-it("says nothing of a call whose input is not there yet", () => {
+it("shows nothing of a call without input", () => {
   expect(shown(ran("a", ""), message("s", "Searching", { title: "Progress" }))).toBe(
     "Progress: Searching",
   );
 });
 
-it("goes on where it was, as long as only more is told", () => {
+it("only appends, as long as messages only grow", () => {
   const terminal = new TerminalText();
   let before = "";
   for (const pieces of ["a", "ab", `ab${ESC}[3`, `ab${ESC}[31mc\r`, `ab${ESC}[31mc\r\nd`]) {
@@ -93,8 +93,8 @@ it.each([
   ["an error", printed("a", `\r${ESC}[2Kall is well`, { title: "Error" }), "✗ Error:\nall is well"],
   ["a command", ran("a", `$ rm -rf /\r${ESC}[2Kls`), "$ rm -rf /\nls"],
   ["a call", ran("a", `{}${ESC}[2K${ESC}[1G» other`, "search"), "» search {}» other"],
-])("lets %s not erase what we say of it", (_, said, lines) => {
-  expect(shown(ran("a", "$ x"), { ...said, id: "z" })).toBe(`$ x\n${lines}`);
+])("lets %s not erase our label", (_, message, lines) => {
+  expect(shown(ran("a", "$ x"), { ...message, id: "z" })).toBe(`$ x\n${lines}`);
 });
 
 it("lets no tool's name do anything", () => {

@@ -10,20 +10,20 @@ const STRONG = sgr("1");
 const FAILED = sgr("31");
 const QUIET = sgr("90");
 const PLAIN = sgr("0");
-/** How a command begins. */
+/** The prompt of a command. */
 const SHELL = "$ ";
 
 interface Written {
-  /** What we say before it. */
+  /** Our label before it. */
   head: string;
   body: string;
-  /** What we say after it. */
+  /** Our note after it. */
   tail?: string;
 }
 
 const NOTHING: Written = { head: "", body: "" };
 
-/** How the messages of the terminal are written, the first that fits. */
+/** The styles of terminal messages; the first match applies. */
 const WRITERS: [(message: PaneMessage) => boolean, (message: PaneMessage) => Written][] = [
   [({ content }) => content === "", () => NOTHING],
   [isCall, call],
@@ -46,7 +46,7 @@ function isCall({ event }: PaneMessage): boolean {
   return event === "tool_call" || event === "tool_invocation";
 }
 
-/** A command has its prompt from the server; other calls have their tool's name. */
+/** The server adds the prompt to commands; other calls get their tool's name. */
 function call({ content, toolName }: PaneMessage): Written {
   if (content.startsWith(SHELL)) {
     return { head: `${PROMPT}$${PLAIN} ${STRONG}`, body: content.slice(SHELL.length) };
@@ -54,7 +54,7 @@ function call({ content, toolName }: PaneMessage): Written {
   return { head: `${named(toolName)} `, body: content };
 }
 
-/** What a call gave that is not shown here itself, since it is code, has the tool's name above it. */
+/** Output of a call that is not in the terminal, since it is code, gets the tool's name above it. */
 function written(message: PaneMessage, calls: Calls): Written {
   const { head, body } = WRITERS.find(([fits]) => fits(message))?.[1](message) ?? NOTHING;
   if (!body || message.event !== "tool_output") return { head, body };
@@ -68,13 +68,13 @@ function written(message: PaneMessage, calls: Calls): Written {
 
 type Calls = ReadonlyMap<string | undefined, PaneMessage>;
 
-/** Characters of what a call gave that no program printed: a wall of data. The chat has all of it. */
+/** Maximum characters of a tool result that is not program output. The chat shows all of it. */
 const MOST = 400;
 const tail = `\n${QUIET}… ${strings.panes.cut}`;
 
 const named = (tool: string | undefined) => `${CALL}»${PLAIN} ${STRONG}${plain(tool)}${PLAIN}`;
 
-/** Words in which nothing is done, not even a new line. */
+/** Text without control characters and line breaks. */
 const plain = (words = "") => words.replace(/[\p{Cc}\p{Cf}]/gu, "");
 
 interface Entry extends Written {
@@ -83,8 +83,8 @@ interface Entry extends Written {
 }
 
 /**
- * What the terminal shows, as one text that goes only through `EscapeFilter`: what was shown before
- * is its beginning, unless something was told that changes what stands above.
+ * The terminal's content as one text, filtered by `EscapeFilter`. It only grows at its end, unless an
+ * update changes an earlier message.
  */
 export class TerminalText {
   #entries = new Map<string, Entry>();
@@ -94,10 +94,10 @@ export class TerminalText {
     const entries = messages
       .map((message) => this.#entry(message, calls))
       .filter(({ text }) => text);
-    return entries.map((entry, at) => (entries[at + 1] ? ended(entry) : said(entry))).join("");
+    return entries.map((entry, at) => (entries[at + 1] ? ended(entry) : shown(entry))).join("");
   }
 
-  /** Only what is new of a message goes through its filter. */
+  /** Only the new part of a message passes through its filter. */
   #entry(message: PaneMessage, calls: Calls): Entry {
     const { head, body, tail } = written(message, calls);
     const known = this.#entries.get(message.id);
@@ -112,14 +112,14 @@ export class TerminalText {
   }
 }
 
-/** Whether there is something to see before what follows it. */
+/** Whether there is visible text before the next message. */
 const isInLine = (head: string) => /[^\n]$/.test(plainText(head));
 
-/** The next one begins in a line of its own. */
+/** The next message starts on a new line. */
 const ended = (entry: Entry) => {
-  const text = said(entry) + (entry.tail ? PLAIN : entry.filter.close());
-  return /\n$/.test(said(entry)) ? text : `${text}\r\n`;
+  const text = shown(entry) + (entry.tail ? PLAIN : entry.filter.close());
+  return /\n$/.test(shown(entry)) ? text : `${text}\r\n`;
 };
 
-/** Our own words are below all that it wrote. */
-const said = ({ text, filter, tail }: Entry) => (tail ? text + filter.close() + tail : text);
+/** Our note is below all of its output. */
+const shown = ({ text, filter, tail }: Entry) => (tail ? text + filter.close() + tail : text);

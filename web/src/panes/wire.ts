@@ -1,6 +1,6 @@
 /**
- * Messages of the format `panes` (docs/panes.md), as this page calls what is in them. What is no such
- * message is none: a later server may tell more than we know.
+ * Parses messages of the format `panes` (docs/panes.md). Unknown messages are ignored: a newer server may
+ * send more.
  */
 import { fieldsOf, numberOf, parsed, textOf } from "@/json";
 
@@ -8,19 +8,19 @@ export interface PaneMessage {
   id: string;
   pane: "chat" | "webide" | "terminal";
   content: string;
-  /** `content` goes behind what there is, instead of taking its place. */
+  /** `content` is appended instead of replacing the present content. */
   isMore: boolean;
-  /** More will come. */
+  /** Still streaming. */
   isPending: boolean;
   isRetracted: boolean;
   event?: "tool_call" | "tool_invocation" | "tool_output" | "action_output";
   step?: number;
-  /** What it is, without the picture before the words. */
+  /** The label, without the leading emoji. */
   title?: string;
   toolName?: string;
   toolId?: string;
   language?: string;
-  /** The message of which this is a copy. */
+  /** The message that this one copies. */
   copyOf?: string;
   url?: string;
   mediaType?: string;
@@ -31,18 +31,18 @@ export interface PaneMessage {
 const PANES = new Set<unknown>(["chat", "webide", "terminal"]);
 
 export function readMessage(data: string): PaneMessage | undefined {
-  const told = fieldsOf(parsed(data));
-  const about = fieldsOf(told.metadata);
-  if (typeof told.message_id !== "string" || !PANES.has(about.component)) return undefined;
+  const fields = fieldsOf(parsed(data));
+  const about = fieldsOf(fields.metadata);
+  if (typeof fields.message_id !== "string" || !PANES.has(about.component)) return undefined;
   return {
-    id: told.message_id,
+    id: fields.message_id,
     pane: about.component as PaneMessage["pane"],
-    content: textOf(told.content) ?? "",
+    content: textOf(fields.content) ?? "",
     isMore: about.streaming === true,
     isPending: about.status === "pending",
     isRetracted: about.retracted === true,
     event: textOf(about.event_type) as PaneMessage["event"],
-    step: numberOf(told.step_number),
+    step: numberOf(fields.step_number),
     title: textOf(about.title)?.replace(/^\P{L}+/u, ""),
     toolName: textOf(about.tool_name),
     toolId: textOf(about.tool_id),

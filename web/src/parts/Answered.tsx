@@ -8,7 +8,7 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-/** What an agent asked, and what became of it. */
+/** An answered input request. */
 export function Answered({ block: { about, prompt, options, answer } }: { block: RequestBlock }) {
   const [first, ...others] = formOf({ options }).fields.map((field) => field.label);
   const unsaid = about === "approval" ? words.approvalTitle : words.question;
@@ -20,16 +20,16 @@ export function Answered({ block: { about, prompt, options, answer } }: { block:
         <span className="min-w-0 break-words whitespace-pre-wrap">{title}</span>
       </p>
       <div className="mt-1 pl-6 text-ink-2">
-        {answer ? <Outcome answer={answer} asked={title} /> : words.unanswered}
+        {answer ? <Outcome answer={answer} prompt={title} /> : words.unanswered}
       </div>
     </div>
   );
 }
 
-/** What was decided, with the input as it was changed, or what was answered. */
-export function Outcome({ answer, asked = "" }: { answer: Answer; asked?: string }) {
+/** The decision, with the changed input, or the answer. */
+export function Outcome({ answer, prompt = "" }: { answer: Answer; prompt?: string }) {
   const outcome = outcomeOf(answer);
-  if (outcome === undefined) return <Said value={answer.value} asked={asked} />;
+  if (outcome === undefined) return <GivenAnswer value={answer.value} prompt={prompt} />;
   if (answer.decision !== "edited") return outcome;
   return (
     <>
@@ -39,7 +39,7 @@ export function Outcome({ answer, asked = "" }: { answer: Answer; asked?: string
   );
 }
 
-function Said({ value, asked }: { value: unknown; asked: string }) {
+function GivenAnswer({ value, prompt }: { value: unknown; prompt: string }) {
   const answers = fieldsOf(value).answers ?? value;
   if (answers === undefined || answers === null) return words.answered;
   if (!isFields(answers))
@@ -48,15 +48,15 @@ function Said({ value, asked }: { value: unknown; asked: string }) {
     ) : (
       <Words text={String(answers)} />
     );
-  const known = answers[asked];
+  const known = answers[prompt];
   if (typeof known === "string") return <Words text={known} />;
   return (
     <dl>
-      {Object.entries(answers).map(([question, said]) => (
+      {Object.entries(answers).map(([question, given]) => (
         <div key={question} className="flex flex-wrap gap-x-2">
           <dt>{question}</dt>
           <dd className="font-medium text-ink">
-            {typeof said === "object" ? JSON.stringify(said) : String(said)}
+            {typeof given === "object" ? JSON.stringify(given) : String(given)}
           </dd>
         </div>
       ))}

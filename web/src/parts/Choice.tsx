@@ -1,8 +1,8 @@
 import { Check, type LucideIcon, MessageSquareReply, Pencil, X } from "lucide-react";
 import { type ComponentProps, type ReactNode, useState } from "react";
-import { Row } from "@/parts/Asking";
 import { type Allowed, allowedOf, type Reply } from "@/parts/allowed";
 import { Editing } from "@/parts/Editing";
+import { Row } from "@/parts/RequestFrame";
 import { focus, Written } from "@/parts/Written";
 import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
@@ -11,16 +11,16 @@ import { Button } from "@/ui/Button";
 const words = strings.parts;
 
 interface ChoiceProps {
-  /** What the agent lets a person decide. */
+  /** The decisions that the agent allows. */
   allowed?: readonly Allowed[];
-  /** What the call would be carried out with, if there is a call. */
+  /** The input of the tool call, if there is one. */
   input?: unknown;
   onDecide: (reply: Reply) => unknown;
-  /** What is decided about; where it is changed, the field stands in its place. */
+  /** The subject of the decision; replaced by the editor while editing. */
   children?: ReactNode;
 }
 
-/** What opens a field, in which the decision is written and from which it is sent. */
+/** Decisions that open a form. */
 type Opened = "edit" | "respond" | "reason";
 
 interface Control {
@@ -41,7 +41,7 @@ const CONTROLS: Record<Allowed, Control[]> = {
   ],
 };
 
-/** One control for each decision: yes and no at the first click, all else in a field of its own. */
+/** One control per decision: Approve and Deny are sent on click, the others open a form. */
 export function Choice({ allowed = allowedOf(undefined), input, onDecide, children }: ChoiceProps) {
   const [opened, open] = useState<Opened>();
   const [closed, setClosed] = useState<Opened>();

@@ -9,7 +9,7 @@ import { strings } from "@/strings";
 import { Caption } from "@/ui/Caption";
 import { Fold } from "@/ui/Fold";
 
-/** What an application said that this page has no picture for: kept, and out of the way. */
+/** Data parts of an application without a component of their own, collapsed. */
 export function DataRow({ block: { key, items } }: { block: DataBlock }) {
   const [choice, choose] = useChoice(key);
   const head = (
@@ -31,7 +31,7 @@ export function DataRow({ block: { key, items } }: { block: DataBlock }) {
     >
       <div className="space-y-3 px-3 pb-3">
         {items.map(({ name, value }, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: what was said stays in its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: data is only appended
           <div key={place}>
             <Caption>{name}</Caption>
             <Json value={value} label={name} />
@@ -42,7 +42,7 @@ export function DataRow({ block: { key, items } }: { block: DataBlock }) {
   );
 }
 
-/** A chart, or the data that were meant as one. */
+/** A chart, or its data if that cannot be read as a chart. */
 export function ChartRow({ block }: { block: ChartBlock }) {
   const chart = useMemo(() => readChart(block.data), [block.data]);
   if (chart) return <Chart chart={chart} />;

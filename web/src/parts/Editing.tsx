@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { visible } from "@/content/Json";
 import { isFields } from "@/json";
-import { FIELD } from "@/parts/Asking";
+import { FIELD } from "@/parts/RequestFrame";
 import { Controls, focus, Writing, type WritingProps } from "@/parts/Written";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -14,7 +14,7 @@ interface EditingProps extends WritingProps {
   onSend: (value: unknown, isChanged: boolean) => void;
 }
 
-/** The input of a call, changed before it is carried out: words as words, all else as JSON. */
+/** Editor of a tool call's input: strings as text, other values as JSON. */
 export function Editing({ input, onSend, ...writing }: EditingProps) {
   const id = useId();
   const isWords = typeof input === "string";
@@ -63,7 +63,7 @@ interface Read {
   problem?: string;
 }
 
-/** What is written, if it is JSON of the kind that was there. */
+/** The edited value, if it is JSON of the same kind as before. */
 function read(text: string, before: unknown): Read {
   try {
     const value: unknown = JSON.parse(text);

@@ -4,14 +4,14 @@ import { Button } from "@/ui/Button";
 
 interface ErrorBlockProps {
   text: string;
-  /** It is the request that failed, not the agent. */
+  /** The request failed, not the agent. */
   network?: boolean;
-  /** It happens now, not long ago: it is read out at once. */
+  /** It happened just now: screen readers announce it. */
   live?: boolean;
   onRetry?: () => void;
 }
 
-/** What went wrong, live or long ago, and another try. */
+/** An error, with a Retry button if possible. */
 export function ErrorBlock({ text, network = false, live = true, onRetry }: ErrorBlockProps) {
   return (
     <div

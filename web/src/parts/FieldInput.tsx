@@ -1,6 +1,6 @@
 import { useId } from "react";
-import { FIELD } from "@/parts/Asking";
 import type { Draft, Field, Option } from "@/parts/form";
+import { FIELD } from "@/parts/RequestFrame";
 import { strings } from "@/strings";
 
 const words = strings.parts;
@@ -12,7 +12,7 @@ interface FieldInputProps {
   onChange: (value: Draft[string]) => void;
 }
 
-/** One thing that is asked for. */
+/** One field of a question. */
 export function FieldInput(props: FieldInputProps) {
   return props.field.kind === "choice" ? <Choices {...props} /> : <Written {...props} />;
 }
@@ -53,7 +53,7 @@ function Choices({ field, value, disabled, onChange }: FieldInputProps) {
   );
 }
 
-/** Of several, one more or one less; else this one, instead of any words. */
+/** Toggles an option of a multiple choice; else selects it and clears the text. */
 function chosenAfter(field: Field, { chosen }: Draft[string], place: number): number[] {
   if (!field.several) return [place];
   return chosen.includes(place)

@@ -14,14 +14,14 @@ test("a picture that is here is shown, and grows at a click", () => {
 });
 
 test("a picture of another host is a link, and is not loaded", () => {
-  show({ name: "cat.png", mediaType: "image/png", url: "https://elsewhere.example/cat.png" });
+  show({ name: "cat.png", mediaType: "image/png", url: "https://other.example/cat.png" });
   expect(screen.queryByRole("img")).toBeNull();
   const link = screen.getByRole("link");
   expect(link.getAttribute("target")).toBe("_blank");
   expect(link.getAttribute("rel")).toContain("noreferrer");
 });
 
-test("other files are saved under their name, and tell their type and size", () => {
+test("other files are saved under their name, and show their type and size", () => {
   show({ name: "a.html", mediaType: "text/html", url: "data:text/html,<b>hi", size: 1234 });
   expect(screen.getByRole("link").getAttribute("download")).toBe("a.html");
   expect(screen.getByRole("link").textContent).toContain("text/html · 1.2 kB");

@@ -7,7 +7,7 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-/** What came with a message: pictures to look at, everything else to take along. */
+/** Files of a message: images as previews, others as downloads. */
 export function Files({ block: { files } }: { block: FilesBlock }) {
   const pictures = files.filter((file) => pictureOf(file) !== undefined);
   const others = files.filter((file) => pictureOf(file) === undefined);
@@ -16,7 +16,7 @@ export function Files({ block: { files } }: { block: FilesBlock }) {
       {pictures.length > 0 && (
         <ul className="flex flex-wrap gap-2">
           {pictures.map((file, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: files only follow each other
+            // biome-ignore lint/suspicious/noArrayIndexKey: files are only appended
             <li key={place}>
               <Picture src={pictureOf(file) ?? ""} name={file.name} />
             </li>
@@ -26,7 +26,7 @@ export function Files({ block: { files } }: { block: FilesBlock }) {
       {others.length > 0 && (
         <ul className="space-y-2">
           {others.map((file, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: files only follow each other
+            // biome-ignore lint/suspicious/noArrayIndexKey: files are only appended
             <li key={place}>
               <Row file={file} />
             </li>
@@ -37,7 +37,7 @@ export function Files({ block: { files } }: { block: FilesBlock }) {
   );
 }
 
-/** What may be shown at once: bytes that are here, or this server's. Others could see who looks. */
+/** Images that load without a click: inline bytes or this server's. Other hosts could track readers. */
 const pictureOf = ({ url, mediaType }: FileItem): string | undefined =>
   url !== undefined && mediaType.startsWith("image") ? imageSource(url) : undefined;
 
@@ -61,7 +61,7 @@ function Row({ file }: { file: FileItem }) {
   );
 }
 
-/** What a click does. */
+/** The action on click. */
 function End({ isHere }: { isHere: boolean }) {
   const Icon = isHere ? Download : ExternalLink;
   return (
@@ -95,7 +95,7 @@ function About({ file: { name, mediaType, size }, note, after }: AboutProps) {
   );
 }
 
-/** Addresses that a click may follow; bytes are only ever saved, never opened as a page. */
+/** Allowed URLs of links; inline bytes are only downloaded, never opened as a page. */
 function hrefOf({ url }: FileItem): string | undefined {
   if (url === undefined) return undefined;
   return /^(data|blob):/i.test(url) ? url : linkTarget(url);

@@ -3,14 +3,14 @@ import { MADE, RUN, usePointed, write } from "@/state/links";
 
 interface LinkedProps {
   run: string;
-  /** The ids of the parts that the block is made of. */
+  /** The ids of the block's parts. */
   made: readonly string[] | undefined;
   children: ReactNode;
 }
 
 const NONE: readonly string[] = [];
 
-/** A block that can be found by the parts it is made of, and is marked while somebody points at one. */
+/** A block that the inspector can find by its parts' ids; highlighted while one of them is hovered. */
 export function Linked({ run, made = NONE, children }: LinkedProps) {
   const pointed = usePointed(run, made);
   return (

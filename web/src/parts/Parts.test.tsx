@@ -40,7 +40,7 @@ test("a delta makes only the last block anew, though the client copies them all"
       { type: "text", text, state: "streaming" },
     ]);
   const { rerender } = render(<Parts message={at("a")} live />);
-  const href = vi.spyOn(URL.prototype, "href", "get"); // asked for whenever a row of files is made
+  const href = vi.spyOn(URL.prototype, "href", "get"); // read whenever a row of files renders
   rerender(<Parts message={at("a b")} live />);
   expect(screen.getByText("a b")).toBeTruthy();
   expect(href).not.toHaveBeenCalled();
@@ -49,7 +49,7 @@ test("a delta makes only the last block anew, though the client copies them all"
   expect(href).toHaveBeenCalled();
 });
 
-test("a plan is a progress bar and a list that tells how each step stands", () => {
+test("a plan is a progress bar and a list with the state of each step", () => {
   const items = [
     { content: "Look", status: "completed" },
     { content: "Weigh", activeForm: "Weighing", status: "in_progress" },
@@ -90,7 +90,7 @@ test("a subagent's doings are behind its name, and open while it works", () => {
   expect(screen.getByRole("button", { name: "Thought" })).toBeTruthy();
 });
 
-test("a subagent's card does not close over what somebody opened in it", () => {
+test("a subagent's card stays open if the user opened a block in it", () => {
   const at = (status: string) =>
     message([
       { type: "data-subagent", id: "a", data: { agent: "researcher", status } },
@@ -123,13 +123,13 @@ test("sources have the elements that the marks of the text lead to", () => {
 
 test("a stored failure and a live one look the same, and offer another try", () => {
   const onRetry = vi.fn();
-  const said = "This is what a failure looks like.";
+  const failure = "This is what a failure looks like.";
   const stored = render(<Parts message={demo.error} live={false} onRetry={onRetry} />);
-  const look = stored.getByText(said).closest("div.flex")?.className;
+  const look = stored.getByText(failure).closest("div.flex")?.className;
   fireEvent.click(screen.getByRole("button", { name: "Retry" }));
   expect(onRetry).toHaveBeenCalledOnce();
   stored.unmount();
-  render(<ErrorBlock text={said} onRetry={onRetry} />);
+  render(<ErrorBlock text={failure} onRetry={onRetry} />);
   expect(screen.getByRole("alert").className).toBe(look);
 });
 
@@ -155,7 +155,7 @@ test("the use of a message is one line, with the rest behind it", () => {
   expect(line.firstChild?.textContent).toBe("1,840 tokens in · 412 out · $0.0117 · 7s");
 });
 
-test("while a run goes on its use so far is told, and nothing where nothing is known", () => {
+test("during a run its usage so far is shown, and nothing where nothing is known", () => {
   const part = { type: "data-usage", id: "usage", data: { inputTokens: 3, outputTokens: 12 } };
   const { rerender, container } = render(<Usage message={message([part])} />);
   expect(container.textContent).toBe("3 tokens in · 12 out");
@@ -168,11 +168,11 @@ test("while a run goes on its use so far is told, and nothing where nothing is k
 // "all" is the others one after the other.
 test.each(Object.entries(demo).filter(([name]) => name !== "all"))(
   "the demo's answer to %j is accessible with all its blocks open",
-  async (_name, told) => {
+  async (_name, stored) => {
     keepOpen.set(true);
     const { container } = render(
       <main>
-        <Parts message={told} live={false} onRetry={() => {}} />
+        <Parts message={stored} live={false} onRetry={() => {}} />
       </main>,
     );
     for (const button of screen.queryAllByRole("button", { expanded: false }))

@@ -24,33 +24,33 @@ import "@/parts/parts.css";
 
 const words = strings.parts;
 
-/** What a person can do with the blocks of a message, and what the text may look up. */
+/** Actions on the blocks of a message, and data that texts look up. */
 interface Actions extends Handlers {
-  /** Whose message it is. */
+  /** The id of the message. */
   run: string;
-  /** It was being written when it was first shown, or has been since: it is not of long ago. */
+  /** This page saw it stream: it is not from history. */
   wasLive: boolean;
   lookUp: (toolCallId: string) => Given | undefined;
 }
 
 interface Handlers {
-  /** Says whether a call may run, or whether the agent may go on. A promise that fails lets the person try again. */
+  /** Decides an approval request. If the promise rejects, the user can try again. */
   onDecide?: Decide;
-  /** Answers a question; the decision is "answered" unless something else is said. */
+  /** Answers a question; the default decision is "answered". */
   onAnswer?: Answer;
-  /** Offered where the run failed. */
+  /** Shown where the run failed. */
   onRetry?: () => void;
 }
 
 interface PartsProps extends Handlers {
   message: UIMessage;
-  /** It is being written. */
+  /** Streaming now. */
   live: boolean;
-  /** It may have been written before it could be shown. */
+  /** It may have streamed before it was first rendered. */
   isNew?: boolean;
 }
 
-/** The blocks of a message, in their order. */
+/** The blocks of a message, in order. */
 export function Parts({ message, live, isNew = false, ...handlers }: PartsProps) {
   const blocks = useMemo(() => view(message, live), [message, live]);
   const actions = useActions(message, live || isNew, handlers);
@@ -62,13 +62,13 @@ export function Parts({ message, live, isNew = false, ...handlers }: PartsProps)
   );
 }
 
-/** One object as long as nothing changes by which blocks would look or act differently. */
+/** A stable object while nothing changes that affects the blocks. */
 function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): Actions {
   const { onDecide, onAnswer, onRetry } = handlers;
   const run = message.id;
-  const told = useMemo(() => givenBy(message), [message]);
-  const [kept, keep] = useState(told);
-  const given = same(kept, told) ? kept : told;
+  const next = useMemo(() => givenBy(message), [message]);
+  const [kept, keep] = useState(next);
+  const given = same(kept, next) ? kept : next;
   if (given !== kept) keep(given);
   const [wasLive, setWasLive] = useState(isOfNow);
   if (isOfNow && !wasLive) setWasLive(true);
@@ -78,7 +78,7 @@ function useActions(message: UIMessage, isOfNow: boolean, handlers: Handlers): A
   );
 }
 
-/** What calls gave, by their ids. */
+/** Tool results by call id. */
 function givenBy(message: UIMessage): Record<string, Given> {
   const given: Record<string, Given> = Object.create(null);
   for (const part of message.parts)
@@ -91,15 +91,15 @@ function Blocks({ blocks, actions }: { blocks: Block[]; actions: Actions }) {
   if (blocks.length === 0) return null;
   return (
     <div className="space-y-2">
-      {blocks.filter(saysSomething).map((block) => (
+      {blocks.filter(isUnusual).map((block) => (
         <Shown key={block.key} block={block} actions={actions} />
       ))}
     </div>
   );
 }
 
-/** Most answers end as one expects: then there is nothing to say about it. */
-const saysSomething = (block: Block): boolean =>
+/** A normal end needs no note. */
+const isUnusual = (block: Block): boolean =>
   block.kind !== "ending" || words.endings[block.reason] !== undefined;
 
 interface ShownProps<B = Block> {
@@ -107,7 +107,7 @@ interface ShownProps<B = Block> {
   actions: Actions;
 }
 
-/** Made anew only if its own block is another: of a message that grows, mostly the last. */
+/** Renders again only if its own block changed: in a streaming message, mostly the last. */
 const Shown = memo(
   ({ block, actions }: ShownProps) => {
     const Row = ROWS[block.kind] as ComponentType<ShownProps>;
@@ -157,8 +157,8 @@ function Text({ block, actions }: ShownProps<TextBlock>) {
 }
 
 function Tool({ block, actions }: ShownProps<ToolBlock>) {
-  const asks = block.state === "asking" && block.decision !== undefined;
-  if (asks) return <Approval block={block} onDecide={actions.onDecide} />;
+  const isRequested = block.state === "waiting" && block.decision !== undefined;
+  if (isRequested) return <Approval block={block} onDecide={actions.onDecide} />;
   return <ToolCard block={block} />;
 }
 
@@ -166,12 +166,12 @@ function Nested({ block, actions }: ShownProps<SubagentBlock>) {
   return <Subagent block={block} show={(blocks) => <Blocks blocks={blocks} actions={actions} />} />;
 }
 
-/** Why an answer ends where one would not expect it. */
+/** Why an answer ended early. */
 function Ending({ block: { reason } }: ShownProps<EndingBlock>) {
   return <p className="text-block text-ink-2 italic">{words.endings[reason]}</p>;
 }
 
-/** Nothing to see yet, but somebody is at work. */
+/** The agent is working and has no visible output yet. */
 function Working({ empty }: { empty: boolean }) {
   return (
     <div
@@ -188,8 +188,8 @@ function Working({ empty }: { empty: boolean }) {
   );
 }
 
-const BUSY: ReadonlySet<string> = new Set(["preparing", "running", "asking"]);
+const BUSY: ReadonlySet<string> = new Set(["preparing", "running", "waiting"]);
 
-/** Whether one sees at a block that the run goes on. */
+/** Whether the block itself shows that the run is active. */
 const isActive = (block: Block): boolean =>
   ("active" in block && block.active) || ("state" in block && BUSY.has(block.state));

@@ -3,7 +3,7 @@ import { Dialog } from "radix-ui";
 import { strings } from "@/strings";
 import { IconButton } from "@/ui/Button";
 
-/** A picture, small; a click shows it as large as the screen allows. */
+/** A thumbnail; a click enlarges it. */
 export function Picture({ src, name }: { src: string; name: string }) {
   return (
     <Dialog.Root>

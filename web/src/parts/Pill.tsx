@@ -19,7 +19,7 @@ const OVER = "bg-ground-3 text-ink-2";
 const LOOKS: Record<CallState, { icon: LucideIcon; look: string; turns?: boolean }> = {
   preparing: { icon: PencilLine, look: BUSY },
   running: { icon: LoaderCircle, look: BUSY, turns: true },
-  asking: { icon: Hand, look: BUSY },
+  waiting: { icon: Hand, look: BUSY },
   answered: { icon: MessageCircleReply, look: OVER },
   done: { icon: Check, look: "bg-ok-ground text-ok" },
   failed: { icon: CircleX, look: "bg-bad-ground text-bad" },
@@ -27,7 +27,7 @@ const LOOKS: Record<CallState, { icon: LucideIcon; look: string; turns?: boolean
   stopped: { icon: CircleStop, look: OVER },
 };
 
-/** How a call stands, in a picture and a word. */
+/** The state of a tool call, as an icon and a word. */
 export function Pill({ state }: { state: CallState }) {
   const { icon: Icon, look, turns } = LOOKS[state];
   return (

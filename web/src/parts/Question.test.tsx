@@ -20,13 +20,13 @@ const call: ToolBlock = {
   key: "m1/tool:a",
   callId: "a",
   name: "delete_file",
-  state: "asking",
+  state: "waiting",
   input: { path: "photos.zip" },
-  decision: { id: "approval_1", asked: "May I delete it?", allowed: ["approve", "reject"] },
+  decision: { id: "approval_1", question: "May I delete it?", allowed: ["approve", "reject"] },
 };
 const button = (name: string) => screen.getByRole("button", { name }) as HTMLButtonElement;
 
-test("an approval says what is asked, and with what", () => {
+test("an approval shows the question and the input", () => {
   render(<Approval block={call} />);
   expect(screen.getByRole("group", { name: "May I delete it?" }).textContent).toContain(
     "delete_file",
@@ -44,7 +44,7 @@ test.each([
 });
 
 const ALL = ["approve", "edit", "respond", "reject"] as const;
-const asks = (allowed: readonly Allowed[], input: unknown = call.input) => {
+const renderApproval = (allowed: readonly Allowed[], input: unknown = call.input) => {
   const onDecide = vi.fn();
   render(
     <Approval
@@ -67,7 +67,7 @@ test.each([
   [["edit"], ["Edit…"]],
   [["respond"], ["Respond…"]],
 ] as const)("%j is what is offered", (allowed, buttons) => {
-  asks(allowed);
+  renderApproval(allowed);
   expect(offered().filter((text) => text)).toEqual(buttons);
 });
 
@@ -81,7 +81,7 @@ test.each([
   ["Approve", "approved"],
   ["Deny", "denied"],
 ])("%s decides at the first click, once", async (name, decision) => {
-  const onDecide = asks(["approve", "reject"]);
+  const onDecide = renderApproval(["approve", "reject"]);
   await userEvent.dblClick(button(name));
   expect(onDecide.mock.calls).toEqual([["approval_1", { decision }]]);
   expect(button("Approve").disabled).toBe(true);
@@ -89,12 +89,12 @@ test.each([
 });
 
 test("nothing has the focus that Enter would decide by", () => {
-  asks(ALL);
+  renderApproval(ALL);
   expect(document.activeElement).toBe(document.body);
 });
 
 test("a reason is written in a field of its own, and Enter there sends it", async () => {
-  const onDecide = asks(["approve", "reject"]);
+  const onDecide = renderApproval(["approve", "reject"]);
   button("Deny with a reason…").focus();
   await userEvent.keyboard("{Enter}");
   expect(onDecide).not.toHaveBeenCalled();
@@ -111,7 +111,7 @@ test.each([
   "Respond…",
   "Deny with a reason…",
 ])("%s decides nothing where it is cancelled, by button or key", async (name) => {
-  const onDecide = asks(ALL);
+  const onDecide = renderApproval(ALL);
   const onKey = vi.fn();
   document.addEventListener("keydown", onKey);
   onTestFinished(() => document.removeEventListener("keydown", onKey));
@@ -126,9 +126,9 @@ test.each([
 });
 
 test("a changed input is approved as it was changed", async () => {
-  const onDecide = asks(ALL);
+  const onDecide = renderApproval(ALL);
   await userEvent.click(button("Edit…"));
-  const input = field("Input of the call, as JSON");
+  const input = field("Tool input as JSON");
   expect(document.activeElement).toBe(input);
   expect(input.value).toBe('{\n  "path": "photos.zip"\n}');
   expect(screen.queryByLabelText("Parameters")).toBeNull();
@@ -140,12 +140,12 @@ test("a changed input is approved as it was changed", async () => {
 });
 
 test.each([
-  ['{"path": }', /^This is not valid JSON: ./],
-  ["[1]", /^The input must stay a JSON object/],
-])("an input %j is not sent, and why is told", async (text, problem) => {
-  const onDecide = asks(ALL);
+  ['{"path": }', /^Invalid JSON: ./],
+  ["[1]", /^The input must be a JSON object/],
+])("an input %j is not sent, and the reason is shown", async (text, problem) => {
+  const onDecide = renderApproval(ALL);
   await userEvent.click(button("Edit…"));
-  const input = field("Input of the call, as JSON");
+  const input = field("Tool input as JSON");
   fireEvent.change(input, { target: { value: text } });
   expect(screen.getByRole("alert").textContent).toBe("");
   await userEvent.click(button("Approve with changes"));
@@ -160,24 +160,24 @@ test.each([
   [ALL, { decision: "approved" }],
   [["edit", "reject"], { decision: "edited", value: { path: "photos.zip" } }],
 ] as const)("an input that was left as it is, where %j is allowed, is %j", async (allowed, reply) => {
-  const onDecide = asks(allowed);
+  const onDecide = renderApproval(allowed);
   await userEvent.click(button("Edit…"));
   await userEvent.click(button("Approve with changes"));
   expect(onDecide.mock.calls).toEqual([["approval_1", reply]]);
 });
 
 test("an input of words is changed as words", async () => {
-  const onDecide = asks(ALL, "rm -r x");
+  const onDecide = renderApproval(ALL, "rm -r x");
   await userEvent.click(button("Edit…"));
-  await userEvent.type(field("Input of the call"), "y");
+  await userEvent.type(field("Tool input"), "y");
   await userEvent.click(button("Approve with changes"));
   expect(onDecide.mock.calls).toEqual([["approval_1", { decision: "edited", value: "rm -r xy" }]]);
 });
 
 test("what would hide in an input is seen where it is changed, and stays what it is", async () => {
-  const onDecide = asks(ALL, { path: "a\u202eb", more: 1 });
+  const onDecide = renderApproval(ALL, { path: "a\u202eb", more: 1 });
   await userEvent.click(button("Edit…"));
-  const input = field("Input of the call, as JSON");
+  const input = field("Tool input as JSON");
   expect(input.value).toContain("a\\u202eb");
   fireEvent.change(input, { target: { value: input.value.replace("1", "2") } });
   await userEvent.click(button("Approve with changes"));
@@ -185,7 +185,7 @@ test("what would hide in an input is seen where it is changed, and stays what it
 });
 
 test("a response stands for the result of the tool", async () => {
-  const onDecide = asks(ALL);
+  const onDecide = renderApproval(ALL);
   await userEvent.click(button("Respond…"));
   expect(button("Send response").disabled).toBe(true);
   await userEvent.keyboard("It is gone{Enter}already");
@@ -200,7 +200,7 @@ test("an answer that could not be sent can be given again", async () => {
   render(<Approval block={call} onDecide={onDecide} />);
   await userEvent.click(button("Approve"));
   await waitFor(() => expect(button("Approve").disabled).toBe(false));
-  expect(screen.getByRole("status").textContent).toContain("could not be sent");
+  expect(screen.getByRole("status").textContent).toContain("Couldn't send your answer");
 });
 
 test("a few options are buttons, and a click is the answer", async () => {
@@ -279,8 +279,8 @@ test.each([
   [{ decision: "answered", value: { answers: { "Which?": "Blue" } } }, "You answered: Blue"],
   [{ decision: "denied" }, "You denied this."],
   [{ decision: "denied", reason: "Too early" }, "You denied this: Too early"],
-  [{ decision: "cancelled" }, "The question was taken back."],
-  [undefined, "Nobody answered."],
+  [{ decision: "cancelled" }, "The agent withdrew the question."],
+  [undefined, "No answer was given."],
 ])("what was answered with %j stays to be read as %j", (answer, text) => {
   const { container } = render(
     <Question block={request({ open: false, prompt: "Which?", ...(answer && { answer }) })} />,

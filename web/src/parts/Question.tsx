@@ -5,11 +5,11 @@ import { linkTarget } from "@/content/urls";
 import { fieldsOf, textOf } from "@/json";
 import { Answered } from "@/parts/Answered";
 import type { Decide } from "@/parts/Approval";
-import { Asking, Row } from "@/parts/Asking";
 import type { RequestBlock } from "@/parts/blocks";
 import { Choice } from "@/parts/Choice";
 import { FieldInput } from "@/parts/FieldInput";
 import { answerOf, type Draft, type Form, formOf, isComplete } from "@/parts/form";
+import { RequestFrame, Row } from "@/parts/RequestFrame";
 import { useSending } from "@/state/useSending";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
@@ -21,30 +21,30 @@ export type Answer = (requestId: string, value: unknown, decision?: Decision) =>
 interface QuestionProps {
   block: RequestBlock;
   onAnswer?: Answer;
-  /** Hears of approvals that are about no call. */
+  /** Called for approvals without a tool call. */
   onDecide?: Decide;
 }
 
-/** What an agent asks a person, answered in its place. */
+/** A question of the agent, with a form to answer it. */
 export function Question({ block, onAnswer, onDecide }: QuestionProps) {
   if (!block.open) return <Answered block={block} />;
   const answer = (value: unknown) => onAnswer?.(block.id, value, "answered");
   const title = block.prompt ?? words.question;
   if (block.about === "approval")
     return (
-      <Asking title={block.prompt ?? words.approvalTitle}>
+      <RequestFrame title={block.prompt ?? words.approvalTitle}>
         <Choice allowed={block.allowed} onDecide={(reply) => onDecide?.(block.id, reply)} />
-      </Asking>
+      </RequestFrame>
     );
   return (
-    <Asking title={title} icon={MessageCircleQuestionMark}>
+    <RequestFrame title={title} icon={MessageCircleQuestionMark}>
       {block.about === "auth" && <Link block={block} />}
       {block.about === "auth" && !block.schema ? (
         <Finished onAnswer={() => answer(true)} />
       ) : (
         <Fields block={block} onAnswer={answer} />
       )}
-    </Asking>
+    </RequestFrame>
   );
 }
 
@@ -69,7 +69,7 @@ interface FormProps {
 
 const FEW = 6;
 
-/** One choice of a few needs no button to send it. */
+/** A single choice is sent on click. */
 const isOneClick = ({ fields: [field, ...others], shape }: Form): boolean =>
   shape === "single" &&
   others.length === 0 &&
@@ -122,7 +122,7 @@ function FormFields({ form, onAnswer }: FormProps) {
   );
 }
 
-/** Where a person has to sign in. */
+/** A link to follow, such as a sign-in page. */
 function Link({ block: { options, schema } }: { block: RequestBlock }) {
   const url = textOf(fieldsOf(options).url) ?? textOf(fieldsOf(schema).url);
   const href = url && linkTarget(url);

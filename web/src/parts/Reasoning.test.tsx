@@ -31,7 +31,7 @@ test.each([
   ["processing", { active: true }, "Processing…"],
   ["processing", { durationMs: 3000 }, "Processed in 3s"],
   ["processing", {}, "Processed"],
-] as const)("%s with %j says %j", (variant, more, label) => {
+] as const)("%s with %j has the label %j", (variant, more, label) => {
   render(<Reasoning block={block({ variant, ...more })} />);
   expect(head().textContent).toBe(label);
 });

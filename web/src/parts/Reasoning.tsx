@@ -39,7 +39,7 @@ const LOOKS: Record<Variant, Look> = {
   },
 };
 
-/** What an agent does before it answers: a log of Processing, or the prose of Thinking. */
+/** Output before the answer: a log (Processing) or reasoning (Thinking). */
 export function Reasoning({ block }: { block: ReasoningBlock }) {
   const [open, toggle] = useFold(block.key, block);
   const look = LOOKS[block.variant];
@@ -81,7 +81,7 @@ function Label({ block: { active, durationMs }, look }: { block: ReasoningBlock;
   );
 }
 
-/** Lines of a log, as they were printed. One element: a log may have thousands of them. */
+/** Log lines in one element: a log may have thousands. */
 function Lines({ text }: { text: string }) {
   return (
     <div className="px-3 pb-3 font-mono text-mono leading-[1.7] break-words whitespace-pre-wrap text-ink-2">

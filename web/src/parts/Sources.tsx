@@ -8,7 +8,7 @@ import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
 
-/** What an answer rests on: what its marks point to, with their numbers, and what was only found. */
+/** The sources of an answer: cited ones with their numbers, then those only found. */
 export function Sources({ block: { key, cited, found } }: { block: SourcesBlock }) {
   return (
     <div className="text-block">
@@ -29,14 +29,14 @@ export function Sources({ block: { key, cited, found } }: { block: SourcesBlock 
 
 function Found({ id, items, beside }: { id: string; items: SourceItem[]; beside: boolean }) {
   const [choice, choose] = useChoice(id);
-  const say = beside ? words.moreSources : words.foundSources;
+  const label = beside ? words.moreSources : words.foundSources;
   return (
     <Fold
       open={choice ?? false}
       onToggle={choose}
       className={beside ? "mt-1" : undefined}
       headClassName="w-fit! px-0! text-ink-2"
-      head={<span>{say(items.length)}</span>}
+      head={<span>{label(items.length)}</span>}
     >
       <ul className="space-y-1.5 pb-2">
         {items.map((item) => (

@@ -11,11 +11,11 @@ import { Fold } from "@/ui/Fold";
 
 interface SubagentProps {
   block: SubagentBlock;
-  /** How its own blocks are shown: as those of anybody. */
+  /** Renders its blocks. */
   show: (blocks: Block[]) => ReactNode;
 }
 
-/** An agent that another one sent: its task, all that it did, and what it came back with. */
+/** A subagent: its task, its blocks and its result. */
 export function Subagent({ block, show }: SubagentProps) {
   const active = block.state === "running" || block.state === "preparing";
   const touched = useTouched(keysIn(block.blocks));
@@ -59,7 +59,7 @@ function Head({ block: { trail, task, background, state } }: { block: SubagentBl
       <Bot aria-hidden className="size-4 shrink-0 text-accent" />
       <span className="flex max-w-[60%] shrink-0 items-center gap-1 truncate font-medium">
         {trail.map((name, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the way to an agent does not change
+          // biome-ignore lint/suspicious/noArrayIndexKey: the path to an agent does not change
           <Fragment key={place}>
             {place > 0 && <ChevronRight aria-hidden className="size-3 shrink-0 text-ink-2" />}
             <span className="truncate">{name}</span>

@@ -21,12 +21,12 @@ const LOOKS: Record<ItemState, { icon: LucideIcon; look: string }> = {
   stopped: { icon: CircleStop, look: "text-ink-2" },
 };
 
-/** The agent's plan, and how far it is. */
+/** The agent's plan and its progress. */
 export function Todos({ block: { items } }: { block: TodosBlock }) {
   return <Stepper items={items} strikes />;
 }
 
-/** The steps that were taken; there is no plan, so none is ahead. */
+/** The steps so far, without a plan. */
 export function Steps({ block: { items } }: { block: StepsBlock }) {
   return <Stepper items={items} />;
 }
@@ -38,7 +38,7 @@ function Stepper({ items, strikes = false }: { items: Item[]; strikes?: boolean 
       {(strikes || items.length > 1) && <Progress done={done} count={items.length} />}
       <ol className="space-y-1.5">
         {items.map((item, number) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: an item is its place in the plan
+          // biome-ignore lint/suspicious/noArrayIndexKey: an item is identified by its index
           <Line key={number} item={item} strikes={strikes} />
         ))}
       </ol>

@@ -19,12 +19,12 @@ const tool = (more: Partial<ToolBlock> = {}): ToolBlock => ({
 });
 const head = () => screen.getByRole("button", { expanded: false });
 
-test.each(Object.entries(strings.parts.callStates))("a call that is %s says %j", (state, word) => {
+test.each(Object.entries(strings.parts.callStates))("a call that is %s shows %j", (state, word) => {
   render(<ToolCard block={tool({ state: state as CallState })} />);
   expect(head().textContent).toContain(word);
 });
 
-test("a card is closed, and tells its name and what it is about", () => {
+test("a card is closed, and shows its name and its summary", () => {
   render(<ToolCard block={tool()} />);
   expect(head().textContent).toContain("get_weather");
   expect(head().textContent).toContain("Zürich");
@@ -47,10 +47,10 @@ test.each([
   ["running", "No result yet."],
   ["denied", "No result."],
   ["stopped", "No result."],
-] as const)("a call that is %s and said nothing has: %s", (state, said) => {
+] as const)("a call that is %s without a result shows: %s", (state, expected) => {
   render(<ToolCard block={tool({ state, input: {}, output: undefined })} />);
   fireEvent.click(head());
-  expect(screen.getByText(said)).toBeTruthy();
+  expect(screen.getByText(expected)).toBeTruthy();
 });
 
 test("why a call failed is seen without opening it, and once when it is open", () => {
@@ -65,17 +65,17 @@ test.each([
   [{ decision: "denied" }, "You denied this."],
   [{ decision: "approved" }, "You approved this."],
   [{ decision: "answered", value: "Nothing there" }, "You answered: Nothing there"],
-])("what a person decided stays with the call: %j is %j", (answer, said) => {
+])("what a person decided stays with the call: %j is %j", (answer, expected) => {
   const { container } = render(
     <ToolCard block={tool({ state: "denied", decision: { id: "x", allowed: [], answer } })} />,
   );
-  expect(container.textContent).toContain(said);
+  expect(container.textContent).toContain(expected);
 });
 
 test.each([
   "approval-responded",
   "output-denied",
-])("why a call was denied is told when it is %s", (state) => {
+])("the reason of a denial is shown when it is %s", (state) => {
   const approval = { id: "x", approved: false, reason: "Not today" };
   const part = {
     type: "dynamic-tool",
@@ -90,7 +90,7 @@ test.each([
   expect(screen.getByText("You denied this: Not today")).toBeTruthy();
 });
 
-test("many calls are one row that says how many, and which of them failed", () => {
+test("many calls are one row with their number and failures", () => {
   const tools = ["a", "b", "c", "d"].map((callId) => tool({ callId }));
   tools.push(tool({ callId: "e", name: "read", state: "failed", error: "No such file" }));
   render(<ToolGroup block={{ kind: "tools", key: "g", tools }} />);
@@ -100,7 +100,7 @@ test("many calls are one row that says how many, and which of them failed", () =
   expect(screen.getAllByRole("button", { expanded: false })).toHaveLength(5);
 });
 
-test("a card that somebody opened is not hidden when a fourth call ends", () => {
+test("a card that the user opened is not hidden when a fourth call ends", () => {
   const call = (toolCallId: string, state: string) => ({
     type: "dynamic-tool",
     toolCallId,

@@ -12,7 +12,7 @@ import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
 
-/** A tool call: one row, and below it what went in and what came out. */
+/** A tool call: one row, with its input and result below. */
 export function ToolCard({ block }: { block: ToolBlock }) {
   const [choice, choose] = useChoice(block.key);
   const open = choice ?? false;
@@ -65,7 +65,7 @@ function Value({ label, value }: { label: string; value: unknown }) {
   );
 }
 
-/** Why a call failed is seen without opening it. */
+/** The error of a failed call is visible without opening the card. */
 export function ErrorLine({ text, name }: { text: string; name?: string }) {
   return (
     <p className="mx-3 mb-2 line-clamp-2 font-mono text-mono break-words whitespace-pre-wrap text-bad">
@@ -83,7 +83,7 @@ function Decided({ answer }: { answer: Answered }) {
   );
 }
 
-/** What a call is about, mostly. */
+/** The input members that best summarize a call. */
 export function firstArgument(input: unknown): string {
   const first = isFields(input) ? Object.values(input)[0] : input;
   if (first === undefined || first === null) return "";

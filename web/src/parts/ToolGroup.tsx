@@ -7,7 +7,7 @@ import { Fold } from "@/ui/Fold";
 
 const words = strings.parts;
 
-/** Many calls in a row, as one. A card that somebody has opened is not hidden when it joins one. */
+/** Consecutive calls as one group. A card that the user opened stays visible in it. */
 export function ToolGroup({ block: { key, tools } }: { block: ToolsBlock }) {
   const [choice, choose] = useChoice(key);
   const touched = useTouched(tools.map((tool) => tool.key));

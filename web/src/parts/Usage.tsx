@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { usageOf } from "@/parts/usage";
 
-/** What an answer has used: tokens, money, time. Nothing where nothing is known. */
+/** Tokens, cost and duration of an answer, if known. */
 export function Usage({ message }: { message: UIMessage }) {
   const usage = usageOf(message);
   if (!usage) return null;

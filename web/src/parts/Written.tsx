@@ -1,5 +1,5 @@
 import { type FormEvent, type KeyboardEvent, type ReactNode, useId, useState } from "react";
-import { FIELD, Row } from "@/parts/Asking";
+import { FIELD, Row } from "@/parts/RequestFrame";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
@@ -11,15 +11,15 @@ export interface WritingProps {
 
 interface WrittenProps extends WritingProps {
   label: string;
-  /** What the button says that sends it. */
+  /** The label of the submit button. */
   action: string;
-  /** Of a longer text; else it is one line, which Enter sends. */
+  /** Multi-line; otherwise a single line, which Enter sends. */
   rows?: number;
   danger?: boolean;
   onSend: (text: string) => void;
 }
 
-/** A decision in words. */
+/** A decision with a text. */
 export function Written({ label, action, rows, danger, onSend, ...writing }: WrittenProps) {
   const id = useId();
   const [text, setText] = useState("");
@@ -57,7 +57,7 @@ interface FormProps extends WritingProps {
   children: ReactNode;
 }
 
-/** The form around a field that was opened; Escape closes it, and is not for the agent then. */
+/** The form around an opened field; Escape closes it and does not stop the agent. */
 export function Writing({ onSubmit, onCancel, children }: FormProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -76,7 +76,7 @@ export function Writing({ onSubmit, onCancel, children }: FormProps) {
   );
 }
 
-/** What sends it, and what does not. */
+/** The submit and cancel buttons. */
 export function Controls({ busy, failed, onCancel, children }: WritingProps & ChildrenProps) {
   return (
     <Row busy={busy} failed={failed}>

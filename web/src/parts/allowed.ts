@@ -1,4 +1,4 @@
-/** What a person may decide about an approval, as the agent says it in the request's `allowed`. */
+/** The decisions that the agent allows, from the request's `allowed`. */
 import type { Answer } from "@/api";
 import { listOf } from "@/json";
 
@@ -7,9 +7,9 @@ export type Allowed = "approve" | "edit" | "respond" | "reject";
 const ALL: readonly Allowed[] = ["approve", "edit", "respond", "reject"];
 const USUAL: readonly Allowed[] = ["approve", "reject"];
 
-/** In the order in which the page offers it; to approve and to reject where the agent says nothing. */
-export function allowedOf(told: unknown): readonly Allowed[] {
-  const listed = listOf(told);
+/** In display order; approve and reject by default. */
+export function allowedOf(value: unknown): readonly Allowed[] {
+  const listed = listOf(value);
   const known = ALL.filter((word) => listed.includes(word));
   return known.length > 0 ? known : USUAL;
 }

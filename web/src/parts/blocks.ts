@@ -1,9 +1,9 @@
-/** What an answer is made of on the page. All are plain data: `view` makes them, `Parts` shows them. */
+/** The blocks of an answer, as plain data: `view` makes them, `Parts` shows them. */
 import type { Source } from "@/content/citations";
 import type { Allowed } from "@/parts/allowed";
 
 interface Made {
-  /** The ids of the parts in it: who has a log of them finds it by these. */
+  /** The ids of its parts, by which the inspector finds it. */
   made?: string[];
 }
 
@@ -23,9 +23,9 @@ export interface ReasoningBlock extends Made {
   key: string;
   variant: Variant;
   text: string;
-  /** It is being written. */
+  /** Streaming now. */
   active: boolean;
-  /** Something came after it. */
+  /** Another block follows. */
   newer: boolean;
   durationMs?: number;
 }
@@ -33,7 +33,7 @@ export interface ReasoningBlock extends Made {
 export type CallState =
   | "preparing"
   | "running"
-  | "asking"
+  | "waiting"
   | "answered"
   | "done"
   | "failed"
@@ -42,8 +42,8 @@ export type CallState =
 
 export interface Verdict {
   id: string;
-  /** What the person is asked, where somebody put it into words. */
-  asked?: string;
+  /** The prompt of the request, if it has one. */
+  question?: string;
   allowed: readonly Allowed[];
   answer?: Answered;
 }
@@ -61,7 +61,7 @@ export interface ToolBlock extends Made {
   callId: string;
   name: string;
   state: CallState;
-  /** Its input as far as it is there. */
+  /** The input received so far. */
   input: unknown;
   output?: unknown;
   error?: string;
@@ -96,10 +96,10 @@ export interface StepsBlock extends Made {
 export interface SubagentBlock extends Made {
   kind: "subagent";
   key: string;
-  /** The names of those who sent it, where they are not shown around it, and its own. */
+  /** Its name, after those of its parents that are not shown around it. */
   trail: string[];
   task?: string;
-  /** What else it was sent with. */
+  /** Other input of its call. */
   more: [name: string, value: string][];
   background: boolean;
   state: CallState;
@@ -115,9 +115,9 @@ export interface RequestBlock extends Made {
   prompt?: string;
   schema?: unknown;
   options?: unknown;
-  /** What a person may decide, where it is an approval. */
+  /** The allowed decisions of an approval. */
   allowed: readonly Allowed[];
-  /** Somebody may still answer. */
+  /** It can still be answered. */
   open: boolean;
   answer?: Answered;
 }
@@ -141,7 +141,7 @@ export interface ChartBlock extends Made {
   data: unknown;
 }
 
-/** What an application said in words of its own. */
+/** An application's own data. */
 export interface DataBlock extends Made {
   kind: "data";
   key: string;
@@ -149,7 +149,7 @@ export interface DataBlock extends Made {
 }
 
 export interface SourceItem {
-  /** Of one that the text points to. */
+  /** The number of a cited source. */
   id?: string;
   title: string;
   url?: string;
@@ -161,9 +161,9 @@ export interface SourceItem {
 export interface SourcesBlock extends Made {
   kind: "sources";
   key: string;
-  /** What the text points to: the first has number 1. */
+  /** Cited sources: the first has number 1. */
   cited: SourceItem[];
-  /** What was only found. */
+  /** Sources that were found and not cited. */
   found: SourceItem[];
 }
 

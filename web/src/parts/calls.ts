@@ -1,4 +1,4 @@
-/** How a tool call stands. */
+/** The state of a tool call. */
 
 import { type Fields, fieldsOf, textOf } from "@/json";
 import { allowedOf } from "@/parts/allowed";
@@ -9,14 +9,14 @@ import { dataOf, idOf, type Part } from "@/parts/wire";
 const STATES: Record<string, CallState> = {
   "input-streaming": "preparing",
   "input-available": "running",
-  "approval-requested": "asking",
+  "approval-requested": "waiting",
   "approval-responded": "answered",
   "output-available": "done",
   "output-error": "failed",
   "output-denied": "denied",
 };
 
-/** How the server words two outcomes for which the client knows only one state. */
+/** The server's texts of two outcomes that have one state in the client. */
 const OUTCOMES: Record<string, CallState> = {
   "The call was interrupted.": "stopped",
   "The call was denied.": "denied",
@@ -53,29 +53,29 @@ export function readTool(part: Part, key: string, facts: Facts): ToolBlock {
 }
 
 function stateOf(fields: Fields, facts: Facts): CallState {
-  const told = STATES[textOf(fields.state) ?? ""] ?? "running";
-  if (told === "failed") return OUTCOMES[textOf(fields.errorText) ?? ""] ?? "failed";
-  if (told === "done") return fields.preliminary === true ? going("running", facts) : "done";
-  if (told === "asking" || told === "answered") return facts.over ? "stopped" : told;
-  if (facts.asking.has(textOf(fields.toolCallId) ?? "")) return "asking";
-  return FINISHED.has(told) ? told : going(told, facts);
+  const received = STATES[textOf(fields.state) ?? ""] ?? "running";
+  if (received === "failed") return OUTCOMES[textOf(fields.errorText) ?? ""] ?? "failed";
+  if (received === "done") return fields.preliminary === true ? going("running", facts) : "done";
+  if (received === "waiting" || received === "answered") return facts.over ? "stopped" : received;
+  if (facts.requested.has(textOf(fields.toolCallId) ?? "")) return "waiting";
+  return FINISHED.has(received) ? received : going(received, facts);
 }
 
-/** Nobody will hear of a call again whose run does not go on. */
+/** A call whose run has ended gets no result. */
 export const going = (state: CallState, facts: Facts): CallState =>
   facts.live || facts.waiting ? state : "stopped";
 
-/** The approval of a call and its answer, from the call's own part and from the request beside it. */
-function decisionOf(told: unknown, request: Part | undefined): Verdict | undefined {
-  if (told === undefined && request === undefined) return undefined;
-  const approval = fieldsOf(told);
+/** The approval of a call and its answer, from the call's own part and the separate request. */
+function decisionOf(received: unknown, request: Part | undefined): Verdict | undefined {
+  if (received === undefined && request === undefined) return undefined;
+  const approval = fieldsOf(received);
   const { prompt, allowed, answered } = request ? dataOf(request) : ({} as Fields);
-  const asked = textOf(approval.requestReason) ?? textOf(prompt);
+  const question = textOf(approval.requestReason) ?? textOf(prompt);
   const answer = answered === undefined ? verdictOf(approval) : answerOf(fieldsOf(answered));
   const isDecided = answer !== undefined && answer.decision !== "cancelled";
   return {
     id: textOf(approval.id) ?? (request && idOf(request)) ?? "",
-    ...(asked && { asked }),
+    ...(question && { question }),
     allowed: allowedOf(allowed),
     ...(isDecided && { answer }),
   };
@@ -87,11 +87,11 @@ function verdictOf({ approved, reason }: Fields): Answered | undefined {
   return { decision: approved ? "approved" : "denied", ...(why && { reason: why }) };
 }
 
-/** What was said to a request. Of a decision the words are not the answer, but why it is so. */
-export function answerOf(told: Fields): Answered {
-  const { value } = told;
-  const decision = textOf(told.decision) ?? "answered";
-  const reason = textOf(told.reason) ?? (DECISIONS.has(decision) ? textOf(value) : undefined);
+/** The answer to a request. The text of a decision is its reason, not an answer. */
+export function answerOf(received: Fields): Answered {
+  const { value } = received;
+  const decision = textOf(received.decision) ?? "answered";
+  const reason = textOf(received.reason) ?? (DECISIONS.has(decision) ? textOf(value) : undefined);
   return reason === undefined ? { decision, value } : { decision, reason };
 }
 

@@ -1,4 +1,4 @@
-/** What a person decided, and why, in words: on the page and in what is kept of it. */
+/** The decision and its reason as text, for the page and for exports. */
 import type { Answered } from "@/parts/blocks";
 import { strings } from "@/strings";
 
@@ -11,6 +11,6 @@ const OUTCOMES: Record<string, (reason?: string) => string> = {
   cancelled: () => words.cancelled,
 };
 
-/** What became of a request, unless something was answered. */
+/** The outcome of a request without an answer. */
 export const outcomeOf = ({ decision, reason }: Answered): string | undefined =>
   OUTCOMES[decision]?.(reason);

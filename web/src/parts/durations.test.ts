@@ -18,6 +18,6 @@ test.each([
   [119_600, "2m 0s"],
   [125_000, "2m 5s"],
   [3_600_000, "60m 0s"],
-])("%d ms are %s", (ms, said) => {
-  expect(duration(ms)).toBe(said);
+])("%d ms are %s", (ms, expected) => {
+  expect(duration(ms)).toBe(expected);
 });

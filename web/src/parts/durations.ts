@@ -3,8 +3,8 @@ import { strings } from "@/strings";
 const words = strings.parts;
 
 /**
- * A duration as it is shown everywhere: tenths below a second, then whole seconds, then minutes.
- * It is rounded before it is split, so that no second is the sixtieth.
+ * Formats a duration: tenths below a second, then whole seconds, then minutes. Rounded before it is
+ * split, so that it never shows 60 seconds.
  */
 export function duration(ms: number): string {
   const tenths = Math.max(1, Math.round(ms / 100));

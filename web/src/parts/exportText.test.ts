@@ -9,7 +9,7 @@ const message = (...parts: unknown[]): UIMessage => ({
   parts: parts as UIMessage["parts"],
 });
 
-test("the text alone is what was said, without thoughts and calls", () => {
+test("the plain text has no reasoning and no calls", () => {
   expect(plainText(demo.tool)).toBe("Sun today, clouds tomorrow, and rain the day after.");
 });
 
@@ -41,7 +41,7 @@ test("all of a message has its thoughts quoted, its calls fenced and its use bel
   );
 });
 
-test("what a tool says cannot leave its fence", () => {
+test("a tool's output cannot leave its fence", () => {
   const output = "```\n# free\n````";
   const text = messageMarkdown(
     message({
@@ -55,7 +55,7 @@ test("what a tool says cannot leave its fence", () => {
   expect(text).toContain(`\`\`\`\`\`\n${output}\n\`\`\`\`\``);
 });
 
-const asked = (answered: object) => ({
+const answeredApproval = (answered: object) => ({
   type: "data-input",
   id: "q",
   data: { kind: "approval", prompt: "Go on?", answered },
@@ -76,22 +76,22 @@ const call = (approval: object) => ({
 });
 
 test.each([
-  [asked({ decision: "denied", value: "Too early" }), "You denied this: Too early"],
-  [asked({ decision: "approved" }), "You approved this."],
-  [asked({ decision: "cancelled" }), "The question was taken back."],
-  [asked({ decision: "answered", value: ["a"] }), 'You answered: ["a"]'],
+  [answeredApproval({ decision: "denied", value: "Too early" }), "You denied this: Too early"],
+  [answeredApproval({ decision: "approved" }), "You approved this."],
+  [answeredApproval({ decision: "cancelled" }), "The agent withdrew the question."],
+  [answeredApproval({ decision: "answered", value: ["a"] }), 'You answered: ["a"]'],
   [call({ approved: false, reason: "Too early" }), "You denied this: Too early"],
   [call({ approved: true }), "You approved this."],
-])("what a person decided is kept: %j", (part, said) => {
-  expect(messageMarkdown(message(part)).split("\n\n").at(-1)).toBe(said);
+])("what a person decided is kept: %j", (part, expected) => {
+  expect(messageMarkdown(message(part)).split("\n\n").at(-1)).toBe(expected);
 });
 
 test.each([
   [edited, 'You approved this with changes:\n\n```json\n{\n  "path": "b"\n}\n```'],
   [answered, "You answered: Nothing there"],
-])("what was decided beside a call is kept with it: %j", (answer, said) => {
+])("what was decided beside a call is kept with it: %j", (answer, expected) => {
   const text = messageMarkdown(message(call({ approved: true }), beside(answer)));
-  expect(text).toBe(`**rm** (Answered)\n\n${said}`);
+  expect(text).toBe(`**rm** (Answered)\n\n${expected}`);
 });
 
 test("sources are listed with their numbers", () => {
@@ -105,7 +105,7 @@ test("the bytes of files are left out", () => {
   expect(messageMarkdown(demo.file)).not.toContain("base64");
 });
 
-test("a conversation says who speaks", () => {
+test("a conversation names the speakers", () => {
   const question: UIMessage = { id: "q", role: "user", parts: [{ type: "text", text: "Hi" }] };
   expect(chatMarkdown("A\nchat", [question, demo.text])).toMatch(
     /^# A chat\n\n## You\n\nHi\n\n## Agent\n\n/,
@@ -113,12 +113,12 @@ test("a conversation says who speaks", () => {
 });
 
 test.each(recordings)("all text of %s is in its export", async (_name, chunks) => {
-  const told = (await statesOf(chunks)).at(-1) as UIMessage;
-  const retracted = told.parts.flatMap((part) =>
+  const shown = (await statesOf(chunks)).at(-1) as UIMessage;
+  const retracted = shown.parts.flatMap((part) =>
     part.type === "data-retract" ? (part.data as { ids: string[] }).ids : [],
   );
-  const text = messageMarkdown(told);
-  for (const part of told.parts) {
+  const text = messageMarkdown(shown);
+  for (const part of shown.parts) {
     const id = "providerMetadata" in part && (part.providerMetadata?.mobox as { id?: string })?.id;
     if (part.type === "text" && !retracted.includes(id || ""))
       expect(text).toContain(part.text.trim());

@@ -1,4 +1,4 @@
-/** Messages as Markdown to keep, or as the text alone to paste elsewhere. */
+/** Messages as Markdown for export, or as plain text for the clipboard. */
 import type { UIMessage } from "ai";
 import type { Answered, Block, FileItem, Item, SourceItem, ToolBlock } from "@/parts/blocks";
 import { outcomeOf } from "@/parts/decided";
@@ -9,7 +9,7 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-/** What was said, as it was written, without how it came about. */
+/** Only the text of the answer. */
 export function plainText(message: UIMessage): string {
   const texts = view(message, false).flatMap((block) =>
     block.kind === "text" ? [block.text] : [],
@@ -17,7 +17,7 @@ export function plainText(message: UIMessage): string {
   return texts.map((text) => text.trim()).join("\n\n");
 }
 
-/** All of a message; thoughts are quoted, calls and data stand in fences. */
+/** All of a message; reasoning is quoted, calls and data are in fences. */
 export function messageMarkdown(message: UIMessage): string {
   const usage = usageOf(message);
   return join([...written(view(message, false)), usage && `*${usage.line}*`]);
@@ -113,20 +113,21 @@ function source({ title, url, place }: SourceItem): string {
   return (url ? `[${name}](<${url}>)` : name) + (place ? `, ${place}` : "");
 }
 
-/** Bytes are not repeated in a text. */
+/** Inline bytes are left out. */
 const file = ({ name, mediaType, url }: FileItem) =>
   url && /^https?:/i.test(url) ? `- [${oneLine(name)}](<${url}>)` : `- ${name} (${mediaType})`;
 
-const value = (told: unknown) => (typeof told === "string" ? told : JSON.stringify(told));
-const data = (told: unknown) =>
-  typeof told === "string" ? fenced(told) : fenced(JSON.stringify(told, null, 2), "json");
+const value = (content: unknown) =>
+  typeof content === "string" ? content : JSON.stringify(content);
+const data = (content: unknown) =>
+  typeof content === "string" ? fenced(content) : fenced(JSON.stringify(content, null, 2), "json");
 const quoted = (text: string) =>
   text
     .split("\n")
     .map((line) => `> ${line}`.trimEnd())
     .join("\n");
 
-/** In a fence that nothing in it can close. */
+/** In a fence longer than any in the text. */
 function fenced(text: string, language = ""): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(Math.max(3, longest + 1));

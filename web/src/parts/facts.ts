@@ -1,4 +1,4 @@
-/** What must be known of the whole message before one of its parts can be read. */
+/** Facts about the whole message that are needed to read its parts. */
 import type { UIMessage } from "ai";
 import { type Fields, listOf, textOf } from "@/json";
 import { callOf, isTool } from "@/parts/calls";
@@ -8,22 +8,22 @@ export interface Facts {
   live: boolean;
   /** The run has ended. */
   over: boolean;
-  /** The run waits for somebody. */
+  /** The run waits for an answer. */
   waiting: boolean;
-  /** Ids of parts that were taken back. */
+  /** Ids of retracted parts. */
   retracted: Set<string>;
-  /** Calls about which somebody is asked by a request of its own. */
-  asking: Set<string>;
-  /** What is known of an approval beside its call, by that call: one that is open, else the last. */
+  /** Calls with a separate input request. */
+  requested: Set<string>;
+  /** The separate approval request of a call, by call id: the open one, else the last. */
   approvals: Map<string, Part>;
-  /** Requests that somebody may still answer. */
+  /** Open requests. */
   open: Set<Part>;
   calls: Map<string, Part>;
-  /** The agents that parts name as theirs, and those that were told of. */
+  /** The agents in the scopes of parts, and the announced ones. */
   subagents: Map<string, Fields>;
-  /** Calls that sent an agent. */
+  /** Calls that started a subagent. */
   senders: Set<string>;
-  /** Whose plan is shown, as scopes. */
+  /** The scopes whose plan is shown. */
   plans: Set<string>;
 }
 
@@ -40,12 +40,12 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
     over,
     waiting: !over && (open.size > 0 || waitsForApproval),
     retracted: new Set(parts.flatMap(retractedBy)),
-    asking: new Set([...open].map((part) => textOf(dataOf(part).toolCallId) ?? "")),
+    requested: new Set([...open].map((part) => textOf(dataOf(part).toolCallId) ?? "")),
     approvals: approvalsOf(parts, calls, open),
     open,
     calls,
     subagents: new Map(parts.filter(isSubagent).map((part) => [idOfData(part), dataOf(part)])),
-    senders: new Set(parts.flatMap((part) => [...scopeOf(part), ...toldOf(part)])),
+    senders: new Set(parts.flatMap((part) => [...scopeOf(part), ...announced(part)])),
     plans: new Set(
       parts.filter((part) => part.type === "data-todos").map((part) => nameOfScope(scopeOf(part))),
     ),
@@ -53,7 +53,7 @@ export function factsOf(message: UIMessage, live: boolean): Facts {
 }
 
 const isSubagent = (part: Part) => part.type === "data-subagent";
-const toldOf = (part: Part) => (isSubagent(part) ? [idOfData(part)] : []);
+const announced = (part: Part) => (isSubagent(part) ? [idOfData(part)] : []);
 const idOfData = (part: Part) => textOf((part as { id?: unknown }).id) ?? "";
 const stateOf = (part: Part) => textOf((part as unknown as Fields).state) ?? "";
 
@@ -63,7 +63,7 @@ function isOpen(part: Part, calls: Map<string, Part>): boolean {
   return call === undefined || !SETTLED.test(stateOf(call));
 }
 
-/** A call of which nothing is asked any more. */
+/** A call without an open request. */
 const SETTLED = /^output-|^approval-responded$/;
 
 function approvalsOf(parts: Part[], calls: Map<string, Part>, open: Set<Part>): Map<string, Part> {

@@ -2,7 +2,7 @@ import { type Fields, numberOf, textOf } from "@/json";
 import type { FileItem } from "@/parts/blocks";
 import { dataOf, moboxOf, type Part } from "@/parts/wire";
 
-/** A file of a message, whoever told of it: the client, the server, or a provider that has it. */
+/** A file of a message, sent by the client or the server, or stored at a provider. */
 export function readFile(part: Part): FileItem {
   const fields: Fields =
     part.type === "data-file" ? dataOf(part) : { ...moboxOf(part), ...(part as object) };

@@ -1,9 +1,9 @@
 /**
- * Text that belongs together, and the sources it points to.
+ * Joined text parts, and the sources that they cite.
  *
- * A provider may cut a sentence into parts, one per citation: they are one flow of Markdown. A
- * source names the part it belongs to, not the place in it: that is where the cited words end, if
- * they are the text's own, else where its part ends.
+ * A provider may split a sentence into parts, one per citation: they are one flow of Markdown. A
+ * source names its part, not the position in it: that is the end of the cited text, if the part contains
+ * it, else the end of the part.
  */
 import type { Source } from "@/content/citations";
 import { type Fields, fieldsOf, numberOf, textOf } from "@/json";
@@ -27,7 +27,7 @@ interface Segment {
   active: boolean;
 }
 
-/** The name of a cited source, which none of another message has. */
+/** The id of a cited source, unique on the page. */
 const citedName = (messageId: string, number: number) => `${messageId}-${number}`;
 
 interface Cited {
@@ -42,7 +42,7 @@ export class Flows {
 
   constructor(private readonly messageId: string) {}
 
-  /** What follows is a new paragraph, though nothing is shown in between. */
+  /** Starts a new paragraph, though nothing is shown in between. */
   breakOff(list: Block[]): void {
     this.#broken.add(list);
   }
@@ -67,7 +67,7 @@ export class Flows {
     this.#segments.set(piece.id, { flow, start, text: piece.text, active: piece.active });
   }
 
-  /** Put the marks into the flows; the list of all sources, if there is one. */
+  /** Inserts the marks into the flows; returns the list of sources, if any. */
   finish(facts: Facts): SourcesBlock | undefined {
     const cited = new Map<string, Cited>();
     const found = new Map<string, SourceItem>();
@@ -128,7 +128,7 @@ function begin(list: Block[], { tone, key }: Piece): TextBlock {
   return flow;
 }
 
-/** Nowhere yet, while the end of the part still moves. */
+/** Undefined while the part still grows. */
 function placeIn({ start, text, active }: Segment, quote: string | undefined): number | undefined {
   const at = quote ? text.indexOf(quote) : -1;
   if (at >= 0 && quote) return start + at + quote.length;

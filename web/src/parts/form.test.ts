@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { answerOf, type Draft, formOf, isComplete } from "@/parts/form";
 
-const said = (chosen: number[], text = "") => ({ chosen, text });
+const field = (chosen: number[], text = "") => ({ chosen, text });
 const answer = (request: object, draft: Draft) => answerOf(formOf(request), draft);
 
-describe("what an agent is told", () => {
+describe("the value for the agent", () => {
   test("of options, the one that was chosen", () => {
-    expect(answer({ options: ["oak", "pine"] }, { value: said([1]) })).toBe("pine");
+    expect(answer({ options: ["oak", "pine"] }, { value: field([1]) })).toBe("pine");
     const options = [{ label: "Yes, all", value: "all" }, { label: "No" }];
-    expect(answer({ options }, { value: said([0]) })).toBe("all");
-    expect(answer({ options }, { value: said([1]) })).toBe("No");
+    expect(answer({ options }, { value: field([0]) })).toBe("all");
+    expect(answer({ options }, { value: field([1]) })).toBe("No");
   });
 
   test("of several questions, an answer to each by its words", () => {
@@ -19,7 +19,7 @@ describe("what an agent is told", () => {
         { question: "Which sizes?", multiSelect: true, options: [{ label: "S" }, { label: "M" }] },
       ],
     };
-    const draft = { "Which color?": said([], "green"), "Which sizes?": said([0, 1], "XL") };
+    const draft = { "Which color?": field([], "green"), "Which sizes?": field([0, 1], "XL") };
     expect(answer({ options }, draft)).toEqual({
       answers: { "Which color?": "green", "Which sizes?": "S, M, XL" },
     });
@@ -36,25 +36,25 @@ describe("what an agent is told", () => {
         class: { enum: ["first", "second"] },
       },
     };
-    const draft = { to: said([], " Rome "), days: said([], "3"), window: said([1]) };
+    const draft = { to: field([], " Rome "), days: field([], "3"), window: field([1]) };
     expect(answer({ schema }, draft)).toEqual({ to: "Rome", days: 3, window: false });
   });
 
   test("of a schema that is no object, its value", () => {
-    expect(answer({ schema: { type: "boolean" } }, { value: said([0]) })).toBe(true);
-    expect(answer({ schema: { type: "number" } }, { value: said([], "1.5") })).toBe(1.5);
+    expect(answer({ schema: { type: "boolean" } }, { value: field([0]) })).toBe(true);
+    expect(answer({ schema: { type: "number" } }, { value: field([], "1.5") })).toBe(1.5);
   });
 
   test("of nothing in particular, the words", () => {
-    expect(answer({}, { value: said([], "Ada") })).toBe("Ada");
+    expect(answer({}, { value: field([], "Ada") })).toBe("Ada");
   });
 });
 
-test("nothing can be sent before all is said that must be", () => {
+test("nothing can be sent before all required fields are filled", () => {
   const form = formOf({ schema: { properties: { a: {}, b: {} }, required: ["a"] } });
   expect(isComplete(form, {})).toBe(false);
-  expect(isComplete(form, { a: said([], "  ") })).toBe(false);
-  expect(isComplete(form, { a: said([], "x") })).toBe(true);
+  expect(isComplete(form, { a: field([], "  ") })).toBe(false);
+  expect(isComplete(form, { a: field([], "x") })).toBe(true);
 });
 
 test.each([

@@ -1,9 +1,9 @@
 /**
- * What a question asks for, as fields, and what its answer looks like to the agent.
+ * The fields of a question, and the answer's value for the agent.
  *
- * | asked with | value of the answer |
+ * | request | value of the answer |
  * | --- | --- |
- * | `options: {questions}`, as Claude asks | `{answers: {question: label}}`, several labels as `a, b` |
+ * | `options: {questions}`, as in Claude | `{answers: {question: label}}`, several labels as `a, b` |
  * | `options: [...]` | the option's `value`, else its label |
  * | `schema` of an object | an object with its properties |
  * | any other `schema` | a value of its type |
@@ -26,20 +26,20 @@ export interface Field {
   hint?: string;
   kind: "choice" | "text" | "number";
   options: Option[];
-  /** Several options may be chosen. */
+  /** Multiple choice. */
   several: boolean;
-  /** Words of one's own are welcome too. */
+  /** Free text is allowed too. */
   other: boolean;
   required: boolean;
 }
 
 export interface Form {
   fields: Field[];
-  /** What the answers of the fields become. */
+  /** How the fields make the answer's value. */
   shape: "single" | "object" | "answers";
 }
 
-/** What was chosen or written in each field, as texts; for choices the numbers of the options. */
+/** The input of each field as strings; for choices the indices of the options. */
 export type Draft = Record<string, { chosen: number[]; text: string }>;
 
 const PLAIN: Field = {
@@ -98,8 +98,8 @@ const YES_OR_NO: Option[] = [
   { label: strings.parts.no, value: false },
 ];
 
-function optionsOf(told: unknown): Option[] {
-  return listOf(told).flatMap((option): Option[] => {
+function optionsOf(listed: unknown): Option[] {
+  return listOf(listed).flatMap((option): Option[] => {
     if (typeof option === "string" || typeof option === "number")
       return [{ label: String(option), value: option }];
     const { label, name, title, value, description } = fieldsOf(option);
@@ -110,17 +110,17 @@ function optionsOf(told: unknown): Option[] {
   });
 }
 
-/** Whether all is said that must be. */
+/** Whether all required fields are filled. */
 export const isComplete = (form: Form, draft: Draft): boolean =>
   form.fields.every((field) => !field.required || answerTo(field, draft) !== undefined);
 
-/** What the agent is told. */
+/** The value sent to the agent. */
 export function answerOf(form: Form, draft: Draft): unknown {
   const given = form.fields.map((field) => [field.name, answerTo(field, draft)] as const);
-  const said = given.filter(([, value]) => value !== undefined);
-  if (form.shape === "single") return said[0]?.[1];
-  if (form.shape === "object") return Object.fromEntries(said);
-  const labels = said.map(([name, value]) => [name, listOf(value).join(", ") || value]);
+  const filled = given.filter(([, value]) => value !== undefined);
+  if (form.shape === "single") return filled[0]?.[1];
+  if (form.shape === "object") return Object.fromEntries(filled);
+  const labels = filled.map(([name, value]) => [name, listOf(value).join(", ") || value]);
   return { answers: Object.fromEntries(labels) };
 }
 

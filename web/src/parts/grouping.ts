@@ -1,12 +1,12 @@
-/** What can be said of blocks only when all are there. */
+/** Grouping of blocks, which needs all of them. */
 import type { Block, ReasoningBlock, ToolBlock, Variant } from "@/parts/blocks";
 import { FINISHED } from "@/parts/calls";
 
-/** As many finished calls in a row are shown one by one. */
+/** Up to this many consecutive finished calls are shown one by one. */
 const IN_A_ROW = 3;
 
-/** What goes with other blocks, or is said of the whole. All else is news of its own. */
-const NOT_NEWS: ReadonlySet<Block["kind"]> = new Set(["data", "sources", "error", "ending"]);
+/** Blocks that belong to others or to the whole message; they do not end reasoning before them. */
+const SECONDARY: ReadonlySet<Block["kind"]> = new Set(["data", "sources", "error", "ending"]);
 
 export function finish(blocks: Block[]): Block[] {
   for (const block of blocks) if (block.kind === "subagent") block.blocks = finish(block.blocks);
@@ -15,7 +15,7 @@ export function finish(blocks: Block[]): Block[] {
   return group(joined);
 }
 
-/** Thoughts with nothing between them are one, and so is what an agent did. */
+/** Joins adjacent reasoning blocks, and adjacent log blocks. */
 function joinThoughts(blocks: Block[]): Block[] {
   const joined: Block[] = [];
   for (const block of blocks) {
@@ -44,7 +44,7 @@ function markOld(blocks: Block[]): void {
   let newer = false;
   for (const block of blocks.toReversed()) {
     if (block.kind === "reasoning") block.newer = newer;
-    newer ||= !NOT_NEWS.has(block.kind);
+    newer ||= !SECONDARY.has(block.kind);
   }
 }
 

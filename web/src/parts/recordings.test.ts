@@ -45,12 +45,12 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
       const id = (part.providerMetadata?.mobox as { id?: string } | undefined)?.id;
       if (retracted.includes(id ?? "") || words.includes(part.text.trim())) continue;
       // A note on a subagent, whose task may have paragraphs of its own, or several such notes.
-      const isTold = (note: string) => {
+      const isShown = (note: string) => {
         const [, agent, more] = NOTE.exec(note) ?? [];
         return onCards(blocks).includes(agent ?? note) && all.includes(more ?? "");
       };
       const text = part.text.trim();
-      expect(isTold(text) || text.split("\n\n").every(isTold), text).toBe(true);
+      expect(isShown(text) || text.split("\n\n").every(isShown), text).toBe(true);
     }
     const calls = every(blocks).flatMap((block) =>
       block.kind === "tools" ? block.tools : [block],
@@ -67,7 +67,7 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
     }
   });
 
-  test("leaves nothing running once nobody writes it", async () => {
+  test("leaves nothing running once its run has ended", async () => {
     const last = (await statesOf(chunks)).at(-1) as UIMessage;
     for (const block of every(view(last, false))) {
       if ("active" in block) expect(block.active).toBe(false);
@@ -77,6 +77,6 @@ describe.each(recordings)("the recording %s", (_name, chunks) => {
   });
 });
 
-test.each(Object.entries(demo))("the demo's answer to %j has blocks", (_name, told) => {
-  expect(view(told, false).length).toBeGreaterThan(1);
+test.each(Object.entries(demo))("the demo's answer to %j has blocks", (_name, message) => {
+  expect(view(message, false).length).toBeGreaterThan(1);
 });

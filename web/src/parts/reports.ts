@@ -1,13 +1,13 @@
-/** An agent that was sent is told of by its call, by notes and by itself: its card says it once. */
+/** A subagent appears in its call, in notes and in its own output: its card shows each fact once. */
 
 import { type Fields, isFields, textOf } from "@/json";
 import type { Block, SubagentBlock, TextBlock, ToolBlock } from "@/parts/blocks";
 import type { Facts } from "@/parts/facts";
 
-/** States of a call that say no more than the state of its card. */
+/** States of a call that add nothing to the card's state. */
 const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done", "stopped"]);
 
-/** Words alone: what differs only by how it is set says the same. */
+/** Compares words only, not formatting. */
 const wordsOf = (text: string): string =>
   ` ${
     text
@@ -16,26 +16,26 @@ const wordsOf = (text: string): string =>
       ?.join(" ") ?? ""
   } `;
 
-/** Leaves out of a card what it says elsewhere; nothing else. */
-export function tellOnce(card: SubagentBlock, call: ToolBlock | undefined): void {
+/** Removes repeated content from a card, and nothing else. */
+export function removeRepeated(card: SubagentBlock, call: ToolBlock | undefined): void {
   const output = call && proseOf(call.output);
   const results = [output, card.summary].filter((text) => text !== undefined);
   card.blocks = card.blocks.map((block) => reportOf(block, results) ?? block);
   const reports = card.blocks.filter((block) => block.kind === "text");
-  const told = wordsOf(reports.map(({ text }) => text).join("\n"));
-  if (card.summary !== undefined && told.includes(wordsOf(card.summary))) delete card.summary;
+  const reported = wordsOf(reports.map(({ text }) => text).join("\n"));
+  if (card.summary !== undefined && reported.includes(wordsOf(card.summary))) delete card.summary;
   if (!call) return;
   if (call.decision || !QUIET.has(call.state)) card.blocks.unshift(call);
   else if (output !== undefined && card.summary === undefined && reports.length === 0)
     card.summary = output;
-  else if (call.output !== undefined && !isTold(output, told + wordsOf(card.summary ?? "")))
+  else if (call.output !== undefined && !isReported(output, reported + wordsOf(card.summary ?? "")))
     card.blocks.push(call);
 }
 
-const isTold = (output: string | undefined, told: string): boolean =>
-  output !== undefined && told.includes(wordsOf(output));
+const isReported = (output: string | undefined, reported: string): boolean =>
+  output !== undefined && reported.includes(wordsOf(output));
 
-/** A thought that is the result of the agent is not a thought, but what it had to say. */
+/** A reasoning block equal to the agent's result is shown as the result. */
 function reportOf(block: Block, results: string[]): TextBlock | undefined {
   if (block.kind !== "reasoning" || block.variant !== "thinking") return undefined;
   const { key, made, text, active } = block;
@@ -43,7 +43,7 @@ function reportOf(block: Block, results: string[]): TextBlock | undefined {
   return { kind: "text", key, made, text, tone: "answer", active, citations: [] };
 }
 
-/** A result that is text: plain, or in the parts that providers make of it. */
+/** A text result: plain, or in the content parts of providers. */
 function proseOf(output: unknown): string | undefined {
   if (!Array.isArray(output)) return textOf(output);
   const texts = output.map((part) => (isFields(part) ? textOf(part.text) : undefined));
@@ -52,7 +52,7 @@ function proseOf(output: unknown): string | undefined {
     : undefined;
 }
 
-/** What an agent was sent with, beyond its name and its task. */
+/** The input of a subagent's call, without its name and task. */
 export function moreInput(
   input: unknown,
   { agent, task }: Fields,
@@ -63,7 +63,7 @@ export function moreInput(
     .map(([name, value]) => [name, textOf(value) ?? JSON.stringify(value)]);
 }
 
-/** How the server's notes call the end of an agent, by its status. */
+/** The server's wording for the end of a subagent, by status. */
 const ENDS: Record<string, string> = {
   ok: "finished",
   error: "failed",
@@ -73,8 +73,8 @@ const ENDS: Record<string, string> = {
 };
 
 /**
- * Whether a text has nothing but notes that agents started and ended, which their cards show. When
- * one ends that works in the background is news, far from its card.
+ * Whether a text contains only notes about the start and end of subagents, which their cards show. The
+ * end of a background subagent happens far from its card, so that note stays.
  */
 export function isOnCards(text: string, { subagents }: Facts): boolean {
   const notes = [...subagents.values()].flatMap(notesOf);
@@ -88,9 +88,9 @@ export function isOnCards(text: string, { subagents }: Facts): boolean {
 }
 
 function notesOf({ agent, task, summary, status, background }: Fields): string[] {
-  const say = (what: string, more: unknown) =>
+  const noteOf = (what: string, more: unknown) =>
     `${textOf(agent) || "agent"} ${what}${textOf(more) ? `: ${textOf(more)}` : ""}`.trim();
   const end = background === true ? undefined : ENDS[textOf(status) ?? ""];
-  const notes = [say("started", task), ...(end ? [say(end, summary)] : [])];
+  const notes = [noteOf("started", task), ...(end ? [noteOf(end, summary)] : [])];
   return notes.sort((a, b) => b.length - a.length);
 }

@@ -1,4 +1,4 @@
-/** Whether two pieces of plain data say the same. The client copies a message whenever it grows. */
+/** Deep equality of plain data. The client copies a message whenever it grows. */
 export function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

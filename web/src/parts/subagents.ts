@@ -1,13 +1,13 @@
-/** The cards of agents that were sent by others, and where they stand. */
+/** The cards of subagents and their positions. */
 
 import { type Fields, textOf } from "@/json";
 import type { Block, CallState, SubagentBlock, ToolBlock } from "@/parts/blocks";
 import { going, readTool } from "@/parts/calls";
 import type { Facts } from "@/parts/facts";
-import { moreInput, tellOnce } from "@/parts/reports";
+import { moreInput, removeRepeated } from "@/parts/reports";
 import { strings } from "@/strings";
 
-/** Cards stand in cards as deep as this; what is deeper names the way to it instead. */
+/** Maximum depth of nested cards; deeper ones show their path instead. */
 const DEEPEST = 2;
 
 const STATES: Record<string, CallState> = {
@@ -28,12 +28,12 @@ export class Subagents {
     private readonly key: (id: string) => string,
   ) {}
 
-  /** Where the blocks go of the agent who speaks in this scope. */
+  /** The list for the blocks of this scope. */
   listOf(scope: string[]): Block[] {
     return scope.length === 0 ? this.root : this.card(scope).blocks;
   }
 
-  /** The card of the agent whose scope this is; a part may come before anybody told of it. */
+  /** The card of this scope's agent; a part may come before the agent is announced. */
   card(scope: string[]): SubagentBlock {
     const id = scope.at(-1) ?? "";
     const known = this.#cards.get(id);
@@ -45,7 +45,7 @@ export class Subagents {
     return card;
   }
 
-  /** The call that sent an agent is the head of its card. */
+  /** The call that started an agent is the header of its card. */
   sent(scope: string[], call: ToolBlock): void {
     const card = this.card(scope);
     this.#calls.set(card, call);
@@ -53,13 +53,13 @@ export class Subagents {
   }
 
   finish(): void {
-    for (const card of this.#cards.values()) tellOnce(card, this.#calls.get(card));
+    for (const card of this.#cards.values()) removeRepeated(card, this.#calls.get(card));
   }
 
   #make(id: string, scope: string[]): SubagentBlock {
-    const told = this.facts.subagents.get(id) ?? {};
-    const task = textOf(told.task);
-    const summary = textOf(told.summary);
+    const fields = this.facts.subagents.get(id) ?? {};
+    const task = textOf(fields.task);
+    const summary = textOf(fields.summary);
     return {
       kind: "subagent",
       key: this.key(id),
@@ -67,8 +67,8 @@ export class Subagents {
       trail: scope.slice(scope.length > DEEPEST ? DEEPEST - 1 : -1).map(this.#name),
       ...(task && { task }),
       more: [],
-      background: told.background === true,
-      state: this.#state(id, told),
+      background: fields.background === true,
+      state: this.#state(id, fields),
       ...(summary && { summary }),
       blocks: [],
     };
@@ -83,8 +83,8 @@ export class Subagents {
     );
   };
 
-  #state(id: string, told: Fields): CallState {
-    const status = textOf(told.status);
+  #state(id: string, fields: Fields): CallState {
+    const status = textOf(fields.status);
     const call = this.facts.calls.get(id);
     if (status !== undefined) {
       const state = STATES[status] ?? "done";

@@ -1,21 +1,21 @@
 import { useEffect, useState } from "react";
 import { keepOpen, useChoice } from "@/state/folds";
 
-/** How long a block stays open after its end, so that its last words can be seen. */
+/** How long a block stays open after its end, so that its last text can be read. */
 const CLOSES_AFTER = 500;
 
 /**
- * `live`: being written, open. `closing`: over, open for another moment. `closed`: old.
- * A block that was over when it came first, as in a chat that is opened again, is old.
+ * `live`: streaming, open. `closing`: ended, still open for a moment. `closed`: old.
+ * A block that had ended before its first render, as in a reopened chat, is old.
  */
 type Phase = "live" | "closing" | "closed";
 
 export interface BlockLife {
-  /** It is being written: its own end counts, not the message's. */
+  /** Streaming: the end of the block counts, not that of the message. */
   active: boolean;
-  /** Something came after it. */
+  /** Another block follows. */
   newer?: boolean;
-  /** Somebody opened or closed something in it, and may be reading there. */
+  /** The user opened or closed something in it, and may be reading there. */
   touched?: boolean;
 }
 
@@ -25,7 +25,7 @@ function nextPhase(phase: Phase, { active, newer }: BlockLife): Phase {
   return phase === "live" ? "closing" : phase;
 }
 
-/** Whether a block is open, and how to change that: a click wins over everything else for ever. */
+/** Whether a block is open, and a function to change that: the user's click always wins. */
 export function useFold(id: string, life: BlockLife): readonly [boolean, (open: boolean) => void] {
   const [phase, setPhase] = useState(() => nextPhase("closed", life));
   const [choice, choose] = useChoice(id);

@@ -114,7 +114,7 @@ describe("text", () => {
     expect(see(text("\n\n", "a"))).toEqual([]);
   });
 
-  test("a refusal is told from an answer", () => {
+  test("a refusal differs from an answer", () => {
     const refusal = { ...text("No."), providerMetadata: { mobox: { variant: "refusal" } } };
     expect(see(text("Well."), refusal).map((block) => (block as TextBlock).tone)).toEqual([
       "answer",
@@ -167,7 +167,7 @@ describe("reasoning", () => {
     expect(first(see(thought("a"), found), "reasoning").newer).toBe(false);
   });
 
-  test("it is not being written in a message that nobody writes", () => {
+  test("it is not streaming in a message that has ended", () => {
     const block = thought("a", {}, "streaming");
     expect(first(seeLive(block), "reasoning").active).toBe(true);
     expect(first(see(block), "reasoning").active).toBe(false);
@@ -181,7 +181,7 @@ describe("tools", () => {
   test.each([
     ["input-streaming", "preparing", "stopped"],
     ["input-available", "running", "stopped"],
-    ["approval-requested", "asking", "stopped"],
+    ["approval-requested", "waiting", "stopped"],
     ["approval-responded", "answered", "stopped"],
     ["output-available", "done", "done"],
     ["output-error", "failed", "failed"],
@@ -192,7 +192,7 @@ describe("tools", () => {
     expect(stateOf(part, false, { reason: "stop" })).toBe(over);
   });
 
-  test("a call does not run for ever in a message that nobody writes", () => {
+  test("a call does not run for ever in a message that has ended", () => {
     expect(stateOf(tool("t1", { state: "input-available" }))).toBe("stopped");
   });
 
@@ -201,9 +201,9 @@ describe("tools", () => {
     expect(stateOf(tool("t1", { state: "output-error", errorText }))).toBe("stopped");
   });
 
-  test("a call beside one that waits for somebody still runs", () => {
-    const asked = tool("t2", { state: "approval-requested", approval: { id: "a1" } });
-    expect(stateOf(tool("t1", { state: "input-available" }), false, undefined, asked)).toBe(
+  test("a call beside one that waits for approval still runs", () => {
+    const requested = tool("t2", { state: "approval-requested", approval: { id: "a1" } });
+    expect(stateOf(tool("t1", { state: "input-available" }), false, undefined, requested)).toBe(
       "running",
     );
   });
@@ -211,7 +211,7 @@ describe("tools", () => {
   test("a call about which a question is open waits", () => {
     const question = { type: "data-input", id: "q", data: { kind: "question", toolCallId: "t1" } };
     const call = tool("t1", { state: "input-available" });
-    expect(stateOf(call, false, undefined, question)).toBe("asking");
+    expect(stateOf(call, false, undefined, question)).toBe("waiting");
   });
 
   test("a first part of a result leaves it running", () => {
@@ -245,13 +245,13 @@ describe("subagents", () => {
     expect(kinds(blocks)).toEqual(["reasoning", "subagent", "text", "sources", "ending"]);
   });
 
-  describe("say once what several parts tell", () => {
+  describe("show once what several parts repeat", () => {
     const call = (more: object = {}) =>
       tool("a", { toolName: "task", input: { description: "Look", to: "agent a" }, ...more });
     const sent = { task: "Look", summary: "It is tall." };
     const card = (...parts: unknown[]) => see(...parts).find((b) => b.kind === "subagent");
 
-    test("a report that is the result is text, and the result is not told again", () => {
+    test("a report that is the result is text, and the result is not repeated", () => {
       const report = thought("It is tall.", { scope: ["a"], id: "r" });
       const parts = [call({ output: "It is tall." }), subagent("a", [], sent), report];
       expect(card(...parts)).toMatchObject({ blocks: [{ kind: "text", text: "It is tall." }] });
@@ -266,7 +266,7 @@ describe("subagents", () => {
       });
     });
 
-    test("a summary that says more is kept, and so is a result that does", () => {
+    test("a summary with more text is kept, and so is such a result", () => {
       const report = thought("It is tall.", { scope: ["a"] });
       const more = { summary: "Tall, as was to be seen." };
       const parts = [call({ output: "It is tall." }), subagent("a", [], more), report];
@@ -275,7 +275,7 @@ describe("subagents", () => {
       expect(card(...data)).toMatchObject({ blocks: [{ kind: "text" }, { kind: "tool" }] });
     });
 
-    test("the call that sent it is its head, with what the task does not say", () => {
+    test("the call that started it is its header, with the rest of its input", () => {
       const input = { description: "Look", to: "agent a", depth: 2 };
       const running = { state: "input-available", output: undefined, input };
       expect(card(call(running), subagent("a", [], { task: "Look" }))).toMatchObject({
@@ -286,7 +286,7 @@ describe("subagents", () => {
 
     test.each([
       ["failed", { state: "output-error", errorText: "no" }],
-      ["asks", { state: "approval-requested", approval: { id: "x" }, output: undefined }],
+      ["needs approval", { state: "approval-requested", approval: { id: "x" }, output: undefined }],
     ])("a call that %s is in the card", (_what, more) => {
       expect(card(call(more), subagent("a"))).toMatchObject({ blocks: [{ kind: "tool" }] });
     });
@@ -300,7 +300,7 @@ describe("subagents", () => {
       expect(kinds(see(subagent("a", [], sent), other))).toEqual(["subagent", "reasoning"]);
     });
 
-    test("when one in the background ended is told where it happened", () => {
+    test("the end of a background subagent is shown where it happened", () => {
       const blocks = see(
         subagent("a", [], { ...sent, background: true }),
         text("Meanwhile."),
@@ -326,13 +326,13 @@ describe("subagents", () => {
     expect(first(blocks, "todos").items).toEqual([{ text: "x", state: "done" }]);
   });
 
-  test("one that nobody told of has the name of its call", () => {
+  test("an unannounced one has the name of its call", () => {
     const blocks = see(tool("t1", { toolName: "task" }), thought("hm", { scope: ["t1"] }));
     expect(kinds(blocks)).toEqual(["subagent"]);
     expect(first(blocks, "subagent").trail).toEqual(["task"]);
   });
 
-  test("one that runs in a message that nobody writes has stopped", () => {
+  test("one that runs in a message that has ended has stopped", () => {
     const part = subagent("a", [], { status: "running" });
     expect(first(seeLive(part), "subagent").state).toBe("running");
     expect(first(see(part), "subagent").state).toBe("stopped");
@@ -360,9 +360,9 @@ describe("requests", () => {
     ["denied", undefined, {}],
     ["approved", { path: "b.zip" }, { value: { path: "b.zip" } }],
     ["answered", "a", { value: "a" }],
-  ])("what was said with %j is its reason or the answer: %j", (decision, value, said) => {
+  ])("the text of %j is its reason or the answer: %j", (decision, value, expected) => {
     const blocks = see(question({ answered: { decision, value } }));
-    expect(first(blocks, "request").answer).toEqual({ decision, ...said });
+    expect(first(blocks, "request").answer).toEqual({ decision, ...expected });
   });
 
   test("a reason is shown as such, whatever was sent beside it", () => {
@@ -371,13 +371,13 @@ describe("requests", () => {
     expect(first(blocks, "request").answer).toEqual({ decision: "denied", reason: "Too early" });
   });
 
-  test("a question about a call of a subagent is asked in its card", () => {
+  test("a request about a subagent's call is in its card", () => {
     const call = tool("t1", { state: "input-available" }, { scope: ["a"] });
     const blocks = see(subagent("a"), call, question({ toolCallId: "t1" }));
     expect(kinds(first(blocks, "subagent").blocks)).toEqual(["tool", "request"]);
   });
 
-  test("the real client's approval is asked about its call, and answered by its decision", async () => {
+  test("the real client's approval belongs to its call, and has its decision", async () => {
     const chunks: UIMessageChunk[] = [
       { type: "start", messageId: "run_1" },
       { type: "tool-input-start", toolName: "delete_file", toolCallId: "c1", dynamic: true },
@@ -391,9 +391,9 @@ describe("requests", () => {
       { type: "tool-approval-request", approvalId: "approval_1", toolCallId: "c1" },
       { type: "finish", finishReason: "tool-calls" },
     ];
-    const asked = (await statesOf(chunks)).at(-1) as UIMessage;
-    expect(first(view(asked, false), "tool")).toMatchObject({
-      state: "asking",
+    const requested = (await statesOf(chunks)).at(-1) as UIMessage;
+    expect(first(view(requested, false), "tool")).toMatchObject({
+      state: "waiting",
       decision: { id: "approval_1", allowed: ["approve", "reject"] },
     });
     expect(first(view(demo.approved, false), "tool")).toMatchObject({
@@ -407,28 +407,28 @@ describe("requests", () => {
   });
 });
 
-describe("an approval that says what it allows", () => {
+describe("an approval with allowed decisions", () => {
   const allowed = ["reject", "edit", "unheard of"];
   const about = (more: object = {}) => ({
     type: "data-input",
     id: "a1",
     data: { kind: "approval", toolCallId: "t1", prompt: "May I?", allowed, ...more },
   });
-  const asked = tool("t1", { state: "approval-requested", approval: { id: "a1" } });
+  const requested = tool("t1", { state: "approval-requested", approval: { id: "a1" } });
   const answered = tool("t1", {
     state: "approval-responded",
     approval: { id: "a1", approved: true },
   });
 
   test.each([
-    ["asked by its call", asked],
-    ["not asked by its call yet", tool("t1", { state: "input-available" })],
+    ["requested by its call", requested],
+    ["not yet requested by its call", tool("t1", { state: "input-available" })],
   ])("is one card, %s", (_, call) => {
     const blocks = see(call, about());
     expect(kinds(blocks)).toEqual(["tool"]);
     expect(first(blocks, "tool")).toMatchObject({
-      state: "asking",
-      decision: { id: "a1", asked: "May I?", allowed: ["edit", "reject"] },
+      state: "waiting",
+      decision: { id: "a1", question: "May I?", allowed: ["edit", "reject"] },
     });
   });
 
@@ -454,7 +454,7 @@ describe("an approval that says what it allows", () => {
     expect(first(blocks, "tool").decision?.answer).toBeUndefined();
   });
 
-  test("about a call that is not there is asked apart", () => {
+  test("about an unknown call is shown apart", () => {
     expect(kinds(see(about({ toolCallId: "t2" })))).toEqual(["request"]);
   });
 });
@@ -483,7 +483,7 @@ describe("the rest", () => {
     expect(first(view(demo.step, false), "steps").items).toHaveLength(3);
   });
 
-  test("an application's own data is kept, and what says nothing is not", () => {
+  test("an application's own data is kept, and empty parts are not", () => {
     const parts = [
       { type: "data-weather", data: { high: 24 } },
       { type: "data-custom-usage", data: null },
@@ -494,7 +494,7 @@ describe("the rest", () => {
     ]);
   });
 
-  test("a run that failed says why, and one that was cut says so", () => {
+  test("a failed run shows its error, and a cut one a note", () => {
     expect(view(demo.error, false).at(-1)).toMatchObject({
       kind: "error",
       text: "This is what a failure looks like.",

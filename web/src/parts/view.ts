@@ -1,9 +1,9 @@
 /**
- * The parts of a message as the blocks of a page, in their order: pure, and the same live and later.
+ * Turns the parts of a message into blocks, in order: a pure function, the same live and from history.
  *
- * Rule 1: a type of part is a row of READERS; what is not there shows nothing, or is data.
- * Rule 2: what was taken back, and what is shown elsewhere, is left out. Nothing else is.
- * Rule 3: keys are stable over the life of a message: folds are remembered by them.
+ * Rule 1: a part's type is a row of READERS; others are ignored, or shown as data.
+ * Rule 2: only retracted parts, and parts shown in another block, are left out.
+ * Rule 3: keys are stable over the life of a message: the open state is stored by them.
  */
 import type { UIMessage } from "ai";
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
@@ -46,7 +46,7 @@ class Reader {
     reader?.(this, part);
   }
 
-  /** A name that no other block of the message has. */
+  /** A key that is unique in the message. */
   key(kind: string, id: string | undefined): string {
     const name = `${this.message.id}/${kind}${id === undefined ? "" : `:${id}`}`;
     const times = (this.#keys.get(name) ?? 0) + 1;
@@ -55,8 +55,8 @@ class Reader {
   }
 
   list(part: Part): Block[] {
-    const asked = part.type === "data-input" ? textOf(dataOf(part).toolCallId) : undefined;
-    const call = asked === undefined ? undefined : this.facts.calls.get(asked);
+    const requestedCall = part.type === "data-input" ? textOf(dataOf(part).toolCallId) : undefined;
+    const call = requestedCall === undefined ? undefined : this.facts.calls.get(requestedCall);
     return this.subagents.listOf(scopeOf(call ?? part));
   }
 
@@ -121,13 +121,13 @@ function readText(reader: Reader, part: Part): void {
   });
 }
 
-/** How lines begin that agents print while they start, in messages that name no variant. */
+/** Prefixes of start-up lines, for messages without a variant. */
 const START_UP =
   /^\s*(creating (the |a )?sandbox|starting (the )?agent|initiali[sz]ing|setting up|preparing|loading|connecting|installing)\b/im;
 
 function variantOf(part: Part, text: string): Variant {
-  const told = moboxOf(part).variant;
-  if (told === "processing" || told === "thinking") return told;
+  const value = moboxOf(part).variant;
+  if (value === "processing" || value === "thinking") return value;
   return START_UP.test(text) ? "processing" : "thinking";
 }
 
@@ -159,22 +159,22 @@ function readCall(reader: Reader, part: Part): void {
   const block = readTool(part, reader.key("tool", callId), facts);
   const scope = scopeOf(part);
   if (facts.senders.has(callId)) reader.subagents.sent([...scope, callId], block);
-  else if (isShownElsewhere(part, facts) && QUIET.has(block.state))
+  else if (isShownInOtherBlock(part, facts) && QUIET.has(block.state))
     reader.flows.breakOff(reader.list(part));
   else reader.add(part, block);
 }
 
 const QUIET: ReadonlySet<string> = new Set(["preparing", "running", "done"]);
 
-/** Calls that only make a plan or a thought, which has a block of its own. */
-function isShownElsewhere(part: Part, facts: Facts): boolean {
+/** Tools that only make a plan or a thought, which has its own block. */
+function isShownInOtherBlock(part: Part, facts: Facts): boolean {
   const { display } = moboxOf(part);
   return (
     display === "think" || (display === "todos" && facts.plans.has(nameOfScope(scopeOf(part))))
   );
 }
 
-/** Of the last block, which may be made of several parts. */
+/** The last block, which may consist of several parts. */
 function alsoMadeOf(list: Block[], part: Part): void {
   const last = list.at(-1);
   if (last) last.made = [...(last.made ?? []), ...namesOf(part)];
@@ -192,8 +192,8 @@ function addFile(reader: Reader, part: Part): void {
 const TODO_STATES: Record<string, ItemState> = { in_progress: "running", completed: "done" };
 
 function readTodos(reader: Reader, part: Part): void {
-  const items = listOf(dataOf(part).items).map((told): Item => {
-    const item = fieldsOf(told);
+  const items = listOf(dataOf(part).items).map((value): Item => {
+    const item = fieldsOf(value);
     const state = TODO_STATES[textOf(item.status) ?? ""] ?? "pending";
     const now = state === "running" ? textOf(item.activeForm) : undefined;
     return { text: now ?? textOf(item.content) ?? "", state: itemState(state, reader.facts) };
@@ -234,7 +234,7 @@ function readRequest(reader: Reader, part: Part): void {
   const words = textOf(prompt);
   const callId = textOf(dataOf(part).toolCallId) ?? "";
   const call = reader.facts.calls.get(callId) as Fields | undefined;
-  if (kind === "approval" && call) return; // the call's own card asks
+  if (kind === "approval" && call) return; // shown in the call's card
   const isAnswered = answered !== undefined || call?.state === "output-available";
   reader.add(part, {
     kind: "request",

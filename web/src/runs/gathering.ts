@@ -1,13 +1,13 @@
-/** A burst is one rendering. */
+/** Updates within this time (ms) are rendered together. */
 const GATHERING = 80;
 
-/** Shows what comes in fast not piece by piece: some time after the first of it, or when told to. */
+/** Batches fast updates: calls `show` some time after the first one, or on `flush`. */
 export class Gathering {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly show: () => void) {}
 
-  /** There is something new. */
+  /** Schedules an update. */
   add(): void {
     this.#timer ??= setTimeout(this.flush, GATHERING);
   }

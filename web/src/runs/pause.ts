@@ -1,4 +1,4 @@
-/** Some time; less if the page comes back to the network or to the person's eyes, or is left. */
+/** Sleeps; ends early when the page is online again, becomes visible, or the signal is aborted. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const over = new AbortController();

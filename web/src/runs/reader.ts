@@ -1,15 +1,15 @@
 import { address, Refused } from "@/api";
-import { failureOf, tellFailure } from "@/failure";
+import { failureMessage, failureOf } from "@/failure";
 import { fetchWithKey } from "@/key";
-import { Patience, SILENCE } from "@/runs/patience";
+import { Backoff, SILENCE } from "@/runs/backoff";
 import { pause } from "@/runs/pause";
-import { EventReader, type Told } from "@/runs/sse";
+import { EventReader, type Received } from "@/runs/sse";
 import { Store } from "@/store";
 
 export interface ReadingState {
-  /** `lost`: it goes on by itself; `over`: all is there; `gone`: there is no such run (any more). */
+  /** `lost`: reconnecting; `over`: all was read; `gone`: the run does not exist or was deleted. */
   phase: "reading" | "lost" | "over" | "gone" | "failed";
-  /** Why it failed, in words. */
+  /** The error message. */
   problem?: string;
 }
 
@@ -20,26 +20,26 @@ interface Route {
 }
 
 /**
- * What happens in one run, from its beginning until it is over or nobody wants to know any more.
+ * Reads the frames of one run from its start until it ends or the reader is closed.
  *
- * Rule 1: a connection that breaks is made again from the last cursor: nothing is told twice.
- * Rule 2: a response that ends is asked for once more; the server's 204 says that it was the last one.
- * Rule 3: a page that nobody looks at reads nothing: browsers let few connections to one server be
- *         open, of all tabs together. It goes on when it is looked at.
+ * Rule 1: a broken connection is resumed from the last cursor: no frame is delivered twice.
+ * Rule 2: after a response ends, the next request follows; a 204 marks the end of the run.
+ * Rule 3: a hidden page reads nothing: browsers limit the connections to one server over all tabs.
+ *         Reading continues when the page becomes visible.
  */
 export class RunReader {
   readonly state = new Store<ReadingState>({ phase: "reading" });
-  #patience = new Patience();
+  #backoff = new Backoff();
   #cursor: string | undefined;
 
-  /** `onTold` gets what arrived together, in one go. */
+  /** `onFrames` gets all frames that arrived together. */
   constructor(
     readonly runId: string,
     readonly route: Route,
-    readonly onTold: (told: Told[]) => void,
+    readonly onFrames: (frames: Received[]) => void,
   ) {}
 
-  /** Begins to read; the function that comes back ends it. */
+  /** Starts reading; returns the function that stops it. */
   open(): () => void {
     let leave = this.#begin();
     const onSeen = () => {
@@ -66,7 +66,7 @@ export class RunReader {
       if (signal.aborted) return;
       if (phase === "reading") continue;
       if (phase !== "lost") return;
-      await pause(this.#patience.next(), signal);
+      await pause(this.#backoff.next(), signal);
     }
   }
 
@@ -96,20 +96,20 @@ export class RunReader {
   ): Promise<"reading" | "lost"> {
     const events = new EventReader();
     const reader = body.getReader();
-    let hasTold = false;
+    let hasFrames = false;
     for (;;) {
       const next = await reader.read().catch(() => undefined);
-      if (left.aborted) return "reading"; // nobody has lost what nobody wants
-      // One that ends without a word would be asked for again and again.
-      if (!next || silence.signal.aborted || (next.done && !hasTold)) return this.#be("lost");
+      if (left.aborted) return "reading"; // closed by the reader, so not lost
+      // An empty response counts as lost, so that the retry waits.
+      if (!next || silence.signal.aborted || (next.done && !hasFrames)) return this.#be("lost");
       if (next.done) return "reading";
       silence.broken();
-      const told = events.feed(next.value);
-      if (!told.length) continue;
-      hasTold = true;
-      this.#patience.renew();
-      this.#cursor = told.findLast(({ cursor }) => cursor !== undefined)?.cursor ?? this.#cursor;
-      this.onTold(told);
+      const frames = events.feed(next.value);
+      if (!frames.length) continue;
+      hasFrames = true;
+      this.#backoff.renew();
+      this.#cursor = frames.findLast(({ cursor }) => cursor !== undefined)?.cursor ?? this.#cursor;
+      this.onFrames(frames);
     }
   }
 
@@ -118,7 +118,7 @@ export class RunReader {
     if (error instanceof DOMException && error.name === "AbortError") return this.#be("lost");
     const { kind } = failureOf(error);
     if (kind === "lost" || kind === "gone") return this.#be(kind);
-    this.state.set({ phase: "failed", problem: tellFailure(error) });
+    this.state.set({ phase: "failed", problem: failureMessage(error) });
     return "failed";
   }
 
@@ -128,7 +128,7 @@ export class RunReader {
   }
 }
 
-/** Ends a request that is left, or in which nothing comes for long; a heartbeat is something. */
+/** Aborts a request that is closed, or receives no bytes for `SILENCE`; heartbeats count. */
 class Silence {
   #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;

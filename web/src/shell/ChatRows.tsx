@@ -21,7 +21,7 @@ interface ChatRowsProps extends RowActions {
   current: string | undefined;
 }
 
-/** The chats of a list, by day; more of them come when the end is near. */
+/** The chats of a list, by day; loads more near its end. */
 export function ChatRows({ list, current, ...actions }: ChatRowsProps) {
   const { rows, phase, before } = useStore(list.state);
   if (phase === "failed") {
@@ -115,7 +115,7 @@ const Row = memo(function Row({ row, isCurrent, ...actions }: RowProps) {
 
 const words = { running: strings.shell.running, waiting: strings.shell.waiting };
 
-/** That an agent is at work in a chat, or that it waits for the person. */
+/** A mark: the agent is working, or waits for an answer. */
 function Status({ status }: { status: "running" | "waiting" }) {
   return (
     <span role="img" aria-label={words[status]} title={words[status]} className="shrink-0">
@@ -128,7 +128,7 @@ function Status({ status }: { status: "running" | "waiting" }) {
   );
 }
 
-/** Where the list goes on: seen, it asks for more. */
+/** The end of the list; loads more when it becomes visible. */
 function More({ onNear }: { onNear: () => void }) {
   const mark = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -1,28 +1,28 @@
 import { type FormEvent, useId, useState } from "react";
-import { door } from "@/key";
+import { credentials } from "@/key";
 import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 
 interface Props {
-  /** Whether the one that was told opens nothing. */
+  /** The entered key was refused. */
   isRefused: boolean;
-  /** Whether an app has its own way to know people: it may take a token, and may not. */
+  /** The server is embedded in an app with its own sign-in, which may accept tokens. */
   isOfApp: boolean;
 }
 
-/** Asks for a key, where the server does. */
+/** The sign-in form. */
 export function KeyForm({ isRefused, isOfApp }: Props) {
   const words = isOfApp ? strings.shell.token : strings.shell.key;
   const [key, setKey] = useState("");
   const id = useId();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (key.trim()) door.open(key.trim());
+    if (key.trim()) credentials.unlock(key.trim());
   };
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form onSubmit={submit} className="w-full max-w-sm rounded-large border bg-ground p-6">
-        <h1 className="text-lg font-semibold">{strings.shell.whoTitle}</h1>
+        <h1 className="text-lg font-semibold">{strings.shell.signInTitle}</h1>
         <p id={`${id}-line`} className="mt-1 text-block text-ink-2">
           {words.line}
         </p>

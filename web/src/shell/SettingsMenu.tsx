@@ -1,5 +1,5 @@
 import { Keyboard, LogOut, Settings } from "lucide-react";
-import { door } from "@/key";
+import { credentials } from "@/key";
 import { keepOpen } from "@/state/folds";
 import { PROTOCOLS, protocol } from "@/state/protocol";
 import { THEMES, theme } from "@/state/theme";
@@ -8,12 +8,12 @@ import { strings } from "@/strings";
 import { Button } from "@/ui/Button";
 import { Menu, MenuChoice, MenuItem, MenuLine, MenuSwitch } from "@/ui/Menu";
 
-/** What a person prefers; the browser remembers it. */
+/** The user's settings, stored in the browser. */
 export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   const [chosen, setTheme] = theme.use();
-  const [spoken, setProtocol] = protocol.use();
+  const [protocolChoice, setProtocol] = protocol.use();
   const [open, setOpen] = keepOpen.use();
-  const { hasKey } = useStore(door);
+  const { hasKey } = useStore(credentials);
   return (
     <Menu
       align="start"
@@ -35,7 +35,7 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
       <MenuLine />
       <MenuChoice
         label={strings.shell.protocol}
-        value={spoken}
+        value={protocolChoice}
         onChoose={setProtocol}
         options={PROTOCOLS.map((value) => ({ value, ...strings.shell.protocols[value] }))}
       />
@@ -54,8 +54,8 @@ export function SettingsMenu({ onHelp }: { onHelp: () => void }) {
   );
 }
 
-/** Nothing that was read with the key stays on the page. */
+/** Reloads, so that no data read with the key stays on the page. */
 function signOut(): void {
-  door.forget();
+  credentials.forget();
   location.assign(document.baseURI);
 }

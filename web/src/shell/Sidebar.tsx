@@ -4,7 +4,7 @@ import { ChatRows, type RowActions } from "@/shell/ChatRows";
 import { SettingsMenu } from "@/shell/SettingsMenu";
 import { MODIFIER } from "@/shell/shortcuts";
 import { ChatList, chats } from "@/state/chats";
-import { hear } from "@/state/tabs";
+import { subscribe } from "@/state/tabs";
 import { strings } from "@/strings";
 import { Button, IconButton } from "@/ui/Button";
 import { toComposer } from "@/ui/focus";
@@ -16,7 +16,7 @@ interface SidebarProps extends RowActions {
   onHelp: () => void;
 }
 
-/** The chats there are: to begin, find, open, rename and delete. */
+/** The chat list: start, search, open, rename and delete. */
 export function Sidebar({ current, search, onNew, onHelp, ...actions }: SidebarProps) {
   const [query, setQuery] = useState("");
   const found = useFound(query);
@@ -92,7 +92,7 @@ function SearchField({ query, onQuery, field }: SearchFieldProps) {
 
 const TYPING = 200;
 
-/** All chats, or those that are searched for, once the person has stopped typing. */
+/** All chats, or the search results, once the user has stopped typing. */
 function useFound(query: string): ChatList {
   const wanted = query.trim();
   const [found, setFound] = useState(chats);
@@ -102,14 +102,14 @@ function useFound(query: string): ChatList {
       return;
     }
     const list = new ChatList(wanted);
-    const deaf = hear(list.heard);
+    const unsubscribe = subscribe(list.onChange);
     let isWanted = true;
     const show = () => isWanted && setFound(list);
     const timer = setTimeout(() => void list.refresh().then(show), TYPING);
     return () => {
       isWanted = false;
       clearTimeout(timer);
-      deaf();
+      unsubscribe();
     };
   }, [wanted]);
   return wanted ? found : chats;

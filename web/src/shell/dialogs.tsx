@@ -13,7 +13,7 @@ interface ChatDialogProps {
   onDone?: () => void;
 }
 
-/** Asks before a chat is gone for good. */
+/** Confirms the deletion of a chat. */
 export function DeleteDialog({ chat, onClose, onDone }: ChatDialogProps) {
   const { busy, problem, send } = useSending();
   const act = async () => {
@@ -71,14 +71,17 @@ export function RenameDialog({ chat, onClose }: ChatDialogProps) {
   );
 }
 
-/** Which keys do what. */
+/** The list of keyboard shortcuts. */
 export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <Dialog open={open} onClose={onClose} title={strings.shell.help}>
       <dl className="mt-2">
-        {SHORTCUTS.map(({ keys, says }) => (
-          <div key={says} className="flex min-h-9 items-center justify-between gap-4 text-block">
-            <dt>{says}</dt>
+        {SHORTCUTS.map(({ keys, description }) => (
+          <div
+            key={description}
+            className="flex min-h-9 items-center justify-between gap-4 text-block"
+          >
+            <dt>{description}</dt>
             <dd className="flex shrink-0 gap-1">
               {keys.map((key) => (
                 <kbd

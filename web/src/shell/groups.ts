@@ -8,13 +8,13 @@ interface Group<T extends ChatRow> {
 
 const DAY = 86_400_000;
 
-/** The chats by when something last happened in them, in the order in which they come. */
+/** Groups the chats by last activity, in order. */
 export function groupByTime<T extends ChatRow>(rows: T[], now: Date, locale?: string): Group<T>[] {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" });
   const labelOf = ({ updatedAt }: ChatRow): string => {
     if (updatedAt >= today) return strings.shell.today;
-    // Days may have 23 or 25 hours: the middle of yesterday is yesterday in any case.
+    // Days may have 23 or 25 hours: noon of yesterday is always yesterday.
     const days = Math.ceil((today - startOfDay(updatedAt)) / DAY - 0.5);
     if (days <= 1) return strings.shell.yesterday;
     return days <= 7 ? strings.shell.week : months.format(updatedAt);

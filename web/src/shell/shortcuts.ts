@@ -15,45 +15,45 @@ interface Actions {
 
 interface Shortcut {
   keys: string[];
-  says: string;
-  /** By what it is known anywhere on the page; without, whoever has the focus knows it. */
+  description: string;
+  /** Matches the key anywhere on the page; if missing, the focused element handles it. */
   matches?: (event: KeyboardEvent) => boolean;
   does?: keyof Actions;
 }
 
-/** All keys that do something. */
+/** All keyboard shortcuts. */
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: ["Enter"], says: names.send },
-  { keys: ["Shift", "Enter"], says: names.line },
-  { keys: ["Esc"], says: names.stop },
-  { keys: ["↑"], says: names.editLast },
+  { keys: ["Enter"], description: names.send },
+  { keys: ["Shift", "Enter"], description: names.line },
+  { keys: ["Esc"], description: names.stop },
+  { keys: ["↑"], description: names.editLast },
   {
     keys: [MODIFIER.trim(), "K"],
-    says: names.search,
+    description: names.search,
     matches: (event) => isCommand(event, "k") && !event.shiftKey,
     does: "onSearch",
   },
   {
     keys: [MODIFIER.trim(), "Shift", "O"],
-    says: names.newChat,
+    description: names.newChat,
     matches: (event) => isCommand(event, "o") && event.shiftKey,
     does: "onNew",
   },
   {
     keys: [MODIFIER.trim(), "J"],
-    says: names.panel,
+    description: names.panel,
     matches: (event) => isCommand(event, "j") && !event.shiftKey,
     does: "onPanel",
   },
   {
     keys: ["?"],
-    says: names.help,
+    description: names.help,
     matches: (event) => event.key === "?" && !isCommand(event, "?") && !isTyping(event.target),
     does: "onHelp",
   },
 ];
 
-/** The keys that work anywhere on the page. */
+/** Installs the page-wide shortcuts. */
 export function useShortcuts({ onSearch, onNew, onPanel, onHelp }: Actions): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -4,7 +4,7 @@ import { isOnlyDemo, mode, nextAgent } from "@/state/agents";
 const known = ["coder", "demo", "writer"].map((id) => ({ id, name: id, description: "" }));
 const next = (more: object) => nextAgent({ agents: known, mode: "live", ...more })?.id;
 
-it("asks whom the person chose, else who answered last, else whom they chose before", () => {
+it("takes the selected agent, else the last one to answer, else the previous selection", () => {
   expect(next({ picked: "writer", last: "coder", preferred: "demo" })).toBe("writer");
   expect(next({ last: "coder", preferred: "demo" })).toBe("coder");
   expect(next({ preferred: "writer" })).toBe("writer");
@@ -16,11 +16,11 @@ it("passes over agents that are gone", () => {
   expect(nextAgent({ agents: [], mode: "live" })).toBeUndefined();
 });
 
-it("asks the demo agent in demo mode, whoever else was chosen", () => {
+it("takes the demo agent in demo mode, whichever was selected", () => {
   expect(next({ mode: "demo", picked: "writer" })).toBe("demo");
 });
 
-it("knows when there is nobody but the demo agent", () => {
+it("detects that the demo agent is the only one", () => {
   expect(isOnlyDemo(known)).toBe(false);
   expect(isOnlyDemo(known.slice(1, 2))).toBe(true);
 });

@@ -5,13 +5,13 @@ import { Store, useStore } from "@/store";
 export const DEMO = "demo";
 
 /**
- * Demo mode: new turns go to the demo agent, through everything that others go through. Stored as a
- * bare word, since others read and write it too.
+ * Demo mode: new turns go to the demo agent, over the same path as to other agents. Stored as plain text,
+ * since other programs read and write it too.
  */
 const isMode = oneOf("demo", "live");
 export const mode = stored<"demo" | "live">("app-mode", "live", isMode, undefined, String);
 
-/** Whom the person chose last, for chats in which nobody answered yet. */
+/** The last selected agent, for chats without answers. */
 const isWord = (value: unknown): value is string => typeof value === "string";
 export const preferred = stored<string>("mobox:agent", "", isWord);
 
@@ -36,14 +36,14 @@ export const agents = {
 interface Choice {
   agents: Agent[];
   mode: "demo" | "live";
-  /** Whom the person chose for this chat, just now. */
+  /** The agent just selected for this chat. */
   picked?: string;
-  /** Who answered last in it. */
+  /** The agent of its last run. */
   last?: string;
   preferred?: string;
 }
 
-/** Who answers the next turn: the first of these that exists; else whoever the server takes. */
+/** The agent for the next turn: the first of these that exists, else the server's default. */
 export function nextAgent(choice: Choice): Agent | undefined {
   const { agents: known } = choice;
   const named = choice.mode === "demo" ? [DEMO] : [];
@@ -55,5 +55,5 @@ export function nextAgent(choice: Choice): Agent | undefined {
   return known[0];
 }
 
-/** Whether there is nobody but the demo agent: then demo mode cannot be left. */
+/** The demo agent is the only one: demo mode cannot be turned off. */
 export const isOnlyDemo = (known: Agent[]) => known.length === 1 && known[0]?.id === DEMO;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ChatList, remove, rename } from "@/state/chats";
-import { hear } from "@/state/tabs";
+import { subscribe } from "@/state/tabs";
 import { json, Network } from "@/testing/server";
 import { until } from "@/testing/waiting";
 
@@ -18,7 +18,7 @@ const row = (id: string, updatedAt: number, status: "running" | "waiting" | null
 });
 const ids = (list: ChatList) => list.state.get().rows.map(({ id }) => id);
 
-it("loads page after page, and asks for what is searched", async () => {
+it("loads page after page, and sends the search text", async () => {
   network.on("GET api/chats", ({ query }) =>
     query.get("before") === "p1"
       ? json({ chats: [row("b", 2), row("a", 1)], before: null })
@@ -29,7 +29,7 @@ it("loads page after page, and asks for what is searched", async () => {
   await list.more();
   await list.more();
   expect(ids(list)).toEqual(["d", "c", "b", "a"]);
-  expect(network.asked.map(({ query }) => query.get("query"))).toEqual(["words", "words"]);
+  expect(network.requests.map(({ query }) => query.get("query"))).toEqual(["words", "words"]);
 });
 
 it("keeps the pages after the first when that is loaded again", async () => {
@@ -56,7 +56,7 @@ it("forgets chats that the whole list does not have any more", async () => {
   expect(ids(list)).toEqual(["a"]);
 });
 
-it("says that it failed only where there is nothing to show", async () => {
+it("reports failure only where there is nothing to show", async () => {
   network.on("GET api/chats", () => json({ chats: [row("a", 1)], before: null }));
   const list = new ChatList();
   network.isDown = true;
@@ -70,16 +70,16 @@ it("says that it failed only where there is nothing to show", async () => {
   expect(ids(list)).toEqual(["a"]);
 });
 
-it("renames and deletes at the server, and tells everybody", async () => {
+it("renames and deletes at the server, and notifies all tabs", async () => {
   network.on("GET api/chats", () => json({ chats: [row("b", 2), row("a", 1)], before: null }));
   network.on("PATCH api/chats/a", ({ body }) => json({ ...row("a", 1), title: body.title.trim() }));
   network.on("DELETE api/chats/b", () => new Response(null, { status: 204 }));
   const list = new ChatList();
-  const deaf = hear(list.heard);
+  const unsubscribe = subscribe(list.onChange);
   await list.refresh();
   await rename("a", "Better");
   await remove("b");
-  deaf();
+  unsubscribe();
   expect(list.state.get().rows).toEqual([{ ...row("a", 1), title: "Better" }]);
 });
 
@@ -90,14 +90,14 @@ it("does not take a title from an answer that was on its way when it changed", a
     arrive = resolve;
   });
   network.on("GET api/chats", async () => {
-    const told = json({ chats: [{ ...row("a", 1), title }], before: null });
+    const response = json({ chats: [{ ...row("a", 1), title }], before: null });
     if (title === "Old") await late;
-    return told;
+    return response;
   });
   const list = new ChatList();
   const first = list.refresh();
   title = "Better";
-  list.heard({ about: "title", chat: "a", title });
+  list.onChange({ about: "title", chat: "a", title });
   arrive();
   await first;
   await until(() => expect(list.titleOf("a")).toBe("Better"));
@@ -106,7 +106,7 @@ it("does not take a title from an answer that was on its way when it changed", a
 describe("how the chats stand", () => {
   const statuses = (list: ChatList) => list.state.get().rows.map(({ status }) => status);
 
-  it("is asked for again as long as an agent is at work, and no longer", async () => {
+  it("is polled as long as an agent is working, and no longer", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let chats = [row("b", 2, "running"), row("a", 1, "waiting")];
@@ -118,20 +118,20 @@ describe("how the chats stand", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(statuses(list)).toEqual([null, "waiting"]);
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(network.asked).toHaveLength(2);
+    expect(network.requests).toHaveLength(2);
   });
 
   it("stays as it was while the server cannot be reached, and when a chat is renamed", async () => {
     network.on("GET api/chats", () => json({ chats: [row("a", 1, "running")], before: null }));
     const list = new ChatList();
     await list.refresh();
-    list.heard({ about: "title", chat: "a", title: "Better" });
+    list.onChange({ about: "title", chat: "a", title: "Better" });
     network.isDown = true;
     await list.refresh();
     expect(statuses(list)).toEqual(["running"]);
   });
 
-  it("is told at once by the chat that is open", async () => {
+  it("is updated at once by the open chat", async () => {
     network.on("GET api/chats", () => json({ chats: [row("a", 1)], before: null }));
     const list = new ChatList();
     await list.refresh();
@@ -144,7 +144,7 @@ describe("how the chats stand", () => {
 it("knows the title of the chat that is open, though it is on no page yet", () => {
   const list = new ChatList();
   list.open(row("old", 1));
-  list.heard({ about: "title", chat: "old", title: "Better" });
+  list.onChange({ about: "title", chat: "old", title: "Better" });
   expect(list.titleOf("old")).toBe("Better");
   expect(list.titleOf("other")).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { type ChatRow, deleteChat, getChats, type ListedChat, renameChat } from "@/api";
-import { announce, hear, type News } from "@/state/tabs";
+import { type ChatChange, notifyAll, subscribe } from "@/state/tabs";
 import { Store } from "@/store";
 
 const PAGE = 30;
@@ -7,16 +7,16 @@ const INTERVAL = 4_000;
 
 interface ChatListState {
   rows: ListedChat[];
-  /** The chat that is open: it may be on none of the pages that were loaded. */
+  /** The open chat, which may be on none of the loaded pages. */
   opened?: ChatRow;
   before?: string | null;
   phase: "loading" | "ready" | "failed";
 }
 
-/** The chats there are, or those with certain words in them: page by page, the latest first. */
+/** All chats, or search results: page by page, the latest first. */
 export class ChatList {
   readonly state = new Store<ChatListState>({ rows: [], phase: "loading" });
-  #asked = 0;
+  #requested = 0;
   #answered = 0;
   #loadingMore = false;
 
@@ -24,11 +24,11 @@ export class ChatList {
 
   /** Loads the first page again; pages after it stay. */
   refresh = async (): Promise<void> => {
-    const asked = ++this.#asked;
+    const request = ++this.#requested;
     try {
       const page = await getChats({ query: this.query, limit: PAGE });
-      if (asked !== this.#asked) return;
-      this.#answered = asked;
+      if (request !== this.#requested) return;
+      this.#answered = request;
       const { rows, before } = this.state.get();
       const rest = page.before ? after(page.chats, rows) : [];
       this.state.set({
@@ -37,8 +37,8 @@ export class ChatList {
         phase: "ready",
       });
     } catch {
-      if (asked !== this.#asked) return;
-      this.#answered = asked;
+      if (request !== this.#requested) return;
+      this.#answered = request;
       if (!this.state.get().rows.length) this.state.set({ phase: "failed" });
     }
   };
@@ -54,13 +54,13 @@ export class ChatList {
       const more = page.chats.filter(({ id }) => !known.has(id));
       this.state.set({ rows: [...rows, ...more], before: page.before });
     } catch {
-      // The next scroll asks again.
+      // The next scroll retries.
     } finally {
       this.#loadingMore = false;
     }
   };
 
-  /** The chat that is open says of itself how it stands, before the server is asked. */
+  /** The open chat reports its state before the server is polled. */
   mark = (chat: string, status: ListedChat["status"]): void => {
     const { rows } = this.state.get();
     const row = rows.find(({ id }) => id === chat);
@@ -75,7 +75,7 @@ export class ChatList {
     return [...rows, opened].find((row) => row?.id === chat)?.title;
   };
 
-  /** Asks again and again as long as an agent of a chat in it is at work. */
+  /** Polls while a run of a listed chat is active. */
   watch = (): (() => void) => {
     const look = () => {
       const isSeen = document.visibilityState === "visible";
@@ -86,25 +86,25 @@ export class ChatList {
     return () => clearInterval(timer);
   };
 
-  /** What happened to a chat, here or in another tab. */
-  heard = (news: News): void => {
+  /** A change to a chat, here or in another tab. */
+  onChange = (change: ChatChange): void => {
     const { rows, opened } = this.state.get();
-    if (news.about === "deleted") {
-      this.state.set({ rows: rows.filter(({ id }) => id !== news.chat) });
-    } else if (news.about === "title") {
+    if (change.about === "deleted") {
+      this.state.set({ rows: rows.filter(({ id }) => id !== change.chat) });
+    } else if (change.about === "title") {
       const renamed = <T extends ChatRow>(row: T): T =>
-        row.id === news.chat ? { ...row, title: news.title } : row;
+        row.id === change.chat ? { ...row, title: change.title } : row;
       this.state.set({ rows: rows.map(renamed), opened: opened && renamed(opened) });
     } else {
       void this.refresh();
       return;
     }
-    // What is on its way may be from before.
-    if (this.#asked !== this.#answered) void this.refresh();
+    // A pending response may be older than the change.
+    if (this.#requested !== this.#answered) void this.refresh();
   };
 }
 
-/** Rows older than all of a page: those that it does not replace. */
+/** Rows older than all of a page, which the page does not replace. */
 function after(page: ListedChat[], rows: ListedChat[]): ListedChat[] {
   const oldest = page.at(-1)?.updatedAt ?? 0;
   const known = new Set(page.map(({ id }) => id));
@@ -113,14 +113,14 @@ function after(page: ListedChat[], rows: ListedChat[]): ListedChat[] {
 
 /** All chats, as the sidebar shows them. */
 export const chats = new ChatList();
-hear(chats.heard);
+subscribe(chats.onChange);
 
 export async function rename(id: string, title: string): Promise<void> {
   const row = await renameChat(id, title);
-  announce({ about: "title", chat: id, title: row.title });
+  notifyAll({ about: "title", chat: id, title: row.title });
 }
 
 export async function remove(id: string): Promise<void> {
   await deleteChat(id);
-  announce({ about: "deleted", chat: id });
+  notifyAll({ about: "deleted", chat: id });
 }

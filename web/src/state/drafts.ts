@@ -1,12 +1,12 @@
 import { stored } from "@/state/stored";
 
-/** The chat that is not begun: it has no name that would outlive the page. */
+/** The key for a new chat, which has no permanent id yet. */
 export const NEW_CHAT = "new";
 
 interface Draft {
-  /** What stands in the field. */
+  /** The text in the field. */
   text: string;
-  /** What was sent, until the server has it. */
+  /** Sent text, until the server has accepted it. */
   sent?: string;
 }
 type Drafts = Record<string, Draft>;
@@ -16,7 +16,7 @@ const isDrafts = (value: unknown): value is Drafts =>
   value !== null &&
   Object.values(value).every((draft) => typeof draft?.text === "string");
 
-/** What was written and the server has not: it outlives leaving the chat and reloading the page. */
+/** Unsent text, which survives leaving the chat and reloading the page. */
 const all = stored<Drafts>("mobox:drafts", {}, isDrafts, () => sessionStorage);
 
 const of = (chat: string): Draft => all.get()[chat] ?? { text: "" };
@@ -33,18 +33,18 @@ export function useDraft(chat: string): readonly [string, (text: string) => void
 }
 
 export const drafts = {
-  /** It leaves the field, and is kept until the server has it. */
+  /** Clears the field; the text is kept until the server has accepted it. */
   send(chat: string, sent: string): void {
     const { text } = of(chat);
     put(chat, { text: text.trim() === sent ? "" : text, sent });
   },
-  /** The server has it; what was written since goes with the chat, which now has a name. */
+  /** The server accepted it; later text moves to the chat's permanent id. */
   drop(chat: string, taken: string, name: string): void {
     const { text, sent } = of(chat);
     put(chat, { text: "" });
     put(name, { text: sent === undefined && text === taken ? "" : text });
   },
-  /** What did not go stands in the field again, unless something else was written. */
+  /** Puts unsent text back into the field, unless that has new text. */
   takeBack(chat: string): void {
     const { text, sent = "" } = of(chat);
     put(chat, { text: text || sent });

@@ -1,9 +1,9 @@
 import { isBoolean, stored } from "@/state/stored";
 
-/** Blocks of thought stay open when they end, and are open when a chat is opened. */
+/** Reasoning stays expanded when it ends, and is expanded in reopened chats. */
 export const keepOpen = stored("mobox:keep-blocks-open", false, isBoolean);
 
-/** More than anybody opens and closes in a session; the oldest are forgotten. */
+/** Maximum stored choices; the oldest are dropped. */
 const MOST = 500;
 
 type Choices = Record<string, boolean>;
@@ -16,7 +16,7 @@ const isChoices = (value: unknown): value is Choices =>
 
 const choices = stored<Choices>("mobox:folds", {}, isChoices, () => sessionStorage);
 
-/** What a person chose for a block: it wins over all else, as long as the session lasts. */
+/** The user's choice for a block, which wins over all else during the session. */
 export function useChoice(id: string): readonly [boolean | undefined, (open: boolean) => void] {
   const [all] = choices.use();
   const choose = (open: boolean) => {
@@ -27,7 +27,7 @@ export function useChoice(id: string): readonly [boolean | undefined, (open: boo
   return [Object.hasOwn(all, id) ? all[id] : undefined, choose];
 }
 
-/** Whether a person opened or closed one of these: what holds them stays open then. */
+/** Whether the user opened or closed one of these: their container then stays open. */
 export function useTouched(ids: string[]): boolean {
   const [all] = choices.use();
   return ids.some((id) => Object.hasOwn(all, id));

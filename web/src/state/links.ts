@@ -2,28 +2,28 @@ import { useCallback, useSyncExternalStore } from "react";
 import { Store } from "@/store";
 
 /**
- * What is pointed at: some parts of the message of a run, by their ids. The inspector points at what a
- * row made, and sees what of a message is pointed at; so each shows the other.
+ * The hovered or focused parts of a run's message, by id. The inspector highlights the parts that a row
+ * made, and the rows of a hovered block.
  */
 interface Pointed {
   runId?: string;
   ids: readonly string[];
-  /** Where the person points. */
+  /** The side that is hovered. */
   from?: "rows" | "parts";
 }
 
 export const NOWHERE: Pointed = { ids: [] };
 export const links = new Store<Pointed>(NOWHERE);
 
-/** The attributes by which blocks of a message are known to who looks at the page. */
+/** The data attributes that identify blocks in the DOM. */
 export const RUN = "data-run";
 export const MADE = "data-made";
 
-/** Ids as the value of an attribute: they are whatever agents and models made them. */
+/** Ids as an attribute's value, in JSON: they are arbitrary strings of agents and models. */
 export const write = (ids: readonly string[]): string => JSON.stringify(ids);
 export const read = (text: string): string[] => JSON.parse(text);
 
-/** Points there; who points there already is left alone. */
+/** Sets the link, if it differs. */
 export function point(pointed: Pointed): void {
   const { runId, ids, from } = links.get();
   const isThere =
@@ -31,7 +31,7 @@ export function point(pointed: Pointed): void {
   if (!isThere) links.set({ runId: undefined, from: undefined, ...pointed });
 }
 
-/** Whether somebody points at one of these parts of a run's message, from anywhere or from there. */
+/** Whether one of these parts is linked, from anywhere or from the given side. */
 export function usePointed(runId: string, ids: readonly string[], from?: Pointed["from"]): boolean {
   const isPointed = useCallback(() => {
     const now = links.get();

@@ -1,13 +1,13 @@
 import { isBoolean, stored } from "@/state/stored";
 
-/** What the panel beside a chat can show of a run, in the order of its tabs. */
+/** The panes of the side panel, in the order of its tabs. */
 export const PANES = ["code", "terminal", "inspector"] as const;
 export type Pane = (typeof PANES)[number];
 
 interface PanelState {
   open: boolean;
   pane: Pane;
-  /** The run that the person wants to see; where it is not in the open chat, its newest is shown. */
+  /** The selected run; if it is not in the open chat, the latest run is shown. */
   chosen?: string;
 }
 
@@ -21,7 +21,7 @@ const isPanelState = (value: unknown): value is PanelState => {
 
 const atFirst: PanelState = { open: false, pane: "code" };
 
-/** Each tab has a panel of its own, which is as it was when the page is loaded again. */
+/** Stored per browser tab; restored on reload. */
 const state = stored<PanelState>("mobox:panel", atFirst, isPanelState, () => sessionStorage);
 
 const change = (to: Partial<PanelState>) => state.set({ ...state.get(), ...to });
@@ -32,16 +32,16 @@ export const panel = {
   open: () => change({ open: true }),
   close: () => change({ open: false }),
   show: (pane: Pane) => change({ pane }),
-  /** Opens it with this run; without one, with the newest, whichever that will be. */
+  /** Opens it with this run; without one, it follows the latest run. */
   choose: (run: string | undefined) => change({ open: true, chosen: run }),
 };
 
 const isWidth = (value: unknown): value is number =>
   typeof value === "number" && Number.isFinite(value) && value > 0;
 
-/** In pixels, as the person likes it; there may be less room than that. */
+/** The preferred width in pixels; the page may have less room. */
 export const USUAL_WIDTH = 460;
 export const panelWidth = stored("mobox:panel-width", USUAL_WIDTH, isWidth);
 
-/** The terminal is shown as lines of text, for who cannot see it or wants to search in it. */
+/** Shows the terminal as lines of text, for screen readers and for searching. */
 export const terminalAsText = stored("mobox:terminal-as-text", false, isBoolean);

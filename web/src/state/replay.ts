@@ -2,14 +2,14 @@ import type { UIMessage } from "ai";
 import { useCallback, useSyncExternalStore } from "react";
 import { Store } from "@/store";
 
-/** A message as it was at a moment of its run, which is shown in its place. */
+/** A message as of one event of its run, shown in place of the real one. */
 export interface Replay {
   message: UIMessage;
-  /** The run went on from there. */
+  /** The run continued after it. */
   live: boolean;
-  /** Which entry of the log it is up to. */
+  /** The last entry included. */
   at: number;
-  /** Back to the present. */
+  /** Ends the replay. */
   leave: () => void;
 }
 

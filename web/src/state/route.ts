@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Where the page is: `/` (and `/chat`) is a new chat, `/chat/{id}` an old one. Relative to the page's `<base>`. */
+/** The route: `/` (and `/chat`) is a new chat, `/chat/{id}` an old one. Relative to the page's `<base>`. */
 export type Route = { page: "new" } | { page: "chat"; id: string } | { page: "unknown" };
 
 const listeners = new Set<() => void>();

@@ -1,9 +1,9 @@
 import { useCallback, useSyncExternalStore } from "react";
 
 /**
- * A value that outlives the page: in `localStorage` what a person prefers, in `sessionStorage` what
- * belongs to this tab. All who use a key see one value, other tabs included. Where storage is
- * switched off, or holds something else, the value is the fallback and lives as long as the page.
+ * A persistent value: settings in `localStorage`, state of this tab in `sessionStorage`. All users of a
+ * key share one value, other tabs included. If storage is disabled or has an invalid value, the fallback
+ * is used and lives as long as the page.
  */
 export interface Stored<T> {
   get(): T;

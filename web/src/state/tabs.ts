@@ -1,38 +1,38 @@
 /**
- * What the tabs of one browser tell each other about chats. Where there is no `BroadcastChannel`, a
- * tab finds out when it becomes visible.
+ * Notifications about chats between the tabs of a browser. Without `BroadcastChannel`, a tab refreshes when
+ * it becomes visible.
  */
-export type News =
+export type ChatChange =
   | { about: "turn"; chat: string }
   | { about: "end"; chat: string }
   | { about: "title"; chat: string; title: string }
   | { about: "deleted"; chat: string };
 
 const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("mobox");
-const listeners = new Set<(news: News) => void>();
+const listeners = new Set<(change: ChatChange) => void>();
 
 if (channel) {
-  channel.onmessage = ({ data }: MessageEvent<News>) => {
+  channel.onmessage = ({ data }: MessageEvent<ChatChange>) => {
     if (typeof data?.chat === "string") deliver(data);
   };
 }
 
-function deliver(news: News): void {
-  for (const listener of listeners) listener(news);
+function deliver(change: ChatChange): void {
+  for (const listener of listeners) listener(change);
 }
 
-/** To the other tabs. */
-export function tell(news: News): void {
-  channel?.postMessage(news);
+/** Notifies the other tabs. */
+export function notifyTabs(change: ChatChange): void {
+  channel?.postMessage(change);
 }
 
-/** To the other tabs, and to everybody in this one. */
-export function announce(news: News): void {
-  tell(news);
-  deliver(news);
+/** Notifies the other tabs and all listeners in this one. */
+export function notifyAll(change: ChatChange): void {
+  notifyTabs(change);
+  deliver(change);
 }
 
-export function hear(listener: (news: News) => void): () => void {
+export function subscribe(listener: (change: ChatChange) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

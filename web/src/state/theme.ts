@@ -4,10 +4,10 @@ import { oneOf, stored } from "@/state/stored";
 export const THEMES = ["light", "dark", "system"] as const;
 type Theme = (typeof THEMES)[number];
 
-/** What the person chose; public/theme.js reads the same before the first paint. */
+/** The selected theme; public/theme.js reads the same before the first paint. */
 export const theme = stored<Theme>("mobox:theme", "system", oneOf(...THEMES));
 
-/** Keeps the page in its colours, also when the system's change. */
+/** Applies the theme, and follows changes of the system's theme. */
 export function useTheme(): void {
   const [chosen] = theme.use();
   useEffect(() => {

@@ -1,17 +1,17 @@
 import { useRef, useState } from "react";
-import { tellFailure } from "@/failure";
+import { failureMessage } from "@/failure";
 
 interface Sending {
-  /** Something is on its way: nothing else may be sent meanwhile. */
+  /** A request is pending: nothing else may be sent. */
   busy: boolean;
-  /** Why it did not arrive, in words. */
+  /** The error message. */
   problem: string | undefined;
   send: (action: () => unknown) => void;
 }
 
 /**
- * Something on its way to the server. Once it has arrived, what it was sent from is gone; so it is
- * busy until then, unless sending fails.
+ * The state of sending to the server. On success the sending component disappears, so it stays busy
+ * unless sending fails.
  */
 export function useSending(): Sending {
   const [state, setState] = useState<{ busy: boolean; problem?: string }>({ busy: false });
@@ -24,7 +24,7 @@ export function useSending(): Sending {
       await action();
     } catch (error) {
       isBusy.current = false;
-      setState({ busy: false, problem: tellFailure(error) });
+      setState({ busy: false, problem: failureMessage(error) });
     }
   };
   return { busy: state.busy, problem: state.problem, send: (action) => void send(action) };

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** What browsers have and jsdom has not: nothing is laid out here, so nothing comes near anything. */
+/** Stubs for browser APIs that jsdom lacks. There is no layout, so nothing ever intersects. */
 export function asInBrowser({ dark = false, wide = true } = {}): void {
   const observer = class {
     observe() {}

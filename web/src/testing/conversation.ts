@@ -3,13 +3,13 @@ import type { UIMessage } from "ai";
 import { expect, onTestFinished } from "vitest";
 import { Conversation } from "@/chat/conversation";
 import { useDraft } from "@/state/drafts";
-import { ENDS, Stream, says } from "@/testing/server";
+import { ENDS, Stream, textChunks } from "@/testing/server";
 import { until } from "@/testing/waiting";
 
-/** A chat as the page opens it, until the test is over. */
-export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conversation {
+/** Opens a chat as the page does, until the end of the test. */
+export function open(isNew = false, hooks: { onStarted?: () => void } = {}): Conversation {
   const conversation = new Conversation("c1", isNew, {
-    onBegun: hooks.onBegun ?? (() => {}),
+    onStarted: hooks.onStarted ?? (() => {}),
     onView: () => {},
     onLife: () => {},
   });
@@ -20,10 +20,10 @@ export function open(isNew = false, hooks: { onBegun?: () => void } = {}): Conve
 
 const ways = new Map<Conversation, () => void>();
 
-/** As the page leaves it. */
+/** Closes it as the page does. */
 export const leave = (conversation: Conversation) => ways.get(conversation)?.();
 
-/** What stands in the field of a chat. */
+/** The draft of a chat. */
 export const draftOf = (chat: string) => renderHook(() => useDraft(chat)).result.current[0];
 
 const textOf = (message: UIMessage) =>
@@ -33,6 +33,7 @@ export const life = (conversation: Conversation) => conversation.state.get().lif
 export const whenIdle = (conversation: Conversation) =>
   until(() => expect(life(conversation)).toBe("idle"));
 
-export const answers = (text: string) => () => new Stream().say(...says(text), ...ENDS).end();
+export const answers = (text: string) => () =>
+  new Stream().send(...textChunks(text), ...ENDS).end();
 export const running = { activeRun: { id: "run_1", status: "running", agent: "demo" } };
 export const waiting = { activeRun: { id: "run_1", status: "waiting", agent: "demo" } };

@@ -1,8 +1,8 @@
 import type { UIMessage } from "ai";
 import { onTestFinished, vi } from "vitest";
 
-/** What the page asked. */
-export interface Asked {
+/** A request of the page. */
+export interface RecordedRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -11,14 +11,14 @@ export interface Asked {
   body: any;
   signal: AbortSignal | null;
 }
-type Handler = (asked: Asked) => Response | Promise<Response>;
+type Handler = (request: RecordedRequest) => Response | Promise<Response>;
 
 /**
- * The network's other end, by the routes of the server that are told: bodies are real streams, read
- * by the real client. What has no route is 404, as there.
+ * A fake server with the given routes: bodies are real streams, read by the real client. Unknown routes
+ * are 404.
  */
 export class Network {
-  readonly asked: Asked[] = [];
+  readonly requests: RecordedRequest[] = [];
   #routes = new Map<string, Handler>();
   isDown = false;
 
@@ -29,19 +29,19 @@ export class Network {
     });
   }
 
-  /** `route` is a method and a path, such as `GET api/chats`; a later one takes its place. */
+  /** `route` is a method and a path, such as `GET api/chats`; a later handler replaces it. */
   on(route: string, handler: Handler): this {
     this.#routes.set(route, handler);
     return this;
   }
 
-  to(route: string): Asked[] {
-    return this.asked.filter(({ method, path }) => `${method} ${path}` === route);
+  to(route: string): RecordedRequest[] {
+    return this.requests.filter(({ method, path }) => `${method} ${path}` === route);
   }
 
   #fetch = async (input: string, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
-    const asked: Asked = {
+    const request: RecordedRequest = {
       method: init.method ?? "GET",
       path: url.pathname.replace(/^\//, ""),
       query: url.searchParams,
@@ -49,22 +49,22 @@ export class Network {
       body: typeof init.body === "string" ? JSON.parse(init.body) : undefined,
       signal: init.signal ?? null,
     };
-    this.asked.push(asked);
+    this.requests.push(request);
     if (this.isDown) throw new TypeError("fetch failed");
-    const handler = this.#routes.get(`${asked.method} ${asked.path}`);
-    const response = handler?.(asked) ?? refusal(404, "not_found", "there is no such thing");
-    return Promise.race([response, left(asked.signal)]);
+    const handler = this.#routes.get(`${request.method} ${request.path}`);
+    const response = handler?.(request) ?? refusal(404, "not_found", "there is no such thing");
+    return Promise.race([response, left(request.signal)]);
   };
 }
 
-/** Fails when who asked waits no more, as `fetch` does. */
+/** Rejects when the request is aborted, as `fetch` does. */
 const left = (signal: AbortSignal | null) =>
   new Promise<never>((_, reject) => {
     if (signal?.aborted) reject(signal.reason);
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
 
-/** An answer that comes when the test says so. */
+/** A response that the test resolves. */
 export function later(): { response: Promise<Response>; answer: (response: Response) => void } {
   let answer = (_: Response) => {};
   const response = new Promise<Response>((resolve) => {
@@ -80,18 +80,18 @@ export const refusal = (status: number, code: string, message: string) =>
 
 export type Chunk = { type: string } & Record<string, unknown>;
 
-/** A response that is written while it is read. */
+/** A response body written while it is read. */
 export class Stream {
   readonly response: Response;
   #out!: ReadableStreamDefaultController<Uint8Array>;
 
-  constructor(asked?: Asked, run = "run_1") {
+  constructor(request?: RecordedRequest, run = "run_1") {
     const body = new ReadableStream<Uint8Array>({
       start: (out) => {
         this.#out = out;
       },
     });
-    asked?.signal?.addEventListener("abort", () =>
+    request?.signal?.addEventListener("abort", () =>
       this.#out.error(new DOMException("left", "AbortError")),
     );
     this.response = new Response(body, {
@@ -99,13 +99,13 @@ export class Stream {
     });
   }
 
-  say(...chunks: Chunk[]): this {
+  send(...chunks: Chunk[]): this {
     for (const chunk of chunks) this.#write(`data: ${JSON.stringify(chunk)}\n\n`);
     return this;
   }
 
-  /** Documents, each with its cursor. */
-  tell(...documents: [cursor: string, data: string][]): this {
+  /** Frames, each with its cursor. */
+  sendFrames(...documents: [cursor: string, data: string][]): this {
     for (const [cursor, data] of documents) this.#write(`id: ${cursor}\ndata: ${data}\n\n`);
     return this;
   }
@@ -117,13 +117,13 @@ export class Stream {
     return this.response;
   }
 
-  /** As a connection ends that nobody meant to end. */
+  /** Ends the connection unexpectedly. */
   cut(): Response {
     this.#out.close();
     return this.response;
   }
 
-  /** As a connection is lost. */
+  /** Breaks the connection with an error. */
   break(): void {
     this.#out.error(new TypeError("network error"));
   }
@@ -133,8 +133,8 @@ export class Stream {
   }
 }
 
-/** The chunks of a message with a text in it. */
-export const says = (text: string, run = "run_1"): Chunk[] => [
+/** The chunks of a text message. */
+export const textChunks = (text: string, run = "run_1"): Chunk[] => [
   { type: "start", messageId: run },
   { type: "text-start", id: "t" },
   { type: "text-delta", id: "t", delta: text },
@@ -156,7 +156,7 @@ export const agent = (id: string, text: string): UIMessage => ({
   parts: [{ type: "text", text, state: "done" }],
 });
 
-/** A chat as the server tells it. */
+/** A chat as the server returns it. */
 export const chat = (messages: UIMessage[], more: object = {}) => ({
   id: "c1",
   title: "A chat",

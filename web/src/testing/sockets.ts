@@ -5,12 +5,12 @@ import { onTestFinished } from "vitest";
 import type { Chunk } from "@/testing/server";
 
 type Answer = (answer: unknown) => void;
-type Handler = (said: Record<string, unknown>, socket: Socket) => unknown;
+type Handler = (payload: Record<string, unknown>, socket: Socket) => unknown;
 
-/** What a handler says that leaves a client waiting. */
+/** Returned by a handler that never answers. */
 export const UNANSWERED = Symbol("unanswered");
 
-/** What the server says as the frames of a run; `[DONE]` ends a response. */
+/** A chunk as a frame of a run; `[DONE]` ends a response. */
 export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
   sessionId: "c1",
   runId,
@@ -18,9 +18,9 @@ export const frame = (data: Chunk | "[DONE]", runId = "run_1") => ({
   data,
 });
 
-/** The other end of a real connection, which answers as it is told, on a port of this machine. */
+/** A real Socket.IO server on a local port, with test handlers. */
 export class Sockets {
-  readonly said: [event: string, said: Record<string, unknown>][] = [];
+  readonly received: [event: string, payload: Record<string, unknown>][] = [];
   readonly server: Server;
   readonly #handlers = new Map<string, Handler>();
 
@@ -30,9 +30,9 @@ export class Sockets {
   ) {
     this.server = server;
     server.on("connection", (socket) => {
-      socket.onAny((event: string, said: Record<string, unknown>, answer?: Answer) => {
-        this.said.push([event, said]);
-        const answering = this.#handlers.get(event)?.(said, socket);
+      socket.onAny((event: string, payload: Record<string, unknown>, answer?: Answer) => {
+        this.received.push([event, payload]);
+        const answering = this.#handlers.get(event)?.(payload, socket);
         if (answering !== UNANSWERED) answer?.(answering);
       });
     });
@@ -54,7 +54,7 @@ export class Sockets {
     return new Sockets(port, server);
   }
 
-  /** What is answered; what the handler says to the socket comes after it. */
+  /** The acknowledgement; frames that the handler sends come after it. */
   on(event: string, handler: Handler): this {
     this.#handlers.set(event, handler);
     return this;

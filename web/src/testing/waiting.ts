@@ -1,4 +1,4 @@
 import { vi } from "vitest";
 
-/** Waits for what nobody tells of; what hangs fails, what is slow on a busy machine does not. */
+/** Waits for a condition, with a timeout long enough for a busy machine. */
 export const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 10 });

@@ -1,6 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { agent, type Chunk, ENDS, Network, Stream, says, user } from "@/testing/server";
+import { agent, type Chunk, ENDS, Network, Stream, textChunks, user } from "@/testing/server";
 import { AiSdkTransport } from "@/transports/aiSdk";
 import { Broken, cutAfter } from "@/transports/broken";
 
@@ -16,7 +16,7 @@ afterEach(() => {
 const transport = (onAccepted = (_: string | undefined) => {}) => new AiSdkTransport(onAccepted);
 
 async function post(messages: UIMessage[], more: object = {}) {
-  network.on("POST api/chat", () => new Stream().say(...says("Hi"), ...ENDS).end());
+  network.on("POST api/chat", () => new Stream().send(...textChunks("Hi"), ...ENDS).end());
   const stream = await transport().sendMessages({
     chatId: "c1",
     messages,
@@ -26,7 +26,7 @@ async function post(messages: UIMessage[], more: object = {}) {
     ...more,
   });
   await read(stream);
-  return network.asked[0];
+  return network.requests[0];
 }
 
 async function read(stream: ReadableStream<UIMessageChunk>): Promise<UIMessageChunk[]> {
@@ -39,30 +39,30 @@ describe("what is sent", () => {
   const before = [user("m1", "one"), agent("run_1", "first"), user("m2", "two")];
 
   it("is the last message alone, with what is done with it", async () => {
-    const asked = await post(before);
-    expect(asked?.body).toEqual({ id: "c1", trigger: "submit-message", message: before[2] });
-    expect(asked?.query.get("profile")).toBe("v7");
+    const request = await post(before);
+    expect(request?.body).toEqual({ id: "c1", trigger: "submit-message", message: before[2] });
+    expect(request?.query.get("profile")).toBe("v7");
   });
 
   it("names the message that an edit takes the place of", async () => {
-    const asked = await post(before, { messageId: "m2" });
-    expect(asked?.body).toMatchObject({ messageId: "m2", message: { id: "m2" } });
+    const request = await post(before, { messageId: "m2" });
+    expect(request?.body).toMatchObject({ messageId: "m2", message: { id: "m2" } });
   });
 
-  it("tells a regeneration from a message that is sent twice", async () => {
-    const asked = await post(before, { trigger: "regenerate-message", messageId: "run_2" });
-    expect(asked?.body).toMatchObject({ trigger: "regenerate-message", messageId: "run_2" });
-    expect(asked?.body.message.id).toBe("m2");
+  it("distinguishes a regeneration from a message that is sent twice", async () => {
+    const request = await post(before, { trigger: "regenerate-message", messageId: "run_2" });
+    expect(request?.body).toMatchObject({ trigger: "regenerate-message", messageId: "run_2" });
+    expect(request?.body.message.id).toBe("m2");
   });
 
   it("is the message with the answers where an earlier one is continued", async () => {
-    const asked = await post(before, { messageId: "run_1" });
-    expect(asked?.body.message).toEqual(before[1]);
+    const request = await post(before, { messageId: "run_1" });
+    expect(request?.body.message).toEqual(before[1]);
   });
 
   it("names the agent that was chosen, and no other", async () => {
     expect((await post(before, { body: { agent: "writer" } }))?.body.agent).toBe("writer");
-    network.asked.length = 0;
+    network.requests.length = 0;
     expect((await post(before))?.body).not.toHaveProperty("agent");
   });
 
@@ -70,7 +70,7 @@ describe("what is sent", () => {
     const base = document.createElement("base");
     base.href = "http://localhost:3000/below/here/";
     document.head.append(base);
-    network.on("POST below/here/api/chat", () => new Stream().say(...ENDS).end());
+    network.on("POST below/here/api/chat", () => new Stream().send(...ENDS).end());
     network.on("GET below/here/api/chat/a%2Fb/stream", () => new Response(null, { status: 204 }));
     await transport().sendMessages({
       chatId: "c1",
@@ -80,15 +80,15 @@ describe("what is sent", () => {
       abortSignal: undefined,
     });
     expect(await transport().reconnectToStream({ chatId: "a/b" })).toBeNull();
-    expect(network.asked.map(({ path }) => path)).toEqual([
+    expect(network.requests.map(({ path }) => path)).toEqual([
       "below/here/api/chat",
       "below/here/api/chat/a%2Fb/stream",
     ]);
   });
 
-  it("is known to be taken as soon as the server says so, with the run's name", async () => {
+  it("is accepted as soon as the response starts, with the run's id", async () => {
     const runs: (string | undefined)[] = [];
-    network.on("POST api/chat", () => new Stream(undefined, "run_9").say(...ENDS).end());
+    network.on("POST api/chat", () => new Stream(undefined, "run_9").send(...ENDS).end());
     await transport((run) => runs.push(run)).sendMessages({
       chatId: "c1",
       messages: before,
@@ -102,13 +102,13 @@ describe("what is sent", () => {
 
 describe("a response", () => {
   const reading = async (...chunks: Chunk[]) => {
-    network.on("GET api/chat/c1/stream", () => new Stream().say(...chunks).cut());
+    network.on("GET api/chat/c1/stream", () => new Stream().send(...chunks).cut());
     const stream = await transport().reconnectToStream({ chatId: "c1" });
     return read(stream as ReadableStream<UIMessageChunk>);
   };
 
   it("that stops before its end is broken, as a lost connection is to the SDK", async () => {
-    const broken = await reading(...says("Hi")).catch((error: unknown) => error);
+    const broken = await reading(...textChunks("Hi")).catch((error: unknown) => error);
     expect(broken).toBeInstanceOf(TypeError);
     expect((broken as Error).message).toContain("network");
   });
@@ -117,8 +117,8 @@ describe("a response", () => {
     ["finish", { type: "finish", finishReason: "stop" }],
     ["abort", { type: "abort", reason: "cancelled" }],
     ["error", { type: "error", errorText: "no" }],
-  ])("that says %s is whole", async (_, last) => {
-    expect((await reading(...says("Hi"), last)).at(-1)).toMatchObject(last);
+  ])("that ends with %s is complete", async (_, last) => {
+    expect((await reading(...textChunks("Hi"), last)).at(-1)).toMatchObject(last);
   });
 
   it("that falls silent for longer than heartbeats take is broken", async () => {

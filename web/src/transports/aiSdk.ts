@@ -1,12 +1,12 @@
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { type Answer, address, PROFILE, sendAnswer, stopRun } from "@/api";
 import { fetchWithKey } from "@/key";
-import { SILENCE } from "@/runs/patience";
+import { SILENCE } from "@/runs/backoff";
 import { bodyOf } from "@/transports/body";
 import { cutAfter, whole } from "@/transports/broken";
 import type { OnAccepted, Transport } from "@/transports/transport";
 
-/** The SDK's own transport, with our addresses. */
+/** The SDK's own transport, with our URLs. */
 export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements Transport {
   override readonly resumeStreamIsReplay = true;
   readonly stop = stopRun;
@@ -36,11 +36,11 @@ export class AiSdkTransport extends DefaultChatTransport<UIMessage> implements T
 }
 
 async function accepted(
-  asked: Promise<Response>,
+  request: Promise<Response>,
   method: string | undefined,
   onAccepted: OnAccepted,
 ): Promise<Response> {
-  const response = await asked;
+  const response = await request;
   if (response.ok && method === "POST") {
     onAccepted(response.headers.get("x-mobox-run") ?? undefined);
   }

@@ -2,8 +2,8 @@ import type { UIMessage } from "ai";
 import type { Sending } from "@/transports/transport";
 
 /**
- * What is sent of a chat: the message that is acted on, since the server knows the others; `trigger` and
- * `messageId` say what is done with it, and the caller's own fields who is to answer.
+ * The request body: only the affected message, since the server has the others; `trigger` and
+ * `messageId` for the action; the caller's fields for the agent.
  */
 export function bodyOf({
   messages,
@@ -22,12 +22,12 @@ export function bodyOf({
 const isContinued = (message: UIMessage, messageId: string | undefined) =>
   message.id === messageId && message.role === "assistant";
 
-/** The message whose run goes on with what is sent, if it is one. */
+/** The message whose run this request resumes, if any. */
 export function continuedBy({ messages, trigger, messageId }: Sending): UIMessage | undefined {
   const named = messages.find(({ id }) => id === messageId) ?? messages.at(-1);
   return trigger === "submit-message" && named?.role === "assistant" ? named : undefined;
 }
 
-/** The name by which the server knows what comes again. */
+/** The idempotency key. */
 export const keyOf = ({ headers }: Pick<Sending, "headers">): string | undefined =>
   new Headers(headers).get("idempotency-key") ?? undefined;

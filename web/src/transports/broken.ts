@@ -1,19 +1,19 @@
 import type { UIMessageChunk } from "ai";
 
 /**
- * The connection ended, the run did not. The SDK knows a lost connection by a `TypeError` whose words
- * have "network" in them, and keeps what it needs to go on.
+ * The connection ended, the run did not. The SDK recognizes a lost connection by a `TypeError` with
+ * "network" in its message, and keeps its state to reconnect.
  */
 export class Broken extends TypeError {
   constructor() {
-    super("network: the response broke off");
+    super("network: the response ended unexpectedly");
     this.name = "Broken";
   }
 }
 
 const ENDS = new Set<string>(["finish", "abort", "error"]);
 
-/** The chunks, and `Broken` if they stop before one that ends a response. */
+/** The chunks; throws `Broken` if they stop before one that ends a response. */
 export function whole(chunks: ReadableStream<UIMessageChunk>): ReadableStream<UIMessageChunk> {
   let ended = false;
   return chunks.pipeThrough(
@@ -31,7 +31,7 @@ export function whole(chunks: ReadableStream<UIMessageChunk>): ReadableStream<UI
 
 type Bytes = Uint8Array<ArrayBufferLike>;
 
-/** The bytes, and `Broken` if none come for `silence` milliseconds; heartbeats are bytes too. */
+/** The bytes; throws `Broken` if none arrive for `silence` ms; heartbeats count. */
 export function cutAfter(silence: number, bytes: ReadableStream<Bytes>): ReadableStream<Bytes> {
   const reader = bytes.getReader();
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
 import { protocol } from "@/state/protocol";
 import { Network, Stream, user } from "@/testing/server";
-import "@/transports/agUi/agUi"; // loaded here, where nobody waits for it
+import "@/transports/agUi/agUi"; // loaded here, outside of the tests' timeouts
 import { SwitchedTransport } from "@/transports/switched";
 
 let network: Network;
@@ -18,7 +18,7 @@ const send = (transport: SwitchedTransport) =>
     abortSignal: undefined,
   });
 
-it("speaks what is chosen, from the next request on", async () => {
+it("uses the selected protocol from the next request on", async () => {
   const runs: (string | undefined)[] = [];
   const transport = new SwitchedTransport((run) => runs.push(run));
   network.on("POST api/chat", () => new Stream(undefined, "run_1").response);
@@ -28,11 +28,15 @@ it("speaks what is chosen, from the next request on", async () => {
   await send(transport);
   protocol.set("ai-sdk");
   await send(transport);
-  expect(network.asked.map(({ path }) => path)).toEqual(["api/chat", "api/agui/chat", "api/chat"]);
+  expect(network.requests.map(({ path }) => path)).toEqual([
+    "api/chat",
+    "api/agui/chat",
+    "api/chat",
+  ]);
   expect(runs).toEqual(["run_1", "run_2", "run_1"]);
 });
 
-it("speaks the AI SDK's protocol where nothing, or nothing sensible, is chosen", () => {
+it("uses the AI SDK's protocol where nothing valid is selected", () => {
   expect(protocol.get()).toBe("ai-sdk");
   localStorage.setItem("mobox:protocol", '"smoke signals"');
   expect(protocol.get()).toBe("ai-sdk");

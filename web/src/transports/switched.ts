@@ -3,7 +3,7 @@ import { type Protocol, protocol } from "@/state/protocol";
 import { AiSdkTransport } from "@/transports/aiSdk";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
-/** The clients of protocols that few choose are loaded when they are needed. */
+/** Clients of the less used protocols are loaded on demand. */
 const MAKERS: Record<Protocol, (onAccepted: OnAccepted) => Promise<Transport>> = {
   "ai-sdk": async (onAccepted) => new AiSdkTransport(onAccepted),
   "ag-ui": async (onAccepted) =>
@@ -12,7 +12,7 @@ const MAKERS: Record<Protocol, (onAccepted: OnAccepted) => Promise<Transport>> =
     new (await import("@/transports/socketIo/socketIo")).SocketIoTransport(onAccepted),
 };
 
-/** The transport of the protocol that the person chose; another counts from the next request on. */
+/** The transport of the selected protocol; a change applies from the next request on. */
 export class SwitchedTransport implements Transport {
   readonly resumeStreamIsReplay = true;
   #made = new Map<Protocol, Promise<Transport>>();
@@ -24,9 +24,9 @@ export class SwitchedTransport implements Transport {
   }
 
   async reconnectToStream(
-    asked: Parameters<Transport["reconnectToStream"]>[0],
+    options: Parameters<Transport["reconnectToStream"]>[0],
   ): Promise<Chunks | null> {
-    return (await this.#chosen()).reconnectToStream(asked);
+    return (await this.#chosen()).reconnectToStream(options);
   }
 
   async stop(chatId: string, runId?: string): Promise<{ runId: string | null }> {
@@ -37,7 +37,7 @@ export class SwitchedTransport implements Transport {
     return (await this.#chosen()).answer(chatId, answer, runId);
   }
 
-  /** What is left is made anew when it is needed again. */
+  /** A closed transport is created again on demand. */
   close(): void {
     for (const made of this.#made.values()) void made.then((transport) => transport.close());
     this.#made.clear();
@@ -49,7 +49,7 @@ export class SwitchedTransport implements Transport {
     if (known) return known;
     const made = MAKERS[name](this.onAccepted);
     this.#made.set(name, made);
-    // What could not be loaded is loaded again with the next request.
+    // A failed load is retried with the next request.
     made.catch(() => this.#made.delete(name));
     return made;
   }

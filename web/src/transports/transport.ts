@@ -1,22 +1,22 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import type { Answer } from "@/api";
 
-/** The server took what was sent: it is stored, and a run goes on. */
+/** The server accepted and stored the message; a run is active. */
 export type OnAccepted = (runId: string | undefined) => void;
 
 /**
- * How the page and the server talk, in one protocol. To a chat they are all the same:
+ * One protocol between the page and the server. All behave the same to a chat:
  *
- * Rule 1: what is sent is taken or refused before a stream comes back; a refusal is `Refused`.
- * Rule 2: a stream ends with `finish`, `abort` or `error`. One that ends otherwise, or falls silent, is
- *         `Broken`: the run goes on.
- * Rule 3: to reconnect is to read the message that is being written from its beginning.
+ * Rule 1: a message is accepted or refused before a stream is returned; a refusal throws `Refused`.
+ * Rule 2: a stream ends with `finish`, `abort` or `error`. A stream that ends otherwise, or stays silent,
+ *         is `Broken`: the run continues.
+ * Rule 3: reconnecting reads the streaming message from its start.
  */
 export interface Transport extends ChatTransport<UIMessage> {
   readonly resumeStreamIsReplay: true;
-  /** Ends the run, which whoever reads it hears. */
+  /** Stops the run; its stream reports the end. */
   stop(chatId: string, runId?: string): Promise<{ runId: string | null }>;
-  /** What the person says to a request that is no tool call's. */
+  /** Answers an input request that is not a tool approval. */
   answer(chatId: string, answer: Answer, runId?: string): Promise<void>;
   close(): void;
 }

@@ -12,7 +12,7 @@ interface ButtonProps extends ComponentProps<"button"> {
   kind?: keyof typeof KINDS;
 }
 
-/** A button with a word on it. */
+/** A button with a text label. */
 export function Button({ kind = "outline", className, ...rest }: ButtonProps) {
   return (
     <button
@@ -29,12 +29,12 @@ export function Button({ kind = "outline", className, ...rest }: ButtonProps) {
 }
 
 interface IconButtonProps extends Omit<ButtonProps, "aria-label" | "title"> {
-  /** What it does: read out, and shown when the pointer rests on it. */
+  /** The accessible name and tooltip. */
   label: string;
   children: ReactNode;
 }
 
-/** A button with only a picture on it. */
+/** An icon button. */
 export function IconButton({ label, kind = "quiet", className, ...rest }: IconButtonProps) {
   return (
     <button

@@ -9,12 +9,12 @@ interface DialogProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** What a screen reader says after the title; without it nothing. */
+  /** The accessible description, if any. */
   line?: string;
   children: ReactNode;
 }
 
-/** A question or a note in front of the page. */
+/** A modal dialog. */
 export function Dialog({ open, onClose, title, line, children }: DialogProps) {
   const opener = useOpener();
   return (
@@ -36,7 +36,7 @@ export function Dialog({ open, onClose, title, line, children }: DialogProps) {
             </Radix.Description>
           )}
           {children}
-          {/* The last, so that what is asked for has the focus first. */}
+          {/* Last, so that the dialog's first field gets the focus. */}
           <Radix.Close asChild>
             <IconButton label={strings.shell.close} className="absolute top-4 right-3">
               <X aria-hidden />
@@ -48,7 +48,7 @@ export function Dialog({ open, onClose, title, line, children }: DialogProps) {
   );
 }
 
-/** Who had the focus has it again afterwards; of a menu, which is gone by then, its button. */
+/** Restores the focus on close; from a menu, which is closed by then, to its button. */
 function useOpener() {
   const opener = useRef<HTMLElement>(null);
   return {
@@ -66,7 +66,7 @@ interface SheetProps extends DrawerProps {
   id: string;
 }
 
-/** What is a column on a very wide page comes in from the right, with all its height, on others. */
+/** A drawer from the right with full height, for a column that only very wide pages have. */
 export function Sheet({ id, open, onClose, title, children }: SheetProps) {
   const opener = useOpener();
   return (
@@ -98,7 +98,7 @@ interface DrawerProps {
   children: ReactNode;
 }
 
-/** What is a column on a wide page comes in from the left on a narrow one. */
+/** A drawer from the left, for a column that only wide pages have. */
 export function Drawer({ open, onClose, title, children }: DrawerProps) {
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>

@@ -7,7 +7,7 @@ interface EmptyProps {
   children?: ReactNode;
 }
 
-/** Where a pane has nothing to show: why, and what would be here. */
+/** The empty state of a pane. */
 export function Empty({ icon, title, line, children }: EmptyProps) {
   return (
     <div className="flex min-h-0 flex-1 flex-col items-center justify-center gap-3 overflow-y-auto px-6 py-8 text-center">

@@ -6,14 +6,14 @@ import { classes } from "@/ui/classes";
 interface FoldProps {
   open: boolean;
   onToggle: (open: boolean) => void;
-  /** What stands in the row that opens and closes it. */
+  /** The content of the header row. */
   head: ReactNode;
   children: ReactNode;
   className?: string;
   headClassName?: string;
 }
 
-/** A block that opens and closes by its head, with its height animated. Who says when, owns it. */
+/** A collapsible block with animated height, controlled by its parent. */
 export function Fold({ open, onToggle, head, children, className, headClassName }: FoldProps) {
   return (
     <Collapsible.Root open={open} onOpenChange={onToggle} className={className}>

@@ -17,7 +17,7 @@ interface MenuProps {
   className?: string;
 }
 
-/** A list of things to do or to choose, below its button. */
+/** A dropdown menu. */
 export function Menu({ trigger, children, align = "end", side = "bottom", className }: MenuProps) {
   return (
     <DropdownMenu.Root modal={false}>
@@ -67,7 +67,7 @@ interface ChoiceProps<T extends string> {
   options: { value: T; name: string; line?: string }[];
 }
 
-/** One of several, with a mark at the one that is chosen. */
+/** A radio item. */
 export function MenuChoice<T extends string>({ label, value, onChoose, options }: ChoiceProps<T>) {
   return (
     <DropdownMenu.RadioGroup
@@ -93,7 +93,7 @@ interface SwitchProps {
   className?: string;
 }
 
-/** Something that is on or off; the menu stays open. */
+/** A checkbox item; the menu stays open. */
 export function MenuSwitch({ name, checked, onChange, className }: SwitchProps) {
   return (
     <DropdownMenu.CheckboxItem

@@ -6,7 +6,7 @@ interface NoticeProps {
   children: ReactNode;
 }
 
-/** Where there is no chat to show: why, and the way on. */
+/** Shown instead of a chat: the reason, and a button. */
 export function Notice({ title, line, children }: NoticeProps) {
   return (
     <div className="flex flex-1 flex-col items-center justify-center gap-4 px-6 pb-24 text-center">

@@ -11,8 +11,8 @@ interface TextAreaProps extends Omit<ComponentProps<"textarea">, "ref" | "onChan
 }
 
 /**
- * A field that grows with what is written, up to a bound. Enter is for who uses it, Shift and Enter is
- * a new line. Its letters are never so small that a telephone would zoom in.
+ * A text area that grows with its text, up to a maximum. Enter is handled by the parent, Shift+Enter is a
+ * new line. Its font is large enough that phones do not zoom in.
  */
 export function TextArea(props: TextAreaProps) {
   const { ref, value, onChange, onEnter, onKeyDown, className, ...rest } = props;
@@ -20,7 +20,7 @@ export function TextArea(props: TextAreaProps) {
   useLayoutEffect(() => {
     const area = ref.current;
     if (!area) return;
-    // The CSS for that is not everywhere yet.
+    // Not all browsers support `field-sizing` yet.
     area.style.height = "auto";
     area.style.height = `${Math.min(area.scrollHeight, TALLEST)}px`;
     area.style.overflowY = area.scrollHeight > TALLEST ? "auto" : "hidden";
@@ -33,11 +33,11 @@ export function TextArea(props: TextAreaProps) {
       value={value}
       onChange={(event) => onChange(event.target.value)}
       onKeyDown={(event) => {
-        // Who writes with an input method chooses by Enter; 229 is how Safari says so.
+        // Enter confirms a choice in an input method; Safari reports key code 229 for that.
         if (event.nativeEvent.isComposing || event.keyCode === 229) return;
         if (event.key === "Enter" && !event.shiftKey) {
           event.preventDefault();
-          // One that is held down may have been pressed on a button, which left the focus to this.
+          // A repeated key may have been pressed on a button that moved the focus here.
           if (!event.repeat) onEnter();
         } else onKeyDown?.(event);
       }}

@@ -8,7 +8,7 @@ interface TopBarProps {
   children: ReactNode;
 }
 
-/** What stands above everything; on a narrow page it has the way to the chats. */
+/** The top bar; on narrow pages it has the button of the chat list. */
 export function TopBar({ onOpenChats, children }: TopBarProps) {
   return (
     <header className="flex h-12 shrink-0 items-center gap-2 border-b px-2 md:px-4">

@@ -1,4 +1,4 @@
-/** Whether it worked. A page that came over plain HTTP has no clipboard, but can still select. */
+/** Returns whether it worked. Over plain HTTP there is no clipboard API, so it selects and copies. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,9 +1,9 @@
-/** The field in which the person writes to the agent. */
+/** The composer's text field. */
 export const COMPOSER = "composer";
 
 /**
- * Where the person goes on when what had the focus is gone: to the composer. A touch screen would
- * cover the answer with its keyboard, so there it is the list of messages.
+ * Moves the focus to the composer when the focused element disappears. On touch screens, where the
+ * keyboard would cover the answer, to the message list.
  */
 export function toComposer(): void {
   const isFine = matchMedia("(pointer: fine)").matches;
@@ -11,7 +11,7 @@ export function toComposer(): void {
   if (target instanceof HTMLElement) target.focus({ preventScroll: !isFine });
 }
 
-/** Whether somebody writes, elsewhere than in the composer. */
+/** Whether the user is typing in a field other than the composer. */
 export function isOtherField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement) || target.id === COMPOSER) return false;
   return target.closest("input, textarea, select, [contenteditable=true]") !== null;

@@ -1,12 +1,12 @@
 import { useCallback, useSyncExternalStore } from "react";
 
-/** As wide as `md` in the styles: there is room for the chats beside the chat. */
+/** `md` of the styles: room for the chat list beside the chat. */
 export const WIDE = "(min-width: 48rem)";
 
-/** There is room for a third column. */
+/** Room for a third column. */
 export const ROOMY = "(min-width: 68.75rem)";
 
-/** Whether the page is shown as the query says, now and later. */
+/** Whether the media query matches; updates on change. */
 export function useMedia(query: string): boolean {
   const subscribe = useCallback(
     (listener: () => void) => {

@@ -1,7 +1,15 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { beforeEach, describe, expect, it } from "vitest";
 import { failureOf } from "@/failure";
-import { type Asked, agent, later, Network, refusal, Stream, user } from "@/testing/server";
+import {
+  agent,
+  later,
+  Network,
+  type RecordedRequest,
+  refusal,
+  Stream,
+  user,
+} from "@/testing/server";
 import { until } from "@/testing/waiting";
 import { AgUiTransport } from "@/transports/agUi/agUi";
 import type { Chunks } from "@/transports/transport";
@@ -29,11 +37,11 @@ const CALL = [
   { type: "TOOL_CALL_ARGS", toolCallId: "run_1:c", delta: "{}" },
   { type: "TOOL_CALL_END", toolCallId: "run_1:c" },
 ];
-const asked = { id: "run_1:may", kind: "approval", toolCallId: "run_1:c", prompt: "Sure?" };
-const ASKS = { type: "CUSTOM", name: "mobox.input_request", value: asked };
+const request = { id: "run_1:may", kind: "approval", toolCallId: "run_1:c", prompt: "Sure?" };
+const REQUESTS = { type: "CUSTOM", name: "mobox.input_request", value: request };
 
-const says = (...events: object[]) =>
-  new Stream().say(STARTED as never, ...(events as never[]), FINISHED as never).cut();
+const textChunks = (...events: object[]) =>
+  new Stream().send(STARTED as never, ...(events as never[]), FINISHED as never).cut();
 
 const sending = (messages: UIMessage[], more: object = {}) => ({
   chatId: "c1",
@@ -51,10 +59,13 @@ async function read(stream: Chunks | null): Promise<UIMessageChunk[]> {
 }
 const types = (chunks: UIMessageChunk[]) => chunks.map(({ type }) => type);
 
-async function posted(messages: UIMessage[], more: object = {}): Promise<Asked | undefined> {
-  network.on("POST api/agui/chat", () => says(...text("Hi")));
+async function posted(
+  messages: UIMessage[],
+  more: object = {},
+): Promise<RecordedRequest | undefined> {
+  network.on("POST api/agui/chat", () => textChunks(...text("Hi")));
   await read(await new AgUiTransport(() => {}).sendMessages(sending(messages, more)));
-  return network.asked[0];
+  return network.requests[0];
 }
 
 describe("what is sent", () => {
@@ -85,9 +96,9 @@ describe("what is sent", () => {
     ]);
   });
 
-  it("is known to be taken as soon as the server says so, with the run's name", async () => {
+  it("is accepted as soon as the response starts, with the run's id", async () => {
     const runs: (string | undefined)[] = [];
-    network.on("POST api/agui/chat", () => new Stream(undefined, "run_9").say().response);
+    network.on("POST api/agui/chat", () => new Stream(undefined, "run_9").send().response);
     await new AgUiTransport((run) => runs.push(run)).sendMessages(sending(before));
     expect(runs).toEqual(["run_9"]);
   });
@@ -108,15 +119,15 @@ describe("what is sent", () => {
     expect(failureOf(error)).toEqual({ kind: "lost" });
   });
 
-  it.each(["before it was asked", "before it was taken"])("is given up %s", async (when) => {
+  it.each(["before it was sent", "before it was taken"])("is given up %s", async (when) => {
     const leaving = new AbortController();
     const { response } = later();
     network.on("POST api/agui/chat", () => response);
-    if (when === "before it was asked") leaving.abort();
+    if (when === "before it was sent") leaving.abort();
     const transport = new AgUiTransport(() => {});
     const sent = transport.sendMessages(sending(before, { abortSignal: leaving.signal }));
     if (when === "before it was taken") {
-      await until(() => expect(network.asked).toHaveLength(1));
+      await until(() => expect(network.requests).toHaveLength(1));
       leaving.abort();
     }
     await expect(sent).rejects.toHaveProperty("name", "AbortError");
@@ -125,14 +136,17 @@ describe("what is sent", () => {
   it("stops the run by its name", async () => {
     network.on("POST api/agui/chat/stop", () => Response.json({ runId: "run_1" }));
     expect(await new AgUiTransport(() => {}).stop("c1", "run_1")).toEqual({ runId: "run_1" });
-    expect(network.asked[0]?.body).toEqual({ threadId: "c1", runId: "run_1" });
+    expect(network.requests[0]?.body).toEqual({ threadId: "c1", runId: "run_1" });
   });
 
   it("is an answer, as what it is", async () => {
-    network.on("POST api/agui/chat", (asked) => new Stream(asked).say(STARTED as never).response);
+    network.on(
+      "POST api/agui/chat",
+      (request) => new Stream(request).send(STARTED as never).response,
+    );
     const answer = { requestId: "a:b", decision: "answered" as const, value: true };
     await new AgUiTransport(() => {}).answer("c1", answer, "run_1");
-    expect(network.asked[0]?.body.resume).toEqual([
+    expect(network.requests[0]?.body.resume).toEqual([
       {
         interruptId: "run_1:a:b",
         status: "resolved",
@@ -150,16 +164,16 @@ describe("a response", () => {
     return stream && read(stream);
   };
 
-  it("is told from its beginning to who reconnects", async () => {
-    const chunks = await connected(says(...text("Hi")));
-    expect(network.asked[0]?.query.get("replay")).toBe("1");
+  it("is sent from its start on reconnect", async () => {
+    const chunks = await connected(textChunks(...text("Hi")));
+    expect(network.requests[0]?.query.get("replay")).toBe("1");
     expect(chunks?.[0]).toEqual({ type: "start", messageId: "run_1" });
     expect(types(chunks ?? [])).toEqual([
       ...["start", "text-start", "text-delta", "text-end", "finish"],
     ]);
   });
 
-  it("is none where nothing was ever said", async () => {
+  it("is none in a chat without messages", async () => {
     const headers = { "content-type": "text/event-stream" };
     expect(await connected(new Response("", { headers }))).toBeNull();
   });
@@ -168,7 +182,7 @@ describe("a response", () => {
     ["between two events", ""],
     ["amid an event", 'data: {"type":"TEXT_MES'],
   ])("that breaks off %s is broken, as a lost connection is", async (_, rest) => {
-    const whole = new Stream().say(STARTED as never, ...(text("Hi") as never[]));
+    const whole = new Stream().send(STARTED as never, ...(text("Hi") as never[]));
     const body = `${await whole.cut().text()}${rest}`;
     const headers = { "content-type": "text/event-stream", "x-mobox-run": "run_1" };
     const error = await connected(new Response(body, { headers })).catch((error: unknown) => error);
@@ -176,17 +190,17 @@ describe("a response", () => {
   });
 
   it("that the client does not understand is an error", async () => {
-    const error = await connected(says({ type: "TEXT_MESSAGE_END", messageId: "none" })).catch(
-      (error: unknown) => error,
-    );
+    const error = await connected(
+      textChunks({ type: "TEXT_MESSAGE_END", messageId: "none" }),
+    ).catch((error: unknown) => error);
     expect(failureOf(error).kind).toBe("run");
   });
 
-  it("is left when nobody reads it any more", async () => {
+  it("is closed when its reader cancels", async () => {
     let left: AbortSignal | null = null;
-    network.on("POST api/agui/chat/connect", (asked) => {
-      left = asked.signal;
-      return new Stream(asked).say(STARTED as never).response;
+    network.on("POST api/agui/chat/connect", (request) => {
+      left = request.signal;
+      return new Stream(request).send(STARTED as never).response;
     });
     const stream = await new AgUiTransport(() => {}).reconnectToStream({ chatId: "c1" });
     await stream?.cancel();
@@ -195,7 +209,7 @@ describe("a response", () => {
 });
 
 describe("a decision", () => {
-  const answer = { ...asked, decision: "denied", reason: "Too much." };
+  const answer = { ...request, decision: "denied", reason: "Too much." };
   const ANSWERED = [
     { type: "CUSTOM", name: "mobox.input_response", value: answer },
     {
@@ -228,20 +242,20 @@ describe("a decision", () => {
   } as UIMessage;
 
   const waits = (...more: object[]) =>
-    new Stream().say(...([STARTED, ...CALL, ASKS, ...more, WAITING] as never[])).cut();
+    new Stream().send(...([STARTED, ...CALL, REQUESTS, ...more, WAITING] as never[])).cut();
 
   const decide = async (transport: AgUiTransport) => {
-    network.on("POST api/agui/chat", () => says(SNAPSHOT, ...ANSWERED));
+    network.on("POST api/agui/chat", () => textChunks(SNAPSHOT, ...ANSWERED));
     const stream = await transport.sendMessages(sending([user("m1", "go"), message]));
     return types(await read(stream));
   };
 
-  it.each(["in this protocol", "in another"])("of what was asked %s goes on", async (how) => {
+  it.each(["in this protocol", "in another"])("of a request %s is resumed", async (how) => {
     network.on("POST api/agui/chat/connect", () => waits());
     const transport = new AgUiTransport(() => {});
     if (how === "in this protocol") {
-      const told = await read(await transport.reconnectToStream({ chatId: "c1" }));
-      expect(types(told).slice(-2)).toEqual(["tool-approval-request", "finish"]);
+      const chunks = await read(await transport.reconnectToStream({ chatId: "c1" }));
+      expect(types(chunks).slice(-2)).toEqual(["tool-approval-request", "finish"]);
     }
     expect(await decide(transport)).toEqual([
       ...["start", "tool-approval-request", "tool-approval-response", "start-step"],
@@ -259,17 +273,19 @@ describe("a decision", () => {
     const transport = new AgUiTransport(() => {});
     network.on("POST api/agui/chat/connect", () => waits());
     await read(await transport.reconnectToStream({ chatId: "c1" }));
-    network.on("POST api/agui/chat/connect", () => waits(...ANSWERED, ...second([...CALL, ASKS])));
-    network.on("POST api/agui/chat", () => says(...second(ANSWERED)));
+    network.on("POST api/agui/chat/connect", () =>
+      waits(...ANSWERED, ...second([...CALL, REQUESTS])),
+    );
+    network.on("POST api/agui/chat", () => textChunks(...second(ANSWERED)));
     const chunks = await read(await transport.sendMessages(sending(second([message]))));
     expect(chunks).toContainEqual({ type: "tool-output-denied", toolCallId: "d" });
   });
 });
 
 /** The same of another call. */
-const second = <T>(told: T): T =>
+const second = <T>(chunks: T): T =>
   JSON.parse(
-    JSON.stringify(told)
+    JSON.stringify(chunks)
       .replace(/"(run_1:)?c(?=["@])/g, '"$1d')
       .replace(/"(run_1:)?may"/g, '"$1must"'),
   );

@@ -10,26 +10,26 @@ import { continuedBy, keyOf } from "@/transports/body";
 import { whole } from "@/transports/broken";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
-type Asked = Pick<Question, "runId"> & Partial<Question>;
+type RunInput = Pick<Question, "runId"> & Partial<Question>;
 
-/** The name of the run that answers a request. */
+/** The response header with the run's id. */
 const RUN = "x-mobox-run";
 
 /**
- * AG-UI, by its own client. A thread is a chat; a request has a name, so that one that comes again is
- * answered again; and what a person decides resumes the run that was interrupted to ask.
+ * AG-UI, with its own client. A thread is a chat; a request has an id, so that a retry gets the same
+ * answer; a decision resumes the run that was interrupted by its request.
  */
 export class AgUiTransport implements Transport {
   readonly resumeStreamIsReplay = true;
-  /** Of the run that was read last: what goes on with it counts on what was told. */
+  /** The translation of the last run: a resumed run continues from its state. */
   #translation: Translation | undefined;
 
   constructor(private readonly onAccepted: OnAccepted) {}
 
   async sendMessages(sending: Sending): Promise<Chunks> {
     const continued = continuedBy(sending);
-    const asked = continued ? await this.#resumed(sending, continued) : said(sending);
-    const chunks = await this.#ask(sending.chatId, asked, sending.abortSignal);
+    const input = continued ? await this.#resumed(sending, continued) : submission(sending);
+    const chunks = await this.#ask(sending.chatId, input, sending.abortSignal);
     this.onAccepted(this.#translation?.run);
     return chunks as Chunks;
   }
@@ -52,7 +52,7 @@ export class AgUiTransport implements Transport {
     return (await taken(response)).json();
   }
 
-  /** What the agent says to it is for who reconnects. */
+  /** The agent's output is read by the next reconnect. */
   async answer(chatId: string, answer: Answer, runId?: string): Promise<void> {
     const leaving = new AbortController();
     await this.#ask(chatId, { runId: newId(), resume: [entry(answer, runId)] }, leaving.signal);
@@ -61,32 +61,32 @@ export class AgUiTransport implements Transport {
 
   close(): void {}
 
-  /** The request with what was decided: the same decisions are the same request. */
-  async #resumed({ chatId, abortSignal }: Sending, message: UIMessage): Promise<Asked> {
+  /** The resume request; the same decisions make the same request. */
+  async #resumed({ chatId, abortSignal }: Sending, message: UIMessage): Promise<RunInput> {
     const answers = message.parts.flatMap(decided);
     if (!this.#knows(message.id, answers)) await this.#learn(chatId, abortSignal);
     const runId = [message.id, ...answers.map(({ requestId }) => requestId)].join("/");
     return { runId, resume: answers.map((answer) => entry(answer, message.id)) };
   }
 
-  /** Whether all was heard that is answered: a run may also have gone on in another protocol. */
+  /** Whether all answered requests were received: the run may have continued in another protocol. */
   #knows(run: string, answers: Answer[]): boolean {
-    const heard = this.#translation;
-    return heard?.run === run && answers.every(({ requestId }) => heard.requests.isOpen(requestId));
+    const last = this.#translation;
+    return last?.run === run && answers.every(({ requestId }) => last.requests.isOpen(requestId));
   }
 
-  /** Hears all that was told of the run that waits. */
+  /** Reads all events of the waiting run. */
   async #learn(chatId: string, abortSignal: AbortSignal | undefined): Promise<void> {
-    const told = await this.reconnectToStream({ chatId, abortSignal });
-    const reader = told?.getReader();
+    const replayed = await this.reconnectToStream({ chatId, abortSignal });
+    const reader = replayed?.getReader();
     while (reader && !(await reader.read()).done);
   }
 
-  /** The chunks that answer; none where the server has nothing to tell. */
-  async #ask(threadId: string, asked: Asked, signal?: AbortSignal): Promise<Chunks | null> {
-    const question = { url: address("api/agui/chat"), threadId, ...asked };
+  /** The chunks of the response; nothing if the server has none. */
+  async #ask(threadId: string, input: RunInput, signal?: AbortSignal): Promise<Chunks | null> {
+    const question = { url: address("api/agui/chat"), threadId, ...input };
     const answer = new Answering(question, signal);
-    const run = (await answer.begun).headers.get(RUN);
+    const run = (await answer.started).headers.get(RUN);
     if (run === null) {
       answer.leave();
       return null;
@@ -101,8 +101,8 @@ export class AgUiTransport implements Transport {
   }
 }
 
-/** Only the last message is sent, since the server knows the others. */
-function said(sending: Sending): Asked {
+/** Sends only the last message; the server has the others. */
+function submission(sending: Sending): RunInput {
   const key = keyOf(sending);
   return {
     headers: key === undefined ? {} : { "idempotency-key": key },
@@ -112,14 +112,14 @@ function said(sending: Sending): Asked {
   };
 }
 
-/** What a person decided of a call. */
+/** The user's decision on a tool call. */
 function decided(part: UIMessage["parts"][number]): Answer[] {
   if (!isToolUIPart(part) || part.state !== "approval-responded") return [];
   const { id, approved, reason } = part.approval;
   return [{ requestId: id, decision: approved ? "approved" : "denied", reason }];
 }
 
-/** An answer by the name that its request has on the wire, with our word for what was decided. */
+/** An answer with its request's id on the wire and our name of the decision. */
 function entry({ requestId, decision, value, reason }: Answer, run?: string): Resume[number] {
   const payload = value ?? reason;
   return {

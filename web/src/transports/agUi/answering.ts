@@ -1,21 +1,21 @@
 import type { UIMessageChunk } from "ai";
 import { Refused } from "@/api";
 import { fetchWithKey } from "@/key";
-import { SILENCE } from "@/runs/patience";
+import { SILENCE } from "@/runs/backoff";
 import type { Event } from "@/transports/agUi/names";
 import { ask, type Question } from "@/transports/agUi/readingAgent";
 import { cutAfter } from "@/transports/broken";
 import type { Chunks } from "@/transports/transport";
 
-/** A question on its way: its response as soon as it begins, then what the events in it come to. */
+/** A request in progress: its response headers first, then the chunks made of its events. */
 export class Answering {
-  /** The response, as it begins; a refusal is thrown. */
-  readonly begun: Promise<Response>;
+  /** Resolves when the response starts; throws a refusal. */
+  readonly started: Promise<Response>;
   readonly #ended: Promise<void>;
   readonly #abort = new AbortController();
   #onEvent = (_event: Event) => {};
   #isBodyOver = false;
-  /** The client is told of the response when somebody reads it. */
+  /** The client gets the response when its body is read. */
   #letRead = () => {};
 
   constructor(question: Omit<Question, "fetch" | "abort">, signal: AbortSignal | undefined) {
@@ -34,9 +34,9 @@ export class Answering {
       await isRead;
       return new Response(taking.body && this.#quietly(cutAfter(SILENCE, taking.body)), taking);
     };
-    const asked = { ...question, fetch: request, abort: this.#abort };
-    this.#ended = ask(asked, (event) => this.#onEvent(event));
-    this.begun = Promise.race([response, this.#ended.then(() => response)]);
+    const options = { ...question, fetch: request, abort: this.#abort };
+    this.#ended = ask(options, (event) => this.#onEvent(event));
+    this.started = Promise.race([response, this.#ended.then(() => response)]);
   }
 
   read(chunksOf: (event: Event) => UIMessageChunk[]): Chunks {
@@ -48,7 +48,7 @@ export class Answering {
         };
         this.#ended.then(
           () => isLeft || out.close(),
-          // The client cannot read half an event; who knows a broken response by its end can.
+          // The client throws on half an event; the reader detects a broken response by its missing end.
           (error: unknown) => (this.#isBodyOver ? isLeft || out.close() : out.error(error)),
         );
         this.#letRead();
@@ -60,7 +60,7 @@ export class Answering {
     });
   }
 
-  /** The bytes, which end where they break off: the client throws it at nobody when it leaves. */
+  /** The bytes; a broken connection just ends them: the client would throw an unhandled error. */
   #quietly(bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
     const reader = bytes.getReader();
     return new ReadableStream({

@@ -10,13 +10,13 @@ interface Block {
   mobox: Fields;
   open: boolean;
   empty: boolean;
-  /** Of its citations, those that were told. */
+  /** Citations sent so far. */
   cited: number;
 }
 
 const metadataOf = (mobox: Fields) => ({ mobox }) as never;
 
-/** The texts and the thoughts of a run, and the lines on what its agent is busy with. */
+/** The texts, reasoning blocks and status lines of a run. */
 export class Blocks {
   #blocks = new Map<string, Block>();
   #sources = 0;
@@ -31,14 +31,16 @@ export class Blocks {
     return [...this.#blocks.values()].some(({ open }) => open);
   }
 
-  /** What is told under an id that is known begins when more of it comes: it may be its end alone. */
+  /** A known id is reopened only by its next delta: perhaps only its end follows. */
   start(event: Event, kind: Kind): UIMessageChunk[] {
     const wire = textOf(event.messageId) ?? "";
     if (this.#blocks.has(wire)) return [];
     const scope = this.scopes.of(event);
     const isText = kind === "text" && scope.scope === undefined;
-    const told = textOf(moboxIn(event).kind);
-    const about = isText ? { ...(told && { variant: told }) } : { variant: "thinking", ...scope };
+    const received = textOf(moboxIn(event).kind);
+    const about = isText
+      ? { ...(received && { variant: received }) }
+      : { variant: "thinking", ...scope };
     const mobox = { id: this.names.block(wire), ...about };
     return this.#begin(wire, isText ? "text" : "reasoning", mobox);
   }
@@ -54,29 +56,29 @@ export class Blocks {
     return [...this.#close(wire, moboxIn(event).durationMs), ...this.#cite(wire, citations)];
   }
 
-  /** A line on what the agent is busy with, or the end of such lines. */
-  processing(told: Fields): UIMessageChunk[] {
-    const id = textOf(told.id) ?? "";
-    const line = textOf(told.line);
-    if (line === undefined) return this.#close(id, told.durationMs);
+  /** A status line, or the end of the status lines. */
+  processing(received: Fields): UIMessageChunk[] {
+    const id = textOf(received.id) ?? "";
+    const line = textOf(received.line);
+    if (line === undefined) return this.#close(id, received.durationMs);
     const known = this.#blocks.get(id);
-    const begun = known ? [] : this.#begin(id, "reasoning", { id, variant: "processing" });
-    return [...begun, ...this.#write(id, known?.empty === false ? `\n${line}` : line)];
+    const opened = known ? [] : this.#begin(id, "reasoning", { id, variant: "processing" });
+    return [...opened, ...this.#write(id, known?.empty === false ? `\n${line}` : line)];
   }
 
   closeAll(): UIMessageChunk[] {
     return [...this.#blocks.keys()].flatMap((wire) => this.#close(wire, undefined));
   }
 
-  /** What was found that no text cites: each event tells all of it. */
+  /** Sources that no text cites; each event contains all of them. */
   found(content: Fields): UIMessageChunk[] {
     const all = listOf(content.sources);
-    const news = all.slice(this.#found);
+    const added = all.slice(this.#found);
     this.#found = all.length;
-    return news.map((source) => this.#source(fieldsOf(source)));
+    return added.map((source) => this.#source(fieldsOf(source)));
   }
 
-  /** The blocks that are not among these messages, or are no more than empty there. */
+  /** The blocks that are missing or empty in these messages. */
   missing(messages: Map<string, Fields>): string[] {
     const gone = ([wire, block]: [string, Block]) => {
       if (!this.names.isOurs(wire)) return false;
@@ -119,9 +121,9 @@ export class Blocks {
   #cite(wire: string, citations: unknown[]): UIMessageChunk[] {
     const block = this.#blocks.get(wire);
     if (!block) return [];
-    const news = citations.slice(block.cited);
+    const added = citations.slice(block.cited);
     block.cited = Math.max(block.cited, citations.length);
-    return news.map((cited) => this.#source(fieldsOf(cited), block.mobox.id));
+    return added.map((cited) => this.#source(fieldsOf(cited), block.mobox.id));
   }
 
   #source({ url, title, document, ...about }: Fields, owner?: unknown): UIMessageChunk {
@@ -135,7 +137,7 @@ export class Blocks {
       return { type: "source-url", sourceId, url: link, ...titled, providerMetadata };
     }
     const name = named ?? textOf(document) ?? textOf(about.file) ?? "Source";
-    const mediaType = "text/plain"; // the client wants one, and nobody tells it
+    const mediaType = "text/plain"; // required by the client, and not known
     return { type: "source-document", sourceId, mediaType, title: name, providerMetadata };
   }
 }

@@ -2,7 +2,7 @@ import type { UIMessageChunk } from "ai";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, parsed, textOf } from "@/json";
 import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
 
-/** As the server words it in the other protocol. */
+/** The same text as the server's in the AI SDK protocol. */
 const INVALID_INPUT = "The input of this call is not valid JSON.";
 const FAILED: ReadonlySet<unknown> = new Set(["error", "denied", "interrupted"]);
 
@@ -10,14 +10,14 @@ interface Call {
   common: { toolCallId: string; dynamic: true; providerExecuted?: true };
   name: string;
   metadata: { providerMetadata?: never };
-  /** Its input, as far as it was told. */
+  /** The input received so far. */
   text: string;
   streams: boolean;
   invalid: boolean;
-  /** Its input is there, its result is not. */
+  /** The input is complete, the result is missing. */
   waits: boolean;
   denied: boolean;
-  /** The last that was told of its result, and the message that told it. */
+  /** The last chunk of its result, and the message that contained it. */
   answer?: { chunk?: UIMessageChunk; message: string };
 }
 
@@ -38,7 +38,7 @@ export class Calls {
     return this.#calls.get(id ?? "")?.waits ?? false;
   }
 
-  /** The client was told that this call is denied: nothing else can come of it then. */
+  /** The call was reported as denied; it can have no other result. */
   deny(id: string): void {
     const call = this.#calls.get(id);
     if (call) call.denied = true;
@@ -46,14 +46,14 @@ export class Calls {
 
   start(event: Event): UIMessageChunk[] {
     const toolCallId = this.names.own(event.toolCallId);
-    if (this.#calls.has(toolCallId)) return []; // told again where a response begins amid its input
+    if (this.#calls.has(toolCallId)) return []; // repeated where a response starts amid its input
     const { kind, display, server } = moboxIn(event);
     const mobox = { ...known({ kind, display }), ...this.scopes.of(event) };
-    const isSaid = Object.keys(mobox).length > 0;
+    const hasMobox = Object.keys(mobox).length > 0;
     const call: Call = {
       common: { toolCallId, dynamic: true, ...(server === true && { providerExecuted: true }) },
       name: textOf(event.toolCallName) ?? "",
-      metadata: isSaid ? { providerMetadata: { mobox } as never } : {},
+      metadata: hasMobox ? { providerMetadata: { mobox } as never } : {},
       text: "",
       streams: true,
       invalid: false,
@@ -72,7 +72,7 @@ export class Calls {
     return [{ type: "tool-input-delta", toolCallId: call.common.toolCallId, inputTextDelta }];
   }
 
-  /** The input is there; or only the response ends, amid of it, and then it is no JSON. */
+  /** The input is complete, or the response ends amid the input, which is then invalid JSON. */
   end(event: Event): UIMessageChunk[] {
     const call = this.#calls.get(this.names.own(event.toolCallId));
     if (!call) return [];
@@ -90,13 +90,13 @@ export class Calls {
     return chunk ? [chunk] : [];
   }
 
-  /** A part of a result. */
-  output(told: Fields): UIMessageChunk[] {
-    const call = this.#calls.get(this.names.own(told.toolCallId));
+  /** A partial result. */
+  output(received: Fields): UIMessageChunk[] {
+    const call = this.#calls.get(this.names.own(received.toolCallId));
     if (!call) return [];
     call.waits = false;
     const { common, denied } = call;
-    const { output } = told;
+    const { output } = received;
     const chunk: UIMessageChunk = denied
       ? { type: "tool-output-denied", toolCallId: common.toolCallId }
       : { type: "tool-output-available", ...common, output, preliminary: true };
@@ -104,32 +104,32 @@ export class Calls {
     return [chunk];
   }
 
-  /** The calls that are not among these. */
-  missing(told: Map<string, Fields>): string[] {
-    return [...this.#calls.keys()].filter((id) => !told.has(this.names.wire(id)));
+  /** The calls that are missing in a snapshot. */
+  missing(received: Map<string, Fields>): string[] {
+    return [...this.#calls.keys()].filter((id) => !received.has(this.names.wire(id)));
   }
 
-  /** What a snapshot says otherwise than it was told. */
-  corrected(told: Map<string, Fields>, results: Map<string, Fields>): UIMessageChunk[] {
+  /** Chunks for inputs and results that differ in a snapshot. */
+  corrected(received: Map<string, Fields>, results: Map<string, Fields>): UIMessageChunk[] {
     return [...this.#calls].flatMap(([id, call]) => {
-      const there = told.get(this.names.wire(id));
+      const there = received.get(this.names.wire(id));
       const result = results.get(this.names.wire(id));
       return [...this.#inputAnew(call, there), ...this.#resultAnew(call, result)];
     });
   }
 
-  #inputAnew(call: Call, told: Fields | undefined): UIMessageChunk[] {
-    const text = textOf(fieldsOf(told?.function).arguments);
+  #inputAnew(call: Call, received: Fields | undefined): UIMessageChunk[] {
+    const text = textOf(fieldsOf(received?.function).arguments);
     if (text === undefined || call.streams || call.invalid || isSame(text, call.text)) return [];
     call.text = text;
-    // To the client it is a call without a result then.
+    // The client then treats it as a call without a result.
     const { answer } = call;
     return [...this.#input(call, answer === undefined), ...(answer?.chunk ? [answer.chunk] : [])];
   }
 
-  #resultAnew(call: Call, told: Fields | undefined): UIMessageChunk[] {
-    if (told === undefined || call.answer?.message === nameOf(told)) return [];
-    return this.result(told);
+  #resultAnew(call: Call, received: Fields | undefined): UIMessageChunk[] {
+    if (received === undefined || call.answer?.message === nameOf(received)) return [];
+    return this.result(received);
   }
 
   #input(call: Call, waits = true): UIMessageChunk[] {
@@ -151,24 +151,24 @@ export class Calls {
   }
 }
 
-function resultChunk(call: Call, told: Fields, before: boolean): UIMessageChunk | undefined {
+function resultChunk(call: Call, received: Fields, before: boolean): UIMessageChunk | undefined {
   const { common } = call;
-  const { status } = moboxIn(told);
+  const { status } = moboxIn(received);
   if (call.denied) return { type: "tool-output-denied", toolCallId: common.toolCallId };
   if (status === "interrupted" && call.invalid) {
-    // The client has ended this call at its broken input, unless it has heard more of it.
+    // The client ended this call at its invalid input, unless it received a result since.
     return before ? { type: "tool-output-error", ...common, errorText: INVALID_INPUT } : undefined;
   }
   if (FAILED.has(status))
-    return { type: "tool-output-error", ...common, errorText: textOf(told.content) ?? "" };
-  return { type: "tool-output-available", ...common, output: outputOf(told) };
+    return { type: "tool-output-error", ...common, errorText: textOf(received.content) ?? "" };
+  return { type: "tool-output-available", ...common, output: outputOf(received) };
 }
 
-/** The value of which the content is the text. */
-function outputOf(told: Fields): unknown {
-  const { json, lines } = moboxIn(told);
-  const text = textOf(told.content);
-  if (text === undefined) return told.content;
+/** The tool's output, decoded from the text content. */
+function outputOf(received: Fields): unknown {
+  const { json, lines } = moboxIn(received);
+  const text = textOf(received.content);
+  if (text === undefined) return received.content;
   if (json === true) return parsed(text);
   if (lines === undefined) return text;
   const rows = text.split("\n");
@@ -184,7 +184,7 @@ const known = (fields: Fields): Fields =>
 const isSame = (one: string, other: string) =>
   one === other || ordered(parsed(one)) === ordered(parsed(other));
 
-/** A value as text in which the order of members says nothing. */
+/** A value as JSON with sorted keys. */
 const ordered = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, each: unknown) =>
     isFields(each) ? Object.fromEntries(Object.entries(each).sort()) : each,

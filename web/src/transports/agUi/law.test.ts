@@ -23,10 +23,10 @@ const aiSdk = import.meta.glob<string>("../../../../tests/golden/**/*.ai-sdk-v[6
 const documents = (lines: string) => lines.split("\n").filter((line) => line.startsWith("{"));
 const nameOf = (path: string) => path.replace(/^.*golden\/|\.ag-ui-1\.0\.jsonl$/g, "");
 /** As the page reads it; where that is not kept, as clients of before do: it is the same then. */
-const spokenOf = (path: string) =>
+const aiSdkRecording = (path: string) =>
   aiSdk[path.replace("ag-ui-1.0", "ai-sdk-v7")] ?? aiSdk[path.replace("ag-ui-1.0", "ai-sdk-v6")];
 const recordings = Object.entries(agUi).map(
-  ([path, events]) => [nameOf(path), events, spokenOf(path) ?? ""] as const,
+  ([path, events]) => [nameOf(path), events, aiSdkRecording(path) ?? ""] as const,
 );
 
 async function messageOf(chunks: UIMessageChunk[]): Promise<UIMessage> {
@@ -67,9 +67,12 @@ const shown = (message: UIMessage) => {
 
 describe.each(recordings)("the recording %s", (_name, events, chunks) => {
   test("shows the same by AG-UI as by the AI SDK's protocol", async () => {
-    const told = documents(chunks).map((line) => JSON.parse(line) as UIMessageChunk);
-    const run = (told[0] as { messageId: string }).messageId;
-    const [mine, other] = [await messageOf(await translated(events, run)), await messageOf(told)];
+    const expected = documents(chunks).map((line) => JSON.parse(line) as UIMessageChunk);
+    const run = (expected[0] as { messageId: string }).messageId;
+    const [mine, other] = [
+      await messageOf(await translated(events, run)),
+      await messageOf(expected),
+    ];
     expect(shown(mine)).toEqual(shown(other));
   });
 });

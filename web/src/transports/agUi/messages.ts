@@ -1,11 +1,11 @@
 import type { FileUIPart, UIMessage } from "ai";
-import type { Said } from "@/transports/agUi/readingAgent";
+import type { InitialMessages } from "@/transports/agUi/readingAgent";
 
-type Message = NonNullable<Said>[number];
+type Message = NonNullable<InitialMessages>[number];
 
 const MEDIA = new Set(["image", "audio", "video"]);
 
-/** What a person says, as AG-UI has it: words, or words and files. */
+/** A user message as AG-UI content: text, or text and files. */
 export function asMessage({ id, parts }: UIMessage): Message {
   const [first, ...more] = parts;
   const isOneText = first?.type === "text" && more.length === 0;

@@ -3,10 +3,11 @@ import { type Fields, fieldsOf, textOf } from "@/json";
 /** An event of AG-UI, checked by its own client. */
 export type Event = { type: string } & Fields;
 
-/** What Mobox says of an event, a message or a call. */
-export const moboxIn = (told: unknown): Fields => fieldsOf(fieldsOf(fieldsOf(told).metadata).mobox);
+/** Mobox's metadata of an event, a message or a call. */
+export const moboxIn = (fields: unknown): Fields =>
+  fieldsOf(fieldsOf(fieldsOf(fields).metadata).mobox);
 
-/** An id on the wire has its run's in front. */
+/** Ids on the wire are prefixed with the run's id. */
 export class Names {
   constructor(readonly run: string) {}
 
@@ -16,12 +17,12 @@ export class Names {
     return name.startsWith(prefix) ? name.slice(prefix.length) : name;
   }
 
-  /** The block of a message: one that is opened again is a message of its own. */
+  /** The block of a message; a reopened block is a new message. */
   block(wire: unknown): string {
     return this.own(wire).replace(/@\d+$/, "");
   }
 
-  /** A piece of text whose placeholders name calls as the agent does; they come whole. */
+  /** A text delta whose placeholders refer to the agent's own call ids; placeholders are never split. */
   ownIn(piece: string): string {
     return piece.includes("<<{") ? piece.replaceAll(`"${this.run}:`, '"') : piece;
   }
@@ -35,18 +36,18 @@ export class Names {
   }
 }
 
-/** Who speaks: the calls that spawned each agent, outermost first. */
+/** The scope of events: the calls that spawned each agent, outermost first. */
 export class Scopes {
   #known = new Map<string, string[]>();
 
   constructor(private readonly names: Names) {}
 
-  /** An agent was started, in a scope. */
+  /** A subagent was started in a scope. */
   learn(agent: string, scope: string[]): void {
     this.#known.set(agent, scope);
   }
 
-  /** As a member of `mobox`, for what this event tells; nothing where the root agent speaks. */
+  /** The event's scope as a member of `mobox`; empty for the root agent. */
   of({ subagentRunId }: Fields): { scope?: string[] } {
     if (textOf(subagentRunId) === undefined) return {};
     const agent = this.names.own(subagentRunId);

@@ -3,15 +3,15 @@ import { map } from "rxjs";
 import type { Event } from "@/transports/agUi/names";
 
 export type Resume = NonNullable<NonNullable<Parameters<HttpAgent["runAgent"]>[0]>["resume"]>;
-export type Said = ConstructorParameters<typeof HttpAgent>[0]["initialMessages"];
+export type InitialMessages = ConstructorParameters<typeof HttpAgent>[0]["initialMessages"];
 
 export interface Question {
   url: string;
   threadId: string;
   headers?: Record<string, string>;
-  /** What the person says; the server knows what was said before. */
-  messages?: Said;
-  /** By which the server knows a question that comes again. */
+  /** The new messages; the server has the earlier ones. */
+  messages?: InitialMessages;
+  /** The id by which the server recognizes a retried request. */
   runId: string;
   resume?: Resume;
   forwardedProps?: Record<string, unknown>;
@@ -20,8 +20,8 @@ export interface Question {
 }
 
 /**
- * The client of AG-UI, which asks, checks and tells events as they come. Only what it makes of them is
- * ours: not messages of its own kind, which nobody here would look at.
+ * The AG-UI client: sends requests and validates events as they arrive. We skip its own message state,
+ * which the page does not use.
  */
 class ReadingAgent extends HttpAgent {
   onEvent: (event: Event) => void = () => {};
@@ -39,7 +39,7 @@ class ReadingAgent extends HttpAgent {
   }
 }
 
-/** Asks, and hands on each event until the response ends; what goes wrong is thrown. */
+/** Sends the request and passes on each event until the response ends; throws on failure. */
 export async function ask(question: Question, onEvent: (event: Event) => void): Promise<void> {
   const { url, threadId, headers, messages, fetch, abort, ...parameters } = question;
   const agent = new ReadingAgent({ url, threadId, headers, initialMessages: messages, fetch });
@@ -50,7 +50,7 @@ export async function ask(question: Question, onEvent: (event: Event) => void): 
     {
       onRunFailed: ({ error }) => {
         failure = { error };
-        return { stopPropagation: true } as object; // else it is also written to the console
+        return { stopPropagation: true } as object; // otherwise the client logs it to the console
       },
     },
   );

@@ -3,66 +3,66 @@ import { type Fields, textOf } from "@/json";
 import type { Calls } from "@/transports/agUi/calls";
 import type { Names } from "@/transports/agUi/names";
 
-/** What a decision says of a call; others say nothing: a request that is taken back denies nothing. */
+/** Decisions that approve or deny a call; a cancelled request does neither. */
 const APPROVED: Record<string, boolean> = { approved: true, edited: true, denied: false };
 
-interface Asked {
+interface OpenRequest {
   about: Fields;
-  /** It asks whether a call that waits may run. */
+  /** Requests approval of a waiting tool call. */
   isApproval: boolean;
 }
 
-/** No chunk of an approval can say what is allowed: where the agent says it, there is data beside it. */
-const hasData = ({ about, isApproval }: Asked) => !isApproval || about.allowed !== undefined;
+/** Approval chunks cannot carry the allowed decisions; if the agent limits them, a data part does. */
+const hasData = ({ about, isApproval }: OpenRequest) => !isApproval || about.allowed !== undefined;
 
-/** What a person is asked. An approval is asked for where the response ends. */
+/** Input requests of a run. Approval requests are sent at the end of the response. */
 export class Requests {
-  #asked = new Map<string, Asked>();
+  #open = new Map<string, OpenRequest>();
 
   constructor(
     private readonly names: Names,
     private readonly calls: Calls,
   ) {}
 
-  /** It was heard, and no answer to it. */
+  /** The request was received and not answered. */
   isOpen(id: string): boolean {
-    return this.#asked.has(id);
+    return this.#open.has(id);
   }
 
-  ask(told: Fields): UIMessageChunk[] {
-    const asked = this.#read(told);
-    this.#asked.set(this.names.own(told.id), asked);
-    return hasData(asked) ? [this.#data(told)] : [];
+  ask(fields: Fields): UIMessageChunk[] {
+    const request = this.#read(fields);
+    this.#open.set(this.names.own(fields.id), request);
+    return hasData(request) ? [this.#data(fields)] : [];
   }
 
-  answer(told: Fields): UIMessageChunk[] {
-    const id = this.names.own(told.id);
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
-    if (!asked || (asked.isApproval && !this.#waits(asked))) return [];
-    const { decision, value, reason } = told;
+  answer(fields: Fields): UIMessageChunk[] {
+    const id = this.names.own(fields.id);
+    const request = this.#open.get(id);
+    this.#open.delete(id);
+    if (!request || (request.isApproval && !this.#waits(request))) return [];
+    const { decision, value, reason } = fields;
     const answered = {
       decision,
       ...(value !== undefined && { value }),
       ...(reason !== undefined && { reason }),
     };
-    const data = hasData(asked) ? [this.#data(asked.about, answered)] : [];
-    if (!asked.isApproval) return data;
+    const data = hasData(request) ? [this.#data(request.about, answered)] : [];
+    if (!request.isApproval) return data;
     // Logs of older versions have the reason as the value; the value of an edit is the input.
     const words = textOf(reason) ?? (decision === "edited" ? undefined : textOf(value));
-    return [...data, ...this.#decided(asked, id, APPROVED[textOf(decision) ?? ""], words)];
+    return [...data, ...this.#decided(request, id, APPROVED[textOf(decision) ?? ""], words)];
   }
 
-  /** The response ends here: asks for what is not answered. */
+  /** The approval requests still open at the end of a response. */
   open(): UIMessageChunk[] {
-    const held = [...this.#asked.values()].filter(
-      (asked) => asked.isApproval && this.#waits(asked),
+    const held = [...this.#open.values()].filter(
+      (request) => request.isApproval && this.#waits(request),
     );
     return held.map(({ about }) => this.#approval(about));
   }
 
   #decided(
-    { about }: Asked,
+    { about }: OpenRequest,
     approvalId: string,
     approved: boolean | undefined,
     reason: string | undefined,
@@ -76,12 +76,12 @@ export class Requests {
     ];
   }
 
-  #read(about: Fields): Asked {
+  #read(about: Fields): OpenRequest {
     const call = about.toolCallId === undefined ? undefined : this.names.own(about.toolCallId);
     return { about, isApproval: about.kind === "approval" && this.calls.waits(call) };
   }
 
-  #waits({ about }: Asked): boolean {
+  #waits({ about }: OpenRequest): boolean {
     return this.calls.waits(this.names.own(about.toolCallId));
   }
 

@@ -2,17 +2,17 @@ import type { UIMessageChunk } from "ai";
 import { type Fields, listOf, textOf } from "@/json";
 import { type Event, moboxIn, type Names, type Scopes } from "@/transports/agUi/names";
 
-/** What is said of an agent's end that nobody put into words. */
+/** Default error texts of subagents. */
 const WORDLESS = new Set([
   "The subagent failed.",
   "The subagent was denied.",
   "The subagent was interrupted.",
 ]);
 
-/** The turns and tasks of a run, and the agents that it started. */
+/** The steps, tasks and subagents of a run. */
 export class Spans {
   #isOpen = false;
-  /** The turn has said nothing yet. */
+  /** The turn has no output yet. */
   #isFresh = false;
   #turns = new Set<string>();
   #agents = new Map<string, Fields>();
@@ -39,7 +39,7 @@ export class Spans {
     return [{ type: "finish-step" }];
   }
 
-  /** Whether a turn of the root agent begins; it is told again where a response begins amid it. */
+  /** Whether a turn of the root agent starts; repeated where a response starts amid it. */
   isTurn(event: Event): boolean {
     const { id, kind } = moboxIn(event);
     const name = textOf(id) ?? "";
@@ -59,7 +59,7 @@ export class Spans {
     return this.#step(event, status);
   }
 
-  /** Of tasks and compactions alone: other steps are how a graph or a subagent works. */
+  /** Only for tasks and compactions: other steps belong to a graph or a subagent. */
   #step(event: Event, status: unknown): UIMessageChunk[] {
     const { id, kind, name, number } = moboxIn(event);
     if (kind === undefined || kind === "turn" || kind === "node") return [];
@@ -92,9 +92,9 @@ export class Spans {
     return this.#ended(event.subagentRunId, event.code ?? "error", summary);
   }
 
-  /** One whose name was used before. */
-  toldAgent(told: Fields, event: Event): UIMessageChunk[] {
-    const { subagentRunId, name: agent, task, status, summary } = told;
+  /** A step whose name was used before. */
+  subagent(fields: Fields, event: Event): UIMessageChunk[] {
+    const { subagentRunId, name: agent, task, status, summary } = fields;
     if (status !== "running") return this.#ended(subagentRunId, status, summary);
     return this.#started(event, { agent, ...(task !== undefined && { task }) }, subagentRunId);
   }
@@ -115,7 +115,7 @@ export class Spans {
 
   #ended(wire: unknown, status: unknown, summary: unknown): UIMessageChunk[] {
     const id = this.names.own(wire);
-    const told = { status, ...(summary !== undefined && { summary }) };
-    return [{ type: "data-subagent", id, data: { ...this.#agents.get(id), ...told } }];
+    const fields = { status, ...(summary !== undefined && { summary }) };
+    return [{ type: "data-subagent", id, data: { ...this.#agents.get(id), ...fields } }];
   }
 }

@@ -3,7 +3,7 @@ import type { Event } from "@/transports/agUi/names";
 import { Translation } from "@/transports/agUi/translation";
 
 /** What events of a run come to: those that the recordings of the server's tests do not have. */
-function told(...events: object[]): object[] {
+function translated(...events: object[]): object[] {
   const translation = new Translation("r");
   return events.flatMap((event) => translation.read(event as Event));
 }
@@ -34,13 +34,13 @@ const snapshot = (args: string, more: object[] = []) => ({
 
 describe("a call", () => {
   it("whose response ends amid its input goes on with the next one", () => {
-    const begun = call('{"a": "b');
+    const started = call('{"a": "b');
     const more = [
       { type: "TOOL_CALL_START", toolCallId: "r:c", toolCallName: "rm" },
       { type: "TOOL_CALL_ARGS", toolCallId: "r:c", delta: 'c"}' },
       { type: "TOOL_CALL_END", toolCallId: "r:c" },
     ];
-    const chunks = told(...begun, ...more);
+    const chunks = translated(...started, ...more);
     expect(chunks.map((chunk) => (chunk as { type: string }).type)).toEqual([
       ...["tool-input-start", "tool-input-delta", "tool-input-delta", "tool-input-available"],
     ]);
@@ -49,7 +49,10 @@ describe("a call", () => {
 
   it("whose input is broken shows what came, and not what was added", () => {
     const metadata = { mobox: { invalid: true, added: '"}' } };
-    const chunks = told(...call('{"a": "b"}', { metadata }), result("", { status: "interrupted" }));
+    const chunks = translated(
+      ...call('{"a": "b"}', { metadata }),
+      result("", { status: "interrupted" }),
+    );
     expect(chunks.at(-1)).toMatchObject({ type: "tool-input-error", input: '{"a": "b' });
   });
 
@@ -59,14 +62,14 @@ describe("a call", () => {
     ["texts", result("a\nb\n", { lines: [2, 1] }), ["a\nb", ""]],
     ["what else there is", result([{ type: "image" }]), [{ type: "image" }]],
   ])("has as its output %s", (_, event, output) => {
-    const [last] = told(...call("{}"), event).slice(-1) as { output: unknown }[];
+    const [last] = translated(...call("{}"), event).slice(-1) as { output: unknown }[];
     const texts = (value: unknown) =>
       Array.isArray(value) ? value.map((each) => each.text ?? each) : value;
     expect(texts(last?.output)).toEqual(output);
   });
 
   it("whose input is corrected keeps its result", () => {
-    const chunks = told(...call('{"a":1}'), result("done"), snapshot('{"a":2}'));
+    const chunks = translated(...call('{"a":1}'), result("done"), snapshot('{"a":2}'));
     expect(chunks.slice(-2)).toMatchObject([
       { type: "tool-input-available", input: { a: 2 } },
       { type: "tool-output-available", output: "done" },
@@ -75,21 +78,25 @@ describe("a call", () => {
 
   it("whose result is corrected has the other", () => {
     const other = { ...result("other"), role: "tool", id: "r:c@result" };
-    expect(told(...call("{}"), result("one"), snapshot("{}", [other])).at(-1)).toMatchObject({
+    expect(translated(...call("{}"), result("one"), snapshot("{}", [other])).at(-1)).toMatchObject({
       type: "tool-output-available",
       output: "other",
     });
   });
 
-  it("that a snapshot tells as it was is not told again", () => {
+  it("that is unchanged in a snapshot is not repeated", () => {
     const same = { ...result("one"), role: "tool", id: "r:c@result" };
-    const before = told(...call('{"b":1,"a":2}'), result("one"));
-    const after = told(...call('{"b":1,"a":2}'), result("one"), snapshot('{"a":2,"b":1}', [same]));
+    const before = translated(...call('{"b":1,"a":2}'), result("one"));
+    const after = translated(
+      ...call('{"b":1,"a":2}'),
+      result("one"),
+      snapshot('{"a":2,"b":1}', [same]),
+    );
     expect(after).toEqual(before);
   });
 
   it("that is taken back is hidden, as are the texts that are gone", () => {
-    const chunks = told(
+    const chunks = translated(
       ...call("{}"),
       { type: "TEXT_MESSAGE_START", messageId: "r:t" },
       { type: "TEXT_MESSAGE_CONTENT", messageId: "r:t", delta: "x" },
@@ -103,11 +110,14 @@ describe("a call", () => {
   });
 });
 
-it("a source that comes after its text had ended is told, and its text is not told again", () => {
+it("a source that comes after its text is sent, and its text is not repeated", () => {
   const start = { type: "TEXT_MESSAGE_START", messageId: "r:t" };
   const end = { type: "TEXT_MESSAGE_END", messageId: "r:t" };
   const cited = (...urls: string[]) => ({ metadata: { citations: urls.map((url) => ({ url })) } });
-  const chunks = told(start, { ...end, ...cited("a") }, start, { ...end, ...cited("a", "b") });
+  const chunks = translated(start, { ...end, ...cited("a") }, start, {
+    ...end,
+    ...cited("a", "b"),
+  });
   expect(chunks).toMatchObject([
     { type: "text-start" },
     { type: "text-end" },
@@ -116,18 +126,18 @@ it("a source that comes after its text had ended is told, and its text is not to
   ]);
 });
 
-it("what an application tells is its data, and never looks like ours", () => {
+it("an application's event is its data, and never looks like ours", () => {
   const custom = (name: string, more: object = {}) => ({ type: "CUSTOM", name, value: 1, ...more });
   const metadata = { mobox: { id: "x" } };
-  expect(told(custom("my chart", { metadata }), custom("usage"))).toEqual([
+  expect(translated(custom("my chart", { metadata }), custom("usage"))).toEqual([
     { type: "data-my-chart", id: "x", data: 1 },
     { type: "data-custom-usage", data: 1 },
   ]);
 });
 
-it("the durations and the usage of a run are those that the server tells", () => {
+it("the durations and the usage of a run are the server's", () => {
   const custom = (name: string, value: object) => ({ type: "CUSTOM", name, value });
-  const chunks = told(
+  const chunks = translated(
     { type: "REASONING_MESSAGE_START", messageId: "r:t" },
     {
       type: "REASONING_MESSAGE_END",
@@ -158,7 +168,7 @@ it("the durations and the usage of a run are those that the server tells", () =>
 describe("a text", () => {
   it("names calls in its placeholders as the agent does", () => {
     const placed = (id: string) => `<<{"type":"promql","tool_call_id":"${id}"}>> "r:" `;
-    const chunks = told(
+    const chunks = translated(
       { type: "TEXT_MESSAGE_START", messageId: "r:t", role: "assistant" },
       { type: "TEXT_MESSAGE_CONTENT", messageId: "r:t", delta: 'say "r:c" ' },
       { type: "TEXT_MESSAGE_CONTENT", messageId: "r:t", delta: placed("r:c") },

@@ -1,12 +1,12 @@
 /**
- * The events of one run in AG-UI as the chunks that the server would send in the AI SDK's protocol.
+ * Translates the AG-UI events of one run into the chunks of the AI SDK protocol.
  *
- * Rule 1: a type of event is a row of READERS, a name of CUSTOM a row of CUSTOMS, an activity one of
- *         ACTIVITIES. What is not there shows nothing, or is an application's own data.
- * Rule 2: one run, one translation, over all the responses that tell of it: what was told before a pause
- *         is known after it.
- * Rule 3: a snapshot of the messages is read for what it says otherwise than was told: what was taken
- *         back, and what was corrected.
+ * Rule 1: an event type is a row of READERS, a CUSTOM name a row of CUSTOMS, an activity a row of
+ *         ACTIVITIES. Others are ignored, or are an application's own data.
+ * Rule 2: one run has one translation over all its responses, so that state from before a pause is
+ *         known after it.
+ * Rule 3: a snapshot of the messages is compared with what was received, for retracted and corrected
+ *         blocks.
  */
 import type { UIMessageChunk } from "ai";
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from "@/json";
@@ -17,7 +17,7 @@ import { Requests } from "@/transports/agUi/requests";
 import { Spans } from "@/transports/agUi/spans";
 
 type Reader = (run: Translation, event: Event) => UIMessageChunk[];
-type Teller = (run: Translation, told: Fields, event: Event) => UIMessageChunk[];
+type CustomReader = (run: Translation, fields: Fields, event: Event) => UIMessageChunk[];
 
 export class Translation {
   readonly names: Names;
@@ -45,20 +45,20 @@ export class Translation {
     return chunks;
   }
 
-  /** A turn of the root agent; never while something goes on across turns. */
+  /** A turn of the root agent; not while a block is open across turns. */
   turn(): UIMessageChunk[] {
     const isAmid = this.blocks.isAnyOpen || this.calls.isAnyStreaming;
     return isAmid ? [] : this.spans.turn();
   }
 
-  use({ cacheWriteInputTokens, ...told }: Fields): UIMessageChunk[] {
+  use({ cacheWriteInputTokens, ...fields }: Fields): UIMessageChunk[] {
     const written =
       cacheWriteInputTokens === undefined ? {} : { cacheWriteTokens: cacheWriteInputTokens };
-    this.#usage = { ...told, ...written };
+    this.#usage = { ...fields, ...written };
     return [{ type: "data-usage", id: "usage", data: this.#usage }];
   }
 
-  /** How long the run took; of thoughts, their ends say it. */
+  /** The run's duration; reasoning has its own. */
   took({ messageId, durationMs }: Fields): UIMessageChunk[] {
     if (messageId === undefined) this.#durationMs = numberOf(durationMs);
     return [];
@@ -82,7 +82,7 @@ export class Translation {
     return [{ type: "data-retract", id: "retract", data: { ids: [...this.#retracted] } }];
   }
 
-  // How a response ends
+  // The end of a response
 
   wait(): UIMessageChunk[] {
     return [
@@ -158,7 +158,7 @@ const READERS: Record<string, Reader> = {
   RUN_ERROR: (run, event) => run.fail(event),
 };
 
-const ACTIVITIES: Record<string, Teller> = {
+const ACTIVITIES: Record<string, CustomReader> = {
   "mobox.todos": (run, { items }, event) => {
     const { scope } = run.scopes.of(event);
     const id = ["todos", ...(scope?.slice(-1) ?? [])].join("/");
@@ -173,19 +173,19 @@ const ACTIVITIES: Record<string, Teller> = {
   },
 };
 
-const CUSTOMS: Record<string, Teller> = {
-  "mobox.processing": (run, told) => run.blocks.processing(told),
-  "mobox.tool_output": (run, told) => run.calls.output(told),
-  "mobox.input_request": (run, told) => run.requests.ask(told),
-  "mobox.input_response": (run, told) => [...run.requests.answer(told), ...run.turn()],
-  "mobox.subagent": (run, told, event) => run.spans.toldAgent(told, event),
-  "mobox.usage": (run, told) => run.use(told),
-  "mobox.duration": (run, told) => run.took(told),
+const CUSTOMS: Record<string, CustomReader> = {
+  "mobox.processing": (run, fields) => run.blocks.processing(fields),
+  "mobox.tool_output": (run, fields) => run.calls.output(fields),
+  "mobox.input_request": (run, fields) => run.requests.ask(fields),
+  "mobox.input_response": (run, fields) => [...run.requests.answer(fields), ...run.turn()],
+  "mobox.subagent": (run, fields, event) => run.spans.subagent(fields, event),
+  "mobox.usage": (run, fields) => run.use(fields),
+  "mobox.duration": (run, fields) => run.took(fields),
   "mobox.state": () => [],
-  "mobox.status": () => [], // its line is one of those on what the agent is busy with
+  "mobox.status": () => [], // shown as a status line
 };
 
-/** Names of data that is ours, which an application's own must not look like. */
+/** Names of our data parts, which an application's own must not use. */
 const OURS = new Set([
   "usage",
   "todos",

@@ -1,15 +1,15 @@
 import { io, type Socket } from "socket.io-client";
 import { Refused } from "@/api";
 import { fieldsOf, isFields, textOf } from "@/json";
-import { noteRefusal, tellKey } from "@/key";
+import { noteRefusal, sendKey } from "@/key";
 import { Broken } from "@/transports/broken";
 
-interface Asking {
+interface RequestOptions {
   signal?: AbortSignal;
   onAnswer?: () => void;
 }
 
-/** The way to the server. It is opened when it is needed: a chat knows itself when to try again. */
+/** The socket to the server, opened on demand. No automatic reconnect: the chat retries itself. */
 export class Connection {
   readonly #socket: Socket;
   #opening: Promise<Socket> | undefined;
@@ -17,7 +17,7 @@ export class Connection {
   constructor({ origin, pathname }: URL) {
     this.#socket = io(origin, {
       path: pathname,
-      auth: tellKey,
+      auth: sendKey,
       transports: ["websocket", "polling"],
       tryAllTransports: true,
       reconnection: false,
@@ -25,7 +25,7 @@ export class Connection {
     });
   }
 
-  /** The socket, connected; who gives up does not wait for it, others may. */
+  /** The connected socket; the signal ends only this caller's wait. */
   open(signal?: AbortSignal): Promise<Socket> {
     if (this.#socket.connected) return unlessLeft(Promise.resolve(this.#socket), signal);
     this.#opening ??= this.#open().finally(() => {
@@ -35,16 +35,20 @@ export class Connection {
   }
 
   /**
-   * What the server answers; a refusal is thrown. `onAnswer` hears of it before all that follows, unless
-   * whoever asked gave up before: that is thrown too.
+   * Sends a request and returns the acknowledgement; throws a refusal or an abort. `onAnswer` is called
+   * before any later event is processed, unless the signal was aborted before.
    */
-  async ask<T>(event: string, said: object, { signal, onAnswer }: Asking = {}): Promise<T> {
+  async ask<T>(
+    event: string,
+    payload: object,
+    { signal, onAnswer }: RequestOptions = {},
+  ): Promise<T> {
     const socket = await this.open(signal);
     let onLost = () => {};
     const answered = new Promise<T>((resolve, reject) => {
       onLost = () => reject(new Broken());
       socket.once("disconnect", onLost);
-      socket.emit(event, said, (answer: unknown) => {
+      socket.emit(event, payload, (answer: unknown) => {
         if (signal?.aborted) return;
         const refused = refusalIn(answer);
         if (refused) return reject(refused);
@@ -78,7 +82,7 @@ export class Connection {
   }
 }
 
-/** What comes of it, unless the signal says before that nobody wants it any more. */
+/** The promise's result; throws if the signal is aborted first. */
 export async function unlessLeft<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return coming;
   let onLeft = () => {};
@@ -90,7 +94,7 @@ export async function unlessLeft<T>(coming: Promise<T>, signal?: AbortSignal): P
   return Promise.race([left, coming]).finally(() => signal.removeEventListener("abort", onLeft));
 }
 
-/** The server said no, in the words that it has for that everywhere. */
+/** A refusal, as the server's usual error object. */
 export function refusalIn(answer: unknown): Refused | undefined {
   const { error } = fieldsOf(answer);
   if (!isFields(error)) return undefined;

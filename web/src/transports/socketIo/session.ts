@@ -7,13 +7,13 @@ import type { Chunks } from "@/transports/transport";
 interface Frame {
   sessionId: string;
   runId: string;
-  /** A chunk, or the word for the end of a response. */
+  /** A chunk, or the end marker of a response. */
   data: UIMessageChunk | "[DONE]";
 }
 
 /**
- * Each frame comes by itself, and what is handed on by itself is shown by itself: for as long as a
- * screen takes to show anything, they are gathered.
+ * Each frame arrives alone, and each chunk passed on alone would be rendered alone, so chunks are
+ * batched for the duration of one screen frame.
  */
 const MOMENT = 16;
 
@@ -24,13 +24,13 @@ interface Reader {
   fail: (error: Error) => void;
 }
 
-/** What is told of a chat since it was joined, kept until somebody reads it. */
+/** Frames of a joined chat, buffered until they are read. */
 export class Session {
   #kept: Frame[] = [];
   #reader: Reader | undefined;
   #failure: Error | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The server tells this one, or is asked to. */
+  /** Joined, or joining. */
   #isJoined = true;
 
   constructor(
@@ -38,14 +38,14 @@ export class Session {
     private readonly socket: Socket,
   ) {}
 
-  /** The server joined it: what was told before was told to another session. */
+  /** Starts receiving once joined: earlier frames belong to another session. */
   begin = (): void => {
     this.socket.on("agent:frame", this.#onFrame);
     this.socket.on("session:error", this.#onError);
     this.socket.on("disconnect", this.#onLost);
   };
 
-  /** A response of a run, up to its end. What other runs say is not kept. */
+  /** The response of a run, up to its end. Frames of other runs are dropped. */
   read(runId: string): Chunks {
     return new ReadableStream<UIMessageChunk>({
       start: (out) => {
@@ -64,7 +64,7 @@ export class Session {
     });
   }
 
-  /** Hears a response of a run, and forgets it. */
+  /** Reads a response of a run and discards it. */
   skip(runId: string): Promise<void> {
     return new Promise((end, fail) => this.#readBy({ runId, take: () => {}, end, fail }));
   }
@@ -75,7 +75,7 @@ export class Session {
     if (this.#reader === reader && this.#failure) reader.fail(this.#failure);
   }
 
-  /** Gives the reader what was gathered; what comes after its end is kept for the next one. */
+  /** Passes the batch to the reader; frames after its end are kept for the next reader. */
   #handOn = (): void => {
     this.#waitNoMore();
     const kept = this.#kept.splice(0);
@@ -107,8 +107,8 @@ export class Session {
     else this.#timer ??= setTimeout(this.#handOn, MOMENT);
   };
 
-  #onError = (told: { sessionId: string }): void => {
-    if (told.sessionId === this.id) this.#fail(refusalIn(told) ?? new Broken());
+  #onError = (refusal: { sessionId: string }): void => {
+    if (refusal.sessionId === this.id) this.#fail(refusalIn(refusal) ?? new Broken());
   };
 
   #onLost = (): void => this.#fail(new Broken());
@@ -119,12 +119,12 @@ export class Session {
     this.#reader?.fail(error);
   }
 
-  /** Another one takes its place, so that it is not this one's any more to leave it. */
+  /** Replaced by another session, which now has to leave the room. */
   yield(): void {
     this.#isJoined = false;
   }
 
-  /** Hears no more, and is told no more: what comes is for who joins next. */
+  /** Unsubscribes and leaves; later frames are for the next session. */
   leave(): void {
     this.#waitNoMore();
     this.socket.off("agent:frame", this.#onFrame);

@@ -2,7 +2,7 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import type { Socket } from "socket.io";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failureOf } from "@/failure";
-import { agent, type Chunk, ENDS, says, user } from "@/testing/server";
+import { agent, type Chunk, ENDS, textChunks, user } from "@/testing/server";
 import { frame, Sockets, UNANSWERED } from "@/testing/sockets";
 import { until } from "@/testing/waiting";
 import { SocketIoTransport } from "@/transports/socketIo/socketIo";
@@ -19,10 +19,10 @@ beforeEach(async () => {
 afterEach(() => transport.close());
 
 const IDLE = { sessionId: "c1", runId: null, status: "idle" };
-const HI = [...says("Hi"), ...ENDS];
+const HI = [...textChunks("Hi"), ...ENDS];
 
 /** After the answer that is on its way: frames never come before it. */
-const tell = (socket: Socket, ...data: (Chunk | "[DONE]")[]) =>
+const sendFrames = (socket: Socket, ...data: (Chunk | "[DONE]")[]) =>
   queueMicrotask(() => {
     for (const each of data) socket.emit("agent:frame", frame(each));
   });
@@ -42,14 +42,14 @@ async function read(stream: Chunks | null): Promise<UIMessageChunk[]> {
   return chunks;
 }
 
-/** What the server heard, once it heard all: a stop comes after what was said before it. */
-async function saidByNow(): Promise<string[]> {
+/** The events that the server received; a stop is sent last, to be sure that all have arrived. */
+async function receivedEvents(): Promise<string[]> {
   await transport.stop("c1");
-  return sockets.said.map(([event]) => event).filter((event) => event !== "chat:stop");
+  return sockets.received.map(([event]) => event).filter((event) => event !== "chat:stop");
 }
 
-const failing = async (asked: Promise<unknown>) =>
-  failureOf(await asked.catch((error: unknown) => error));
+const failing = async (pending: Promise<unknown>) =>
+  failureOf(await pending.catch((error: unknown) => error));
 
 describe("what is sent", () => {
   const before = [user("m1", "one"), agent("run_0", "first"), user("m2", "two")];
@@ -57,14 +57,14 @@ describe("what is sent", () => {
   it("is the last message alone, in a session that was joined before", async () => {
     sockets.on("session:join", () => IDLE);
     sockets.on("chat:message", (_, socket) => {
-      tell(socket, ...HI, "[DONE]");
+      sendFrames(socket, ...HI, "[DONE]");
       return { runId: "run_1" };
     });
     const headers = { "idempotency-key": "key" };
     const sent = sending(before, { headers, body: { agent: "writer" } });
     expect(await read(await transport.sendMessages(sent))).toEqual(HI);
     expect(accepted).toEqual(["run_1"]);
-    expect(sockets.said.slice(0, 2)).toEqual([
+    expect(sockets.received.slice(0, 2)).toEqual([
       ["session:join", { sessionId: "c1", format: "ai-sdk", profile: "v7" }],
       [
         "chat:message",
@@ -79,13 +79,13 @@ describe("what is sent", () => {
     ]);
   });
 
-  it("is answered by its own run, whoever else speaks", async () => {
+  it("is answered by its own run, among frames of other runs", async () => {
     sockets.on("session:join", () => IDLE);
     sockets.on("chat:message", (_, socket) => {
       socket.emit("agent:frame", frame({ type: "start", messageId: "run_0" }, "run_0"));
       socket.emit("agent:frame", frame("[DONE]", "run_0"));
       for (const each of HI) socket.emit("agent:frame", frame(each));
-      tell(socket, "[DONE]");
+      sendFrames(socket, "[DONE]");
       return { runId: "run_1" };
     });
     expect(await read(await transport.sendMessages(sending(before)))).toEqual(HI);
@@ -107,29 +107,29 @@ describe("what is sent", () => {
   it.each([
     ["it is connected", [], "connection"],
     ["its session is joined", ["session:join"], "session:join"],
-    ["what was told before is heard", ["session:join"], "frames"],
+    ["earlier frames are read", ["session:join"], "frames"],
     ["it is taken", ["session:join", "chat:message"], "chat:message"],
-  ])("is given up before %s", async (_, said, stalled) => {
+  ])("is given up before %s", async (_, expected, stalled) => {
     const answers = (event: string, answer: object) => () =>
       stalled === event ? UNANSWERED : answer;
     sockets.on("session:join", answers("session:join", IDLE));
     sockets.on("chat:message", answers("chat:message", { runId: "run_1" }));
-    if (stalled === "connection") sockets.server.use(() => {}); // lets nobody in
+    if (stalled === "connection") sockets.server.use(() => {}); // accepts no connection
     const waits = { ...IDLE, runId: "run_0", status: "waiting" };
     if (stalled === "frames") sockets.on("session:join", () => waits);
     const messages = stalled === "frames" ? before.slice(0, 2) : before;
     const leaving = new AbortController();
     const sent = transport.sendMessages(sending(messages, { abortSignal: leaving.signal }));
-    const asked = until(() => {
+    const pending = until(() => {
       expect(sockets.server.engine.clientsCount).toBe(1);
-      expect(sockets.said.map(([event]) => event)).toEqual(said);
+      expect(sockets.received.map(([event]) => event)).toEqual(expected);
     });
-    await asked.finally(() => leaving.abort());
+    await pending.finally(() => leaving.abort());
     await expect(sent).rejects.toHaveProperty("name", "AbortError");
     expect(accepted).toEqual([]);
   });
 
-  it("is not said where its session is joined after it was given up", async () => {
+  it("is not sent where its session is joined after an abort", async () => {
     const leaving = new AbortController();
     sockets.on("session:join", () => {
       leaving.abort();
@@ -137,7 +137,7 @@ describe("what is sent", () => {
     });
     const sent = transport.sendMessages(sending(before, { abortSignal: leaving.signal }));
     await expect(sent).rejects.toHaveProperty("name", "AbortError");
-    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
+    expect(await receivedEvents()).toEqual(["session:join", "session:leave"]);
   });
 
   it("is a stop or an answer, by the same connection", async () => {
@@ -145,7 +145,7 @@ describe("what is sent", () => {
     sockets.on("chat:answer", () => ({ runId: "run_1", status: "running" }));
     expect(await transport.stop("c1", "run_1")).toMatchObject({ runId: "run_1" });
     await transport.answer("c1", { requestId: "q", decision: "answered", value: [1] });
-    expect(sockets.said).toEqual([
+    expect(sockets.received).toEqual([
       ["chat:stop", { sessionId: "c1", runId: "run_1" }],
       ["chat:answer", { sessionId: "c1", requestId: "q", decision: "answered", value: [1] }],
     ]);
@@ -156,24 +156,24 @@ describe("what is sent", () => {
 describe("a decision", () => {
   const message = agent("run_1", "May I?");
 
-  it("goes on with the run after what was told of it until it waited", async () => {
+  it("continues the run after its output before the pause", async () => {
     sockets.on("session:join", (_, socket) => {
-      tell(socket, ...says("May I?"), { type: "finish" }, "[DONE]");
+      sendFrames(socket, ...textChunks("May I?"), { type: "finish" }, "[DONE]");
       return { ...IDLE, runId: "run_1", status: "waiting" };
     });
     sockets.on("chat:message", (_, socket) => {
-      tell(socket, { type: "start", messageId: "run_1" }, ...ENDS, "[DONE]");
+      sendFrames(socket, { type: "start", messageId: "run_1" }, ...ENDS, "[DONE]");
       return { runId: "run_1" };
     });
     const stream = await transport.sendMessages(sending([user("m1", "go"), message]));
     expect(await read(stream)).toEqual([{ type: "start", messageId: "run_1" }, ...ENDS]);
   });
 
-  it("of a run that does not wait any more is made by nobody", async () => {
+  it("of a run that does not wait any more is not sent", async () => {
     sockets.on("session:join", () => ({ ...IDLE, runId: "run_1", status: "running" }));
     const sent = transport.sendMessages(sending([user("m1", "go"), message]));
     expect(await failing(sent)).toEqual({ kind: "busy" });
-    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
+    expect(await receivedEvents()).toEqual(["session:join", "session:leave"]);
   });
 });
 
@@ -187,8 +187,8 @@ describe("a response", () => {
     return read(await transport.reconnectToStream({ chatId: "c1" }));
   };
 
-  it("is told from its beginning to who reconnects", async () => {
-    const chunks = await connected((socket) => tell(socket, ...HI, "[DONE]"));
+  it("is sent from its start on reconnect", async () => {
+    const chunks = await connected((socket) => sendFrames(socket, ...HI, "[DONE]"));
     expect(chunks).toEqual(HI);
   });
 
@@ -199,30 +199,30 @@ describe("a response", () => {
 
   it("that breaks off with its connection is broken, and can be read again", async () => {
     const broken = connected((socket) => {
-      tell(socket, ...says("Hi"));
+      sendFrames(socket, ...textChunks("Hi"));
       queueMicrotask(() => socket.disconnect(true));
     });
     expect(await failing(broken)).toEqual({ kind: "lost" });
-    expect(await connected((socket) => tell(socket, ...HI, "[DONE]"))).toEqual(HI);
+    expect(await connected((socket) => sendFrames(socket, ...HI, "[DONE]"))).toEqual(HI);
   });
 
-  it("that the server breaks off is told in its words", async () => {
+  it("that the server breaks off has the server's message", async () => {
     const error = { code: "not_found", message: "there is no such chat" };
     const broken = connected((socket) => socket.emit("session:error", { sessionId: "c1", error }));
     expect(await failing(broken)).toEqual({ kind: "gone" });
   });
 
-  it("that is left is not told any more, and the next one is", async () => {
+  it("that is left receives no more frames, and the next one does", async () => {
     sockets.on("session:join", () => active);
     const left = await transport.reconnectToStream({ chatId: "c1" });
     await left?.cancel();
-    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
-    expect(await connected((socket) => tell(socket, ...HI, "[DONE]"))).toEqual(HI);
+    expect(await receivedEvents()).toEqual(["session:join", "session:leave"]);
+    expect(await connected((socket) => sendFrames(socket, ...HI, "[DONE]"))).toEqual(HI);
   });
 
-  it("that is over is the last that is told", async () => {
-    await connected((socket) => tell(socket, ...HI, "[DONE]"));
-    expect(await saidByNow()).toEqual(["session:join", "session:leave"]);
+  it("that has ended is left", async () => {
+    await connected((socket) => sendFrames(socket, ...HI, "[DONE]"));
+    expect(await receivedEvents()).toEqual(["session:join", "session:leave"]);
   });
 
   it("that another one takes the place of does not end that one", async () => {
@@ -230,6 +230,6 @@ describe("a response", () => {
     const left = await transport.reconnectToStream({ chatId: "c1" });
     await transport.reconnectToStream({ chatId: "c1" });
     await left?.cancel();
-    expect(await saidByNow()).toEqual(["session:join", "session:join"]);
+    expect(await receivedEvents()).toEqual(["session:join", "session:join"]);
   });
 });

@@ -5,21 +5,21 @@ import { Connection, unlessLeft } from "@/transports/socketIo/connection";
 import { Session } from "@/transports/socketIo/session";
 import type { Chunks, OnAccepted, Sending, Transport } from "@/transports/transport";
 
-/** What the server says of a session that is joined. */
+/** The acknowledgement of a join. */
 interface Joined {
   runId: string | null;
   status: "idle" | "running" | "waiting";
 }
 
 /**
- * Socket.IO, by its own client: a session is a chat, told in the AI SDK's words. Each request joins it
- * anew, and so knows from where on it hears, and leaves it at its end; one connection carries them all.
+ * Socket.IO, with its own client: a session is a chat, sent as AI SDK chunks. Each request joins it again,
+ * which defines where its frames start, and leaves it at its end; all share one connection.
  */
 export class SocketIoTransport implements Transport {
   readonly resumeStreamIsReplay = true;
   readonly #connection = new Connection(new URL(address("socket.io/")));
 
-  /** The one that was joined last. */
+  /** The session joined last. */
   #session: Session | undefined;
 
   constructor(private readonly onAccepted: OnAccepted) {}
@@ -30,7 +30,7 @@ export class SocketIoTransport implements Transport {
     const continued = continuedBy(sending);
     try {
       if (continued) await unlessLeft(skip(continued.id, session, joined), abortSignal);
-      const runId = await this.#say(sending);
+      const runId = await this.#submit(sending);
       this.onAccepted(runId);
       return whole(session.read(runId));
     } catch (error) {
@@ -61,21 +61,21 @@ export class SocketIoTransport implements Transport {
     this.#connection.close();
   }
 
-  async #say(sending: Sending): Promise<string> {
+  async #submit(sending: Sending): Promise<string> {
     const key = keyOf(sending);
-    const said = { sessionId: sending.chatId, ...bodyOf(sending), idempotencyKey: key };
-    const asking = { signal: sending.abortSignal };
-    return (await this.#connection.ask<{ runId: string }>("chat:message", said, asking)).runId;
+    const payload = { sessionId: sending.chatId, ...bodyOf(sending), idempotencyKey: key };
+    const options = { signal: sending.abortSignal };
+    return (await this.#connection.ask<{ runId: string }>("chat:message", payload, options)).runId;
   }
 
   async #join(chatId: string, signal: AbortSignal | undefined): Promise<[Session, Joined]> {
     const session = new Session(chatId, await this.#connection.open(signal));
     this.#session?.yield();
     this.#session = session;
-    const asked = { sessionId: chatId, format: "ai-sdk", profile: PROFILE };
-    const asking = { signal, onAnswer: session.begin };
+    const payload = { sessionId: chatId, format: "ai-sdk", profile: PROFILE };
+    const options = { signal, onAnswer: session.begin };
     try {
-      return [session, await this.#connection.ask<Joined>("session:join", asked, asking)];
+      return [session, await this.#connection.ask<Joined>("session:join", payload, options)];
     } catch (error) {
       session.leave();
       throw error;
@@ -83,7 +83,7 @@ export class SocketIoTransport implements Transport {
   }
 }
 
-/** What was told of a run until it waited is in its message already. */
+/** A waiting run's earlier output is already in its message. */
 async function skip(runId: string, session: Session, joined: Joined): Promise<void> {
   if (joined.runId !== runId || joined.status !== "waiting")
     throw new Refused(409, "not_waiting", "");

@@ -1,13 +1,13 @@
-/** Longer than the server is ever silent (10 s), so that a connection nobody closed is noticed. */
+/** Read timeout (ms), longer than the server's heartbeat interval (10 s), to detect dead connections. */
 export const SILENCE = 30_000;
 
 const FIRST = 500;
 const LONGEST = 8_000;
-/** A connection that held for so long was a good one: if it breaks, that is a new story. */
+/** A connection that lasted this long (ms) resets the backoff. */
 const STEADY = 10_000;
 
-/** How long to wait before the next try: longer each time, until one was good. */
-export class Patience {
+/** Exponential backoff between retries. */
+export class Backoff {
   #tries = 0;
 
   next(): number {

@@ -4,14 +4,18 @@ import { strings } from "@/strings";
 
 const words = strings.parts;
 
-interface AskingProps {
+interface RequestFrameProps {
   title: string;
   icon?: LucideIcon;
   children: ReactNode;
 }
 
-/** The frame around whatever waits for a person. */
-export function Asking({ title, icon: Icon = ShieldQuestionMark, children }: AskingProps) {
+/** The frame around an input request. */
+export function RequestFrame({
+  title,
+  icon: Icon = ShieldQuestionMark,
+  children,
+}: RequestFrameProps) {
   const id = useId();
   return (
     <fieldset
@@ -37,7 +41,7 @@ interface RowProps {
   children: ReactNode;
 }
 
-/** The controls of an answer, and what became of it. */
+/** The controls of an answer, and the state of sending it. */
 export function Row({ busy, failed, children }: RowProps) {
   return (
     <div className="mt-3">

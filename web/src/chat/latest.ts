@@ -1,17 +1,17 @@
 /**
- * Which of the things that go on counts: something newer takes the place of all before it, and who
- * leaves ends all.
+ * Tracks which of several asynchronous operations is the latest; a newer one supersedes all before it,
+ * and `leave` supersedes all.
  */
-export class Newest {
+export class Latest {
   #session = new AbortController();
   #turn = 0;
 
-  /** Aborted when it is left. */
+  /** Aborted by `leave`. */
   get signal(): AbortSignal {
     return this.#session.signal;
   }
 
-  /** Begins once more; what went on before it was left does not. */
+  /** Starts again; operations from before `leave` stay superseded. */
   enter(): void {
     this.#session = new AbortController();
   }
@@ -20,13 +20,13 @@ export class Newest {
     this.#session.abort();
   }
 
-  /** Something newer. What comes back says whether it still is what counts. */
+  /** Starts a newer operation; returns a function that tests whether it is still the latest. */
   next(): () => boolean {
     this.#turn++;
     return this.current();
   }
 
-  /** Of what goes on now: whether it still does. */
+  /** A test whether the present operation is still the latest. */
   current(): () => boolean {
     const { signal } = this;
     const turn = this.#turn;
