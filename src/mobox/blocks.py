@@ -77,9 +77,9 @@ BLOCK_OF: Final[dict[EventType, Block | None]] = {
 _OPENINGS = {EventType.TEXT: Block.TEXT, EventType.THINKING: Block.THINKING}
 _DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THINKING}
 _ENDS = {EventType.TEXT_END: Block.TEXT, EventType.THINKING_END: Block.THINKING}
-_SAID_IN = _OPENINGS | _DELTAS
+_CONTENT_IN = _OPENINGS | _DELTAS
 
-LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _SAID_IN.keys()
+LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _CONTENT_IN.keys()
 """What has no text of its own: each is a line of the block that it opens."""
 
 NOTES: Final = frozenset({EventType.SUBAGENT_START, EventType.SUBAGENT_END})
@@ -139,7 +139,7 @@ class Blocks:
 
     def name_for(self, event: StreamEvent) -> str:
         """The id of the block that a TEXT, THINKING or delta without one belongs to."""
-        return self._unnamed(_SAID_IN[event.type], event.scope).id
+        return self._unnamed(_CONTENT_IN[event.type], event.scope).id
 
     def line(self, event: StreamEvent) -> Line | None:
         """The line that an event of LINES is in the block it turned to; `None` for a pulse."""
@@ -194,7 +194,7 @@ class Blocks:
 
     def _keep_clear_of(self, event: StreamEvent) -> None:
         """A framework may call a block as we call ours; ours are then counted on from there."""
-        if event.id is None or not event.id.startswith(_OUR_NAMES) or event.type not in _SAID_IN:
+        if event.id is None or not event.id.startswith(_OUR_NAMES) or event.type not in _CONTENT_IN:
             return
         block = next((block for block in Block if not _is_foreign(event.id, block)), None)
         if block is not None:
@@ -224,7 +224,7 @@ def _is_pulse(event: StreamEvent) -> bool:
 def _is_anothers(event: StreamEvent) -> bool:
     """Whether it is said in a block with a name that cannot be one of ours."""
     name = event.id
-    return name is not None and event.type in _SAID_IN and not name.startswith(_OUR_NAMES)
+    return name is not None and event.type in _CONTENT_IN and not name.startswith(_OUR_NAMES)
 
 
 def _is_foreign(name: str | None, block: Block) -> bool:

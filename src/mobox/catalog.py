@@ -149,20 +149,20 @@ def load_agent(folder: Path) -> Agent:
             f"the folder's name is the agent's id and cannot be {folder.name!r}"
             f" (expected {ID.pattern})",
         )
-    told = page.read()
-    if told.framework not in frameworks():
+    config = page.read()
+    if config.framework not in frameworks():
         known = ", ".join(frameworks())
-        raise page.wrong("framework", f"unknown framework {told.framework!r}; known: {known}")
+        raise page.wrong("framework", f"unknown framework {config.framework!r}; known: {known}")
     return Agent(
         id=folder.name,
-        name=told.name or folder.name,
+        name=config.name or folder.name,
         folder=folder.absolute(),
-        argv=_argv(page, told.entry),
-        description=told.description.strip(),
-        framework=told.framework,
-        env=_env(page, told.env),
-        timeouts=told.timeouts,
-        limits=told.limits,
+        argv=_argv(page, config.entry),
+        description=config.description.strip(),
+        framework=config.framework,
+        env=_env(page, config.env),
+        timeouts=config.timeouts,
+        limits=config.limits,
     )
 
 
@@ -183,10 +183,10 @@ def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
 
 
 def _env(
-    page: _Page, told: list[str] | dict[str, str | int | float | bool | None]
+    page: _Page, variables: list[str] | dict[str, str | int | float | bool | None]
 ) -> dict[str, str | None]:
     """A list names what is passed on from the server; an object may give values too."""
-    pairs = dict.fromkeys(told) if isinstance(told, list) else told
+    pairs = dict.fromkeys(variables) if isinstance(variables, list) else variables
     for name in pairs:
         if not NAME.fullmatch(name):
             raise page.wrong("env", f"{name!r} is no name of a variable")

@@ -42,18 +42,18 @@ class NormalizedToAISDK:
         return [frame for each in split(event) for frame in self._format(each)]
 
     def _format(self, event: events.StreamEvent) -> list[str]:
-        told = self._lifecycle.feed(event)
+        logged = self._lifecycle.feed(event)
         if event.type is EventType.DONE:
-            told += self._lifecycle.close()
-        return self._frames(told)
+            logged += self._lifecycle.close()
+        return self._frames(logged)
 
     def close(self) -> list[str]:
         """The frames that end a stream which had no DONE; none after one that had."""
         return self._frames(self._lifecycle.close())
 
-    def _frames(self, told: list[events.StreamEvent]) -> list[str]:
+    def _frames(self, logged: list[events.StreamEvent]) -> list[str]:
         frames: list[str] = []
-        for event in told:
+        for event in logged:
             self._seq += 1
             entry = LogEntry(self._seq, self._seq, None, event)
             frames += [_frame(document) for document in self._formatter.format(entry)]

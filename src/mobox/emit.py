@@ -32,10 +32,10 @@ def _line_of(emit: Callable[P, object]) -> Callable[P, Emitted]:
     """A function that returns what `emit` would print."""
 
     def line(*args: P.args, **kwargs: P.kwargs) -> Emitted:
-        said: list[Any] = []
-        with told_to(said.append):
+        lines: list[Any] = []
+        with told_to(lines.append):
             emit(*args, **kwargs)
-        return Emitted(said[0])
+        return Emitted(lines[0])
 
     line.__doc__ = emit.__doc__
     return line

@@ -55,11 +55,11 @@ def agent(
             timeouts = msgspec.convert({"idle": idle, "total": total}, Timeouts)
         except msgspec.ValidationError as error:
             raise _wrong(function, "timeouts", str(error)) from None
-        told = description or (inspect.getdoc(function) or "").partition("\n")[0]
+        summary = description or (inspect.getdoc(function) or "").partition("\n")[0]
         return FunctionAgent(
             id=agent_id,
             name=name or agent_id,
-            description=told,
+            description=summary,
             framework=framework,
             timeouts=timeouts,
             function=function,

@@ -61,9 +61,9 @@ __all__ = ["AGENT_STARTED", "Lifecycle"]
 
 Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
-Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
+FastPath = tuple[str | None, type[StreamEvent] | None, list[str] | None]
 """The id and the class of deltas that come one after the other; a call keeps what it heard."""
-NO_STRETCH: Stretch = (None, None, None)
+NO_FAST_PATH: FastPath = (None, None, None)
 Unnamed = tuple[type[StreamEvent], tuple[str, ...], str] | None
 """The class and scope of deltas without an id that follow each other, and the id of their block."""
 
@@ -75,7 +75,7 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     ThinkingEnd: Thinking,
 }
 _HALTS = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
-_SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
+_OPENING_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
 """How much that means nothing may come before the first event that does, and wait for a START."""
 
@@ -95,12 +95,12 @@ class Lifecycle:
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
         self._spans = Spans(self._names)
-        self._told: set[str | None] = set()  # all blocks that were ever open
+        self._block_ids: set[str | None] = set()  # all blocks that were ever open
         self._retracted: set[str] = set()
         self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
         self._calls = Calls(self._names)
         self._renamed = RenamedCalls(self._calls.latest)
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
         self._unnamed: Unnamed = None
 
     @property
@@ -115,18 +115,18 @@ class Lifecycle:
     def feed_all(self, events: Iterable[StreamEvent]) -> Events:
         """`feed` for what one read brought. Nine of ten events say more of what was said before."""
         log: Events = []
-        block, delta_class, heard = self._stretch
+        block, delta_class, pieces = self._fast_path
         for event in events:
             if type(event) is delta_class and event.id == block:
-                if heard is not None:
-                    heard.append(event.delta)  # type: ignore[attr-defined]
+                if pieces is not None:
+                    pieces.append(event.delta)  # type: ignore[attr-defined]
                 log.append(event)
             elif event.id is None and (more := self._named(event)) is not None:
                 log.append(more)
             else:
                 placed = self._place(event)
                 log += self._renamed.follow(placed) if self._calls.latest else placed
-                block, delta_class, heard = self._stretch = self._stretch_after(event)
+                block, delta_class, pieces = self._fast_path = self._fast_path_after(event)
         return log
 
     def feed_last(self, events: Iterable[StreamEvent]) -> Events:
@@ -143,16 +143,16 @@ class Lifecycle:
             elif not (failed and isinstance(event, Paused)):
                 log += self.feed(event)
                 self._ending.failed = self._ending.failed or failed
-        self._stretch, self._unnamed = NO_STRETCH, None
+        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return log
 
     def lets_pass(self, event: StreamEvent) -> bool:
         """Take `event` if it says more of what was said before, and goes into the log as it is."""
-        block, delta_class, heard = self._stretch
+        block, delta_class, pieces = self._fast_path
         if type(event) is not delta_class or event.id != block:
             return False
-        if heard is not None:
-            heard.append(event.delta)  # type: ignore[attr-defined]
+        if pieces is not None:
+            pieces.append(event.delta)  # type: ignore[attr-defined]
         return True
 
     def _place(self, event: StreamEvent) -> Events:
@@ -173,7 +173,7 @@ class Lifecycle:
         placed = self._log(handler(self, self._calls.with_latest_names(event)))
         return before + (placed or self._log([_stray(event)]))
 
-    def _stretch_after(self, event: StreamEvent) -> Stretch:
+    def _fast_path_after(self, event: StreamEvent) -> FastPath:
         """What follows `event` if it is more of the same, which changes nothing but the log.
 
         A delta of an open block, or of a call under the very id that it is known by, goes into the
@@ -181,15 +181,15 @@ class Lifecycle:
         """
         self._unnamed = None
         if self.waiting or self._ending.failed or self._calls.latest:  # the next one is more
-            return NO_STRETCH
-        is_said = event.id is None and type(event) in _DELTA_OF.values()
-        if is_said and (block := self._blocks.open) is not None:
+            return NO_FAST_PATH
+        is_delta = event.id is None and type(event) in _DELTA_OF.values()
+        if is_delta and (block := self._blocks.open) is not None:
             self._unnamed = type(event), block.scope, block.id
         opened = self._open.get(event.id)
         if opened is not None:
             return event.id, opened[0], None
-        heard = self._calls.input_of(event.id)
-        return (event.id, ToolUseDelta, heard) if heard is not None else NO_STRETCH
+        pieces = self._calls.input_of(event.id)
+        return (event.id, ToolUseDelta, pieces) if pieces is not None else NO_FAST_PATH
 
     def _named(self, event: StreamEvent) -> StreamEvent | None:
         """`event` as it goes into the log, if it says more of the block without a name."""
@@ -201,7 +201,7 @@ class Lifecycle:
         """PAUSED, if the agent still waits after other work; for who writes, after each line."""
         if not self._pause.is_due(at_end):
             return []
-        self._stretch, self._unnamed = NO_STRETCH, None
+        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._log([self._pause.again()])
 
     def close(self, done: Done | None = None) -> Events:
@@ -210,7 +210,7 @@ class Lifecycle:
             return []
         events = self._log(self._end_all(done or self.own_end()))
         self.ended = True
-        self._stretch, self._unnamed = NO_STRETCH, None
+        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._renamed.follow(events)
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
@@ -218,7 +218,7 @@ class Lifecycle:
         log: Events = []
         for event in events:
             closed = self._blocks.turn_to(event).closed
-            if closed is not None and self._is_said_in(closed):
+            if closed is not None and self._is_logged(closed):
                 log.append(self._end_block(closed.id))
             log.append(event)
             if event.type in NOTES and (note := self._blocks.open) is not None:
@@ -236,10 +236,10 @@ class Lifecycle:
         self._pause.see(event)
         self._ending.see(event)
 
-    def _is_said_in(self, block: OpenBlock) -> bool:
+    def _is_logged(self, block: OpenBlock) -> bool:
         """Whether the log has this block: not Processing, nor one of notes alone."""
         opened = self._open.get(block.id)
-        return opened is not None and type(opened[1]) is _SAID_IN.get(block.block)
+        return opened is not None and type(opened[1]) is _OPENING_IN.get(block.block)
 
     # The run
 
@@ -280,7 +280,7 @@ class Lifecycle:
 
     # Blocks
 
-    def _say(self, event: Text | Thinking) -> Iterator[StreamEvent]:
+    def _handle_opening(self, event: Text | Thinking) -> Iterator[StreamEvent]:
         if event.id is None:
             name = self._blocks.name_for(event)
             more = self._thoughts.continued(event, name)
@@ -290,7 +290,7 @@ class Lifecycle:
             event = replace(event, id=name)
         yield from self._open_block(self._anew(event))
 
-    def _say_more(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
+    def _handle_delta(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
         if event.id is None:
             event = self._thoughts.continued(event, self._blocks.name_for(event))
         event = self._anew(event)
@@ -299,7 +299,7 @@ class Lifecycle:
             yield from self._open_block(opening(id=event.id, scope=event.scope))
         yield event
 
-    def _say_no_more(self, event: TextEnd | ThinkingEnd) -> Iterator[StreamEvent]:
+    def _handle_end(self, event: TextEnd | ThinkingEnd) -> Iterator[StreamEvent]:
         unnamed = self._blocks.open
         name = self._name_of(event.id) or (unnamed.id if unnamed is not None else None)
         if self._is_open(name, _OPENING_OF[type(event)]):
@@ -323,7 +323,7 @@ class Lifecycle:
         if event.id in self._open:
             yield self._end_block(event.id)
         self._open[event.id] = (_DELTA_OF[type(event)], event)
-        self._told.add(event.id)
+        self._block_ids.add(event.id)
         yield event
 
     def _end_block(self, name: str | None, interrupted: bool = False) -> StreamEvent:
@@ -362,7 +362,7 @@ class Lifecycle:
         yield replace(event, blocks=blocks)
 
     def _can_be_retracted(self, name: str) -> bool:
-        is_known = name in self._told or name in self._calls
+        is_known = name in self._block_ids or name in self._calls
         return is_known and name not in self._retracted and not self._calls.is_answered(name)
 
     def _pass(self, event: StreamEvent) -> Iterator[StreamEvent]:
@@ -370,12 +370,12 @@ class Lifecycle:
 
     HANDLERS: ClassVar[dict[EventType, Handler]] = {
         EventType.START: _start,
-        EventType.TEXT: _say,
-        EventType.TEXT_DELTA: _say_more,
-        EventType.TEXT_END: _say_no_more,
-        EventType.THINKING: _say,
-        EventType.THINKING_DELTA: _say_more,
-        EventType.THINKING_END: _say_no_more,
+        EventType.TEXT: _handle_opening,
+        EventType.TEXT_DELTA: _handle_delta,
+        EventType.TEXT_END: _handle_end,
+        EventType.THINKING: _handle_opening,
+        EventType.THINKING_DELTA: _handle_delta,
+        EventType.THINKING_END: _handle_end,
         EventType.TOOL_USE_START: lambda run, event: run._calls.start(event),
         EventType.TOOL_USE_DELTA: lambda run, event: run._calls.add_input(event),
         EventType.TOOL_USE_END: lambda run, event: run._calls.end(event),

@@ -205,7 +205,7 @@ def told_again(message: Message) -> list[AnyPart]:
     parts: list[AnyPart] = []
     for part in message.parts:
         if isinstance(part, RetractPart):
-            parts = [said for said in parts if _block_of(said) not in part.blocks]
+            parts = [kept for kept in parts if _block_of(kept) not in part.blocks]
         elif isinstance(part, ToolPart) and message.reason is not None and _is_unsettled(part):
             parts.append(replace(part, ended=True, status="interrupted", partial=False))
         else:
@@ -247,9 +247,9 @@ def block_id(part: AnyPart) -> str | None:
 
 def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
     """The parts of the turn that is under way, the last first; none where there are no turns."""
-    said: list[AnyPart] = []
+    kept: list[AnyPart] = []
     for part in reversed(parts):
         if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
-            return said
-        said.append(part)
+            return kept
+        kept.append(part)
     return []

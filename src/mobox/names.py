@@ -33,11 +33,11 @@ class Names:
                 self.take(name)
                 return name
 
-    def unique(self, told: str | None, kind: str) -> str:
+    def unique(self, given: str | None, kind: str) -> str:
         """The name that was told, with a mark if it was used before; a counted one if none was."""
-        if not told:
+        if not given:
             return self.fresh(kind)
-        name, again = told, f"{told}~"
+        name, again = given, f"{given}~"
         while name in self._taken:
             self._count[again] += 1
             name = f"{again}{self._count[again] + 1}"

@@ -43,18 +43,18 @@ class Placeholders:
         if not self._held and "<" not in piece:
             return piece
         text, self._held = self._held + piece, ""
-        told: list[str] = []
+        ready: list[str] = []
         done, start = 0, text.find("<")
         while start >= 0:
             end = _end_of(text, start)
             if end is None:
                 self._held = text[start:]
-                return "".join([*told, text[done:start]])
+                return "".join([*ready, text[done:start]])
             if end > start:
-                told += [text[done:start], self._replaced(text[start:end])]
+                ready += [text[done:start], self._replaced(text[start:end])]
                 done = end
             start = text.find("<", max(end, start + 1))
-        return "".join([*told, text[done:]])
+        return "".join([*ready, text[done:]])
 
     def concern(self, pieces: Sequence[str]) -> bool:
         """Whether these pieces may have to do with a placeholder: most have not."""
@@ -78,8 +78,8 @@ def resolved(text: str, resolve: Resolve, *, ended: bool) -> str:
     if "<" not in text:
         return text
     placeholders = Placeholders(resolve)
-    told = placeholders.feed(text)
-    return told + placeholders.flush() if ended else told
+    ready = placeholders.feed(text)
+    return ready + placeholders.flush() if ended else ready
 
 
 def _end_of(text: str, start: int) -> int | None:

@@ -31,8 +31,8 @@ class RenamedCalls:
                 case Text(content=words):
                     log.append(replace(event, content=self._text(event.id).feed(words)))
                 case TextDelta(delta=words):
-                    told = self._text(event.id).feed(words)
-                    log += [replace(event, delta=told)] if told or not words else []
+                    text = self._text(event.id).feed(words)
+                    log += [replace(event, delta=text)] if text or not words else []
                 case TextEnd():
                     rest = self._text(event.id).flush()
                     more = TextDelta(id=event.id, scope=event.scope, delta=rest)

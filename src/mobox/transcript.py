@@ -91,14 +91,14 @@ class Transcript:
         self._places: dict[tuple[Any, ...], int] = {}  # of those that there is one of by a name
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
-        self._begun: dict[str | None, int | None] = {}  # when the open ones were
+        self._started_at: dict[str | None, int | None] = {}  # when the open ones were
         self._pieces: dict[str | None, list[str]] = {}  # of the open ones' text
         self._tools: dict[str | None, ToolPart] = {}
         self._inputs: dict[str | None, list[str]] = {}  # of the tools whose input still comes
         self._steps: dict[str | None, StepPart] = {}
         self._subagents: dict[str | None, SubagentPart] = {}
         self._requests: dict[str | None, RequestPart] = {}  # without an answer
-        self._asked: set[str | None] = set()  # what was, apart from its call
+        self._requested: set[str | None] = set()  # what was, apart from its call
         self._hidden: set[int] = set()  # the places of the parts that were taken back
         self._usage = UsageTotal()
         self._processing: list[str] = []
@@ -107,7 +107,7 @@ class Transcript:
         self._fatal: str | None = None
         self._ts: int | None = None
         self._began: int | None = None
-        self._has_begun = False
+        self._has_started = False
 
     def add(self, event: StreamEvent, ts: int | None) -> None:
         """Take what the next entry of the log tells, and when it was told."""
@@ -163,8 +163,8 @@ class Transcript:
     # The run
 
     def _start(self, _event: Start | Raw) -> None:
-        if not self._has_begun:
-            self._has_begun, self._began = True, self._ts
+        if not self._has_started:
+            self._has_started, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
         fatal, notices = self._errors.told(event.reason)
@@ -209,13 +209,13 @@ class Transcript:
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []
-        self._begun[part.id] = self._ts
+        self._started_at[part.id] = self._ts
 
     def _close(self, name: str | None) -> None:
         part = self._open.pop(name)
         part.text = "".join(self._pieces.pop(name))
         part.ended = True
-        part.duration_ms = self._since(self._begun.pop(name))
+        part.duration_ms = self._since(self._started_at.pop(name))
 
     def _write(self, name: str, text: str, between: str = "") -> None:
         pieces = self._pieces[name]
@@ -302,9 +302,9 @@ class Transcript:
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
         part = RequestPart(request=event, approval=approval)
-        part.again = part.has_part and event.id in self._asked
+        part.again = part.has_part and event.id in self._requested
         self._requests[event.id] = part
-        self._asked |= {event.id} if part.has_part else set()
+        self._requested |= {event.id} if part.has_part else set()
         self._parts.append(part)
 
     def _response(self, event: InputResponse) -> None:
@@ -342,8 +342,8 @@ class Transcript:
     def _retract(self, event: Retract) -> None:
         # By place: in the log of an older version, what is sent again may have the id that it had.
         self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
-        said = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
-        whole = bool(said) and said <= set(event.blocks)
+        ids = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
+        whole = bool(ids) and ids <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
 
     def _custom(self, event: Custom) -> None:
@@ -353,7 +353,7 @@ class Transcript:
     ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,
         EventType.DONE: _end,
-        EventType.ERROR: lambda told, event: told._errors.hold(event),
+        EventType.ERROR: lambda run, event: run._errors.hold(event),
         EventType.STATUS: _line,
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
@@ -372,8 +372,8 @@ class Transcript:
         EventType.TODO_CREATE: _todo,
         EventType.TODO_UPDATE: _todo,
         EventType.TODO_DONE: _todo,
-        EventType.SOURCE: lambda told, event: told._parts.append(SourcePart(source=event)),
-        EventType.FILE: lambda told, event: told._parts.append(FilePart(file=event)),
+        EventType.SOURCE: lambda run, event: run._parts.append(SourcePart(source=event)),
+        EventType.FILE: lambda run, event: run._parts.append(FilePart(file=event)),
         EventType.INPUT_REQUEST: _request,
         EventType.INPUT_RESPONSE: _response,
         EventType.USAGE: _use,

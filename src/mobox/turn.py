@@ -163,8 +163,8 @@ class Cut(Struct, frozen=True):
         index = self._index(history)
         if index is None:
             return None
-        asks = history[index].role == "user"
-        stays = asks if self.place is Place.ANSWER else self.place is Place.AFTER
+        is_question = history[index].role == "user"
+        stays = is_question if self.place is Place.ANSWER else self.place is Place.AFTER
         return index + stays
 
     def _index(self, history: Sequence[HistoryMessage]) -> int | None:
@@ -261,8 +261,8 @@ def submission_key(request: Request) -> str | None:
     """
     if request.action is not Action.SUBMIT or request.message is None:
         return None
-    said = [request.chat_id, request.message.id, request.message.parts]
-    return hashlib.sha256(_canonical(said)).hexdigest()
+    fields = [request.chat_id, request.message.id, request.message.parts]
+    return hashlib.sha256(_canonical(fields)).hexdigest()
 
 
 _canonical = msgspec.json.Encoder(order="sorted").encode

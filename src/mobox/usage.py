@@ -109,7 +109,7 @@ class UsageTotal:
 
     def __init__(self) -> None:
         self._earlier: dict[str, Any] = {}
-        self._told: set[str | None] = set()  # calls of earlier executions
+        self._counted: set[str | None] = set()  # calls of earlier executions
         self._is_total = False
         self._statistics: dict[str, Any] = {}
         self._execution: str | None = None
@@ -123,13 +123,13 @@ class UsageTotal:
             self._now.result = event
         elif event.per == "run":
             self._now.add_total(event, self._earlier)
-        elif event.id not in self._told:
+        elif event.id not in self._counted:
             self._now.add_call(event)
 
     def _begin(self, execution: str | None) -> None:
         self._execution = execution
         self._earlier = self._now.ended_after(self._earlier)
-        self._told |= self._now.calls.keys() - {None}
+        self._counted |= self._now.calls.keys() - {None}
         self._is_total = self._is_total or self._now.run is not None
         self._statistics = self._all_statistics
         self._now = _Execution()
@@ -148,8 +148,8 @@ class UsageTotal:
     @property
     def _all_statistics(self) -> dict[str, Any]:
         result = self._now.result
-        told = {"duration_ms": result.duration_ms, "num_turns": result.num_turns}
-        return _sum(self._statistics, {n: count for n, count in told.items() if count is not None})
+        counts = {"duration_ms": result.duration_ms, "num_turns": result.num_turns}
+        return _sum(self._statistics, {n: c for n, c in counts.items() if c is not None})
 
 
 def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def waits_after(waiting: bool, events: Sequence[StreamEvent]) -> bool:
     return waiting
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     scope: Scope
     """Of the agent that asked."""
     calls: Scope
@@ -86,8 +86,8 @@ class Pause:
         self.waiting = False
         """Whether nothing more can be said without an answer."""
         self._last = Paused(request_ids=())
-        self._asked: dict[str, _Asked] = {}  # all requests without an answer
-        self._open: dict[str, _Asked] = {}  # those of the last PAUSED
+        self._requests: dict[str, _Request] = {}  # all requests without an answer
+        self._open: dict[str, _Request] = {}  # those of the last PAUSED
         self._streaming: set[str | None] = set()  # blocks and inputs that are written meanwhile
 
     @property
@@ -112,7 +112,7 @@ class Pause:
     def ask(self, request: InputRequest, scope: Scope) -> None:
         """The agent at `scope` makes a request."""
         about = (request.tool_call_id,) if request.tool_call_id else ()
-        self._asked[request.id or ""] = _Asked(scope, scope + about)
+        self._requests[request.id or ""] = _Request(scope, scope + about)
 
     def see(self, event: StreamEvent) -> None:
         """Take an entry of the log."""
@@ -131,23 +131,23 @@ class Pause:
 
     def _begin(self, event: Paused) -> None:
         self._last = event
-        self._open = {n: self._asked[n] for n in event.request_ids if n in self._asked}
+        self._open = {n: self._requests[n] for n in event.request_ids if n in self._requests}
         self._streaming.clear()
 
     def _answer(self, event: InputResponse) -> None:
-        self._asked.pop(event.id or "", None)
+        self._requests.pop(event.id or "", None)
         self._open.pop(event.id or "", None)
 
     def _finish_call(self, event: ToolResult) -> None:
         if not event.partial:
-            self._keep(lambda asked: event.id not in asked.calls)
+            self._keep(lambda request: event.id not in request.calls)
 
     def _begin_turn(self, event: StepStart) -> None:
         if event.kind in _NEXT_TURN:
-            self._keep(lambda asked: event.scope != asked.scope)
+            self._keep(lambda request: event.scope != request.scope)
 
-    def _keep(self, is_open: Callable[[_Asked], bool]) -> None:
-        self._open = {name: asked for name, asked in self._open.items() if is_open(asked)}
+    def _keep(self, is_open: Callable[[_Request], bool]) -> None:
+        self._open = {name: request for name, request in self._open.items() if is_open(request)}
 
     def _start_again(self, event: Custom) -> None:
         if event.name == AGENT_STARTED:
