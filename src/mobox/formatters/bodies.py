@@ -26,7 +26,7 @@ _MOST_ID: Final = 500
 Id = Annotated[str, Meta(min_length=1, max_length=_MOST_ID, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
 """Ids end up in logs, addresses and databases, none of which takes control characters."""
 
-_MOST_SAID: Final = 200
+_MAX_QUOTED: Final = 200
 """Characters of a hostile value that an error repeats."""
 
 _MISSING: Final = re.compile("Object missing required field `(.+)`")
@@ -45,7 +45,7 @@ def check_storable(body: JSON) -> None:
         try:
             msgspec.json.encode({name: value})
         except (RecursionError, ValueError) as error:
-            field = name.encode(errors="replace").decode()[:_MOST_SAID]
+            field = name.encode(errors="replace").decode()[:_MAX_QUOTED]
             raise InvalidRequest(field, f"expected JSON that can be stored: {error}") from None
 
 
@@ -57,17 +57,17 @@ def convert(path: str, value: JSON, wire: type[T]) -> T:
         raise _invalid(path, str(error)) from None
 
 
-def _invalid(path: str, said: str) -> InvalidRequest:
+def _invalid(path: str, message: str) -> InvalidRequest:
     """The error for what msgspec said about the value at `path`."""
-    problem, _, inner = said.partition(" - at `$")
+    problem, _, inner = message.partition(" - at `$")
     field = path + inner.removesuffix("`")
     if missing := _MISSING.fullmatch(problem):
         field, problem = f"{field}.{missing[1]}", "expected a value, got none"
     elif unknown := _UNKNOWN.fullmatch(problem):
-        field, problem = f"{field}.{unknown[1][:_MOST_SAID]}", "expected no such field"
+        field, problem = f"{field}.{unknown[1][:_MAX_QUOTED]}", "expected no such field"
     return InvalidRequest(field.removeprefix("."), problem[0].lower() + problem[1:])
 
 
 def expected(known: Iterable[str], got: str) -> str:
     """What is wrong with a word that is none of those known."""
-    return f"expected {' or '.join(known)}, got {got[:_MOST_SAID]!r}"
+    return f"expected {' or '.join(known)}, got {got[:_MAX_QUOTED]!r}"

@@ -28,9 +28,9 @@ def failure_of(reason: DoneReason, fatal: Error | None) -> tuple[str, str] | Non
     return (words, code) if words is not None else None
 
 
-def error_of(reason: DoneReason, told: str | None) -> str | None:
+def error_of(reason: DoneReason, message: str | None) -> str | None:
     """What a page says of a run that failed."""
-    return (told or _END_TEXTS[reason]) if reason in _END_TEXTS else None
+    return (message or _END_TEXTS[reason]) if reason in _END_TEXTS else None
 
 
 def error_text(result: ToolResult) -> str:

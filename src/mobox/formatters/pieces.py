@@ -28,10 +28,10 @@ def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
         return b"%b%b}" % (prefix, texts) if texts else b""
     if len(pieces) == 1:
         return b"%b%b}" % (prefix, _encode(pieces[0]))
-    told = _encode_lines(pieces).replace(LINE_END, end)
-    return prefix + told[: 1 - len(end)]
+    lines = _encode_lines(pieces).replace(LINE_END, end)
+    return prefix + lines[: 1 - len(end)]
 
 
-def split(told: bytes) -> list[bytes]:
+def split(joined: bytes) -> list[bytes]:
     """The documents that have line ends between them."""
-    return told.split(LINE_END) if told else []
+    return joined.split(LINE_END) if joined else []

@@ -57,12 +57,12 @@ class Activities:
 
     def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
         """The plan of one agent as it is now."""
-        told = [
+        lines = [
             known({"content": item.content, "status": item.status, "activeForm": item.active_form})
             for item in items
         ]
         wire = self._ids.activity("todos", scope)
-        return Activity(wire, "mobox.todos", {"items": told}, self._ids.owner(scope))
+        return Activity(wire, "mobox.todos", {"items": lines}, self._ids.owner(scope))
 
     def source(self, found: JSON) -> Activity:
         """What was found that no text cites, all of the run's."""
@@ -71,19 +71,19 @@ class Activities:
             self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
         )
 
-    def file(self, told: File) -> Activity:
+    def file(self, event: File) -> Activity:
         """An image, a sound, an artifact."""
         self._files += 1
-        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(told.scope)
-        return Activity(wire, "mobox.file", _file_content(told), owner)
+        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(event.scope)
+        return Activity(wire, "mobox.file", _file_content(event), owner)
 
 
-def _file_content(told: File) -> dict[str, JSON]:
+def _file_content(event: File) -> dict[str, JSON]:
     about = {
-        "mediaType": told.media_type,
-        "url": address_of(told),
-        "fileId": told.file_id,
-        "name": told.name,
-        "size": told.size,
+        "mediaType": event.media_type,
+        "url": address_of(event),
+        "fileId": event.file_id,
+        "name": event.name,
+        "size": event.size,
     }
     return known(about)

@@ -45,12 +45,12 @@ def completion(text: str) -> str:
     return ""
 
 
-def is_same(streamed: str, told: str) -> bool:
+def is_same(streamed: str, complete: str) -> bool:
     """Whether two texts say the same."""
-    if streamed == told:
+    if streamed == complete:
         return True
     try:
-        return bool(_decode(streamed) == _decode(told))
+        return bool(_decode(streamed) == _decode(complete))
     except (ValueError, RecursionError):
         return False
 

@@ -18,15 +18,21 @@ class Block:
 
     __slots__ = (
         *("citations", "empty", "gone", "mobox", "own", "owner", "placeholders", "prefix"),
-        *("started", "told_by", "wire"),
+        *("delta_class", "started", "wire"),
     )
 
     def __init__(
-        self, own: str, wire: str, told_by: type[StreamEvent], owner: str | None, *, is_text: bool
+        self,
+        own: str,
+        wire: str,
+        delta_class: type[StreamEvent],
+        owner: str | None,
+        *,
+        is_text: bool,
     ) -> None:
         self.own = own
         self.wire = wire
-        self.told_by = told_by
+        self.delta_class = delta_class
         self.owner = owner
         kind = "TEXT_MESSAGE_CONTENT" if is_text else "REASONING_MESSAGE_CONTENT"
         self.prefix = delta_prefix(kind, "messageId", wire)
@@ -117,9 +123,9 @@ class Blocks:
         if is_answer or block.gone or ts is None or block.started is None:
             return rest + block.end(block_metadata(block.mobox, block.citations), provider)
         block.mobox = {**block.mobox, "durationMs": ts - block.started}
-        told = {"messageId": block.wire, "durationMs": ts - block.started}
+        duration = {"messageId": block.wire, "durationMs": ts - block.started}
         ending = block.end(block_metadata(block.mobox, block.citations), provider)
-        return [*rest, *ending, custom("mobox.duration", told)]
+        return [*rest, *ending, custom("mobox.duration", duration)]
 
     def close_all(self, ts: int | None) -> Documents:
         """End whatever is open, in the order in which it was opened."""

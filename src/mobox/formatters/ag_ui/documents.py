@@ -32,24 +32,24 @@ def event(kind: str, **fields: JSON) -> bytes:
 
 def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> bytes:
     """What AG-UI has no event for, and a page may want to show while it happens."""
-    told = {"type": "CUSTOM", "name": name, "value": value}
-    return encode(told if metadata is None else {**told, "metadata": metadata})
+    fields = {"type": "CUSTOM", "name": name, "value": value}
+    return encode(fields if metadata is None else {**fields, "metadata": metadata})
 
 
-def application(told: Custom) -> bytes:
+def application(custom_event: Custom) -> bytes:
     """What an application tells in its own words; one with an id replaces what had it before."""
-    return custom(told.name, told.value, mobox_metadata({"id": told.id}))
+    return custom(custom_event.name, custom_event.value, mobox_metadata({"id": custom_event.id}))
 
 
-def status(told: Status) -> bytes:
+def status(status_event: Status) -> bytes:
     """A line on what the agent is busy with."""
-    return custom("mobox.status", {"message": told.message, "kind": told.kind})
+    return custom("mobox.status", {"message": status_event.message, "kind": status_event.kind})
 
 
 def mobox_metadata(about: dict[str, JSON]) -> dict[str, Any] | None:
     """Metadata with what is known of `about`: clients replace it key by key, so always whole."""
-    told = known(about)
-    return {"mobox": told} if told else None
+    fields = known(about)
+    return {"mobox": fields} if fields else None
 
 
 def delta_prefix(kind: str, id_name: str, wire_id: str) -> bytes:

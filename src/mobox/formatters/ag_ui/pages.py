@@ -38,14 +38,14 @@ class KnowingPages:
 
     def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
         """The documents that tell `entries`, with `between` between each two."""
-        tell, told = joining(self._formatter), []
+        format_entries, documents = joining(self._formatter), []
         while self._states and self._states[0].after < entries[-1].seq:
             done = sum(entry.seq <= self._states[0].after for entry in entries)
-            told.append(tell(entries[:done], between))
+            documents.append(format_entries(entries[:done], between))
             entries = entries[done:]
             self._learn(self._states.popleft())
         self._seen = entries[-1].seq
-        return between.join(filter(None, [*told, tell(entries, between)]))
+        return between.join(filter(None, [*documents, format_entries(entries, between)]))
 
     def pause(self) -> list[bytes]:
         """The documents that end a response where the run waits for an answer."""

@@ -105,10 +105,10 @@ def in_camel_case(value: JSON, named: _Places = _NAMED) -> JSON:
     if not isinstance(value, dict):
         return value
     renamed = {_camel(name): value[name] for name in value}
-    told = renamed | {name: value[name] for name in value if name in renamed}
+    fields = renamed | {name: value[name] for name in value if name in renamed}
     return {
         name: in_camel_case(each, named[name]) if name in named else each
-        for name, each in told.items()
+        for name, each in fields.items()
     }
 
 
@@ -197,9 +197,9 @@ _EDITED: Final = "editedArgs"
 def _decision_of(payload: JSON) -> Decision:
     """Whether a payload allows something: `true`, or `{"approved": true}`; else it is an answer."""
     about = payload if isinstance(payload, dict) else {"approved": payload}
-    said = about.get("approved")
-    if not isinstance(said, bool):
+    approved = about.get("approved")
+    if not isinstance(approved, bool):
         return "answered"
-    if not said:
+    if not approved:
         return "denied"
     return "approved" if about.get(_EDITED) is None else "edited"

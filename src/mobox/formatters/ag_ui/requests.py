@@ -57,49 +57,49 @@ def read_input(body: JSON) -> RunInput:
     return convert("", in_camel_case(body), RunInput)
 
 
-def request_of(asked: RunInput, said: Said, idempotency_key: str | None = None) -> Request:
-    """What is asked for in a thread of which `said` is stored."""
+def request_of(run_input: RunInput, stored: Said, idempotency_key: str | None = None) -> Request:
+    """What is asked for in a thread of which `stored` is stored."""
     check_key(idempotency_key)
-    request = _request(asked, said)
+    request = _request(run_input, stored)
     key = idempotency_key or submission_key(request)
     return Request(
         chat_id=request.chat_id,
         action=request.action,
-        agent=_agent(asked),
+        agent=_agent(run_input),
         message=request.message,
         cut=request.cut,
         run_id=request.run_id,
         answers=request.answers,
-        name=asked.run_id,
-        frontend=_frontend(asked),
+        name=run_input.run_id,
+        frontend=_frontend(run_input),
         idempotency_key=key,
     )
 
 
-def _request(asked: RunInput, said: Said) -> Request:
-    told = [*_resumed(asked.resume or ()), *_results(asked.messages)]
-    answers = tuple(reply.answer for reply in told)
-    prompts = [_user_message(each) for each in _last_words(asked.messages)]
-    if new := [message for message in prompts if message.id not in said]:
+def _request(run_input: RunInput, stored: Said) -> Request:
+    replies = [*_resumed(run_input.resume or ()), *_results(run_input.messages)]
+    answers = tuple(reply.answer for reply in replies)
+    prompts = [_user_message(each) for each in _last_words(run_input.messages)]
+    if new := [message for message in prompts if message.id not in stored]:
         message = _joined(new)
         return Request(
-            chat_id=asked.thread_id, action=Action.SUBMIT, message=message, answers=answers
+            chat_id=run_input.thread_id, action=Action.SUBMIT, message=message, answers=answers
         )
-    if answers and (asked.resume or not prompts):
-        run_id = next((reply.run_id for reply in told if reply.run_id), None)
+    if answers and (run_input.resume or not prompts):
+        run_id = next((reply.run_id for reply in replies if reply.run_id), None)
         return Request(
-            chat_id=asked.thread_id, action=Action.CONTINUE, run_id=run_id, answers=answers
+            chat_id=run_input.thread_id, action=Action.CONTINUE, run_id=run_id, answers=answers
         )
     if not prompts:
         raise InvalidRequest("messages", "expected a message of a user, or an answer, got neither")
-    return _said_again(asked, prompts[-1], said)
+    return _repeated(run_input, prompts[-1], stored)
 
 
-def _said_again(asked: RunInput, message: UserMessage, said: Said) -> Request:
-    is_same = tuple(said[message.id]) == message.parts
+def _repeated(run_input: RunInput, message: UserMessage, stored: Said) -> Request:
+    is_same = tuple(stored[message.id]) == message.parts
     place = Place.AFTER if is_same else Place.BEFORE
     return Request(
-        chat_id=asked.thread_id,
+        chat_id=run_input.thread_id,
         action=Action.REGENERATE if is_same else Action.EDIT,
         message=message,
         cut=Cut(place, message.id),
@@ -206,17 +206,17 @@ def _value(content: JSON) -> JSON:
 # What is brought along
 
 
-def _agent(asked: RunInput) -> str | None:
-    named = (asked.forwarded_props or {}).get("agent")
+def _agent(run_input: RunInput) -> str | None:
+    named = (run_input.forwarded_props or {}).get("agent")
     return None if named is None else convert("forwardedProps.agent", named, Id)
 
 
-def _frontend(asked: RunInput) -> Frontend:
-    told = [each.content for each in asked.messages if each.role in _INSTRUCTIONS]
+def _frontend(run_input: RunInput) -> Frontend:
+    contents = [each.content for each in run_input.messages if each.role in _INSTRUCTIONS]
     return Frontend(
-        tools=tuple(asked.tools or ()),
-        context=tuple(asked.context or ()),
-        state=asked.state,
-        instructions=tuple(text for text in told if isinstance(text, str)),
-        properties=asked.forwarded_props or {},
+        tools=tuple(run_input.tools or ()),
+        context=tuple(run_input.context or ()),
+        state=run_input.state,
+        instructions=tuple(text for text in contents if isinstance(text, str)),
+        properties=run_input.forwarded_props or {},
     )

@@ -38,8 +38,8 @@ def result_metadata(result: ToolResult) -> dict[str, JSON] | None:
     `json` where it is the JSON of a value, `lines` where it is texts, with the lines of each.
     """
     status = result.status if result.status != "ok" else None
-    told = {} if result.status in FAILED else _form(result.output)
-    return mobox_metadata({"status": status, **told})
+    form = {} if result.status in FAILED else _form(result.output)
+    return mobox_metadata({"status": status, **form})
 
 
 def _form(output: JSON) -> dict[str, JSON]:
@@ -66,5 +66,5 @@ def _part(block: JSON) -> dict[str, JSON] | None:
     kind = _MEDIA_TYPE.fullmatch(media) if isinstance(media, str) else None
     if kind is None or not isinstance(about.get("data"), str):
         return None
-    told = {"type": "data", "value": about["data"], "mimeType": media}
-    return {"type": kind[1], "source": told}
+    media_source = {"type": "data", "value": about["data"], "mimeType": media}
+    return {"type": kind[1], "source": media_source}

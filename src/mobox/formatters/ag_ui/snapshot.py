@@ -44,13 +44,13 @@ AGUIMessage = dict[str, JSON]
 
 def snapshot(message: Message, profile: str = DEFAULT) -> list[AGUIMessage]:
     """The messages that one run is to a client."""
-    told = _Snapshot(message, profile_named(profile, PROFILES))
-    return told.messages() if message.parts else _from_columns(message)
+    snapshot = _Snapshot(message, profile_named(profile, PROFILES))
+    return snapshot.messages() if message.parts else _from_columns(message)
 
 
 def user_message(message: UserMessage) -> AGUIMessage:
     """A person's message, as their client had it."""
-    parts = [told for part in message.parts if (told := _prompt(part)) is not None]
+    parts = [prompt for part in message.parts if (prompt := _prompt(part)) is not None]
     only_text = all(part["type"] == "text" for part in parts)
     content = "\n".join(part["text"] for part in parts) if only_text else parts
     metadata = message.metadata if isinstance(message.metadata, dict) else None
@@ -83,10 +83,10 @@ def _named(part: PromptFile) -> dict[str, JSON]:
 def _from_columns(message: Message) -> list[AGUIMessage]:
     """A message that was stored without parts."""
     ids = WireIds(message.id)
-    told = {"reasoning": message.metadata.get("thinking"), "assistant": message.content}
+    texts = {"reasoning": message.metadata.get("thinking"), "assistant": message.content}
     return [
         {"id": ids.activity(role), "role": role, "content": text}
-        for role, text in told.items()
+        for role, text in texts.items()
         if text
     ]
 
@@ -101,7 +101,7 @@ def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
     return known({"source": source if source != "model" else None, "redacted": redacted or None})
 
 
-class _Told(NamedTuple):
+class _Entry(NamedTuple):
     """A message, or two: a call and its result."""
 
     own: str | None
@@ -118,7 +118,7 @@ class _Snapshot:
         self._ids = WireIds(message.id)
         self._calls = {part.id for part in message.parts if isinstance(part, ToolPart)}
         self._activities = Activities(self._ids)
-        self._told: list[_Told] = []
+        self._entries: list[_Entry] = []
         self._cited: dict[str | None, list[JSON]] = {}  # by block, the citations of its message
         self._retracted: set[str | None] = set()
 
@@ -127,7 +127,7 @@ class _Snapshot:
             teller = self.TELLERS.get(type(part))
             if teller is not None:
                 teller(self, part)
-        return [_finished(message) for told in self._told for message in told.messages]
+        return [_finished(message) for entry in self._entries for message in entry.messages]
 
     def _text(self, part: TextPart) -> None:
         is_text = not part.scope or self._profile.subagents
@@ -163,7 +163,7 @@ class _Snapshot:
             # Filled by the sources that follow; they are told when the text has ended.
             "metadata": ({**about, **known({"durationMs": took})}, citations if part.ended else []),
         }
-        self._told.append(_Told(part.id, [message]))
+        self._entries.append(_Entry(part.id, [message]))
 
     def _tool(self, part: ToolPart) -> None:
         invalid = part.input_text if part.invalid else None
@@ -181,7 +181,7 @@ class _Snapshot:
             "toolCalls": [known(call)],
             "subagentRunId": self._ids.owner(part.scope),
         }
-        self._told.append(_Told(part.id, [message, *self._result(part)]))
+        self._entries.append(_Entry(part.id, [message, *self._result(part)]))
 
     def _result(self, part: ToolPart) -> list[AGUIMessage]:
         if part.status is None or part.partial:
@@ -213,19 +213,19 @@ class _Snapshot:
     def _activity(self, activity: Activity) -> None:
         """One more, or what takes the place of the one that has its id."""
         message = activity.message()
-        for told in self._told:
-            if told.messages[0]["id"] == activity.wire:
-                told.messages[:] = [message]
+        for entry in self._entries:
+            if entry.messages[0]["id"] == activity.wire:
+                entry.messages[:] = [message]
                 return
-        self._told.append(_Told(None, [message]))
+        self._entries.append(_Entry(None, [message]))
 
     def _retract(self, part: RetractPart) -> None:
-        stays = [told for told in self._told if told.own not in part.blocks]
-        thoughts = [told for told in self._told if told not in stays and _is_thought(told)]
+        stays = [entry for entry in self._entries if entry.own not in part.blocks]
+        thoughts = [entry for entry in self._entries if entry not in stays and _is_thought(entry)]
         kept = thoughts[:1] if not any(map(_is_thought, stays)) else []
         for thought in kept:
             thought.messages[:] = [_emptied(thought.messages[0])]
-        self._told = [told for told in self._told if told in stays or told in kept]
+        self._entries = [entry for entry in self._entries if entry in stays or entry in kept]
         self._retracted |= set(part.blocks)
         for own in part.blocks:
             self._cited.pop(own, None)
@@ -242,8 +242,8 @@ class _Snapshot:
     """What leaves a message; the rest is told while it happens, and is in the log."""
 
 
-def _is_thought(told: _Told) -> bool:
-    return bool(told.messages[0]["role"] == "reasoning")
+def _is_thought(entry: _Entry) -> bool:
+    return bool(entry.messages[0]["role"] == "reasoning")
 
 
 def _emptied(message: AGUIMessage) -> AGUIMessage:

@@ -20,24 +20,24 @@ class SharedState:
 
     def __init__(self) -> None:
         self._value: JSON = {}  # what a client begins with
-        self._is_told = False
+        self._is_sent = False
 
-    def tell(self, told: State) -> Documents:
+    def tell(self, log_event: State) -> Documents:
         """A snapshot, or a patch: of JSON's own kind, or an object whose members are new."""
-        if told.mode == "snapshot":
-            self._value, self._is_told = told.value, True
+        if log_event.mode == "snapshot":
+            self._value, self._is_sent = log_event.value, True
             return self.reopen()
         try:
-            operations = _operations(told.value)
+            operations = _operations(log_event.value)
             self._value = _patched(self._value, operations)
         except _DoesNotApply:
-            return [custom("mobox.state", {"mode": told.mode, "value": told.value})]
-        self._is_told = True
+            return [custom("mobox.state", {"mode": log_event.mode, "value": log_event.value})]
+        self._is_sent = True
         return [event("STATE_DELTA", delta=operations)]
 
     def reopen(self) -> Documents:
         """All of it, for a response that begins here."""
-        if not self._is_told:
+        if not self._is_sent:
             return []
         return [encode({"type": "STATE_SNAPSHOT", "snapshot": self._value})]
 
@@ -52,16 +52,16 @@ def _operations(value: JSON) -> list[dict[str, JSON]]:
     raise _DoesNotApply
 
 
-def _operation(told: dict[str, JSON]) -> dict[str, JSON]:
+def _operation(operation: dict[str, JSON]) -> dict[str, JSON]:
     """One that we can follow; AG-UI has others, which no framework here sends."""
-    kind, path = told.get("op"), told.get("path")
+    kind, path = operation.get("op"), operation.get("path")
     if not isinstance(path, str) or not path.startswith("/"):
         raise _DoesNotApply
     if kind == "remove":
         return {"op": kind, "path": path}
-    if kind not in ("add", "replace") or "value" not in told:
+    if kind not in ("add", "replace") or "value" not in operation:
         raise _DoesNotApply
-    return {"op": kind, "path": path, "value": told["value"]}
+    return {"op": kind, "path": path, "value": operation["value"]}
 
 
 def _patched(state: JSON, operations: list[dict[str, JSON]]) -> JSON:

@@ -129,47 +129,47 @@ class Tools:
         """Whether the call was taken back."""
         return own in self._forgotten
 
-    def before(self, told: ToolUseDelta | ToolUseEnd | ToolResult) -> Documents:
+    def before(self, log_event: ToolUseDelta | ToolUseEnd | ToolResult) -> Documents:
         """The start of a call that a later version told: RAW to us."""
-        if told.id in self._calls:
+        if log_event.id in self._calls:
             return []
-        return self.start(ToolUseStart(id=told.id, scope=told.scope, name=UNKNOWN_TOOL))
+        return self.start(ToolUseStart(id=log_event.id, scope=log_event.scope, name=UNKNOWN_TOOL))
 
-    def start(self, told: ToolUseStart) -> Documents:
-        call = self._calls[told.id] = _Call(told, self._ids)
-        return [call.begin(), *encrypted("tool-call", call.wire, told.provider)]
+    def start(self, log_event: ToolUseStart) -> Documents:
+        call = self._calls[log_event.id] = _Call(log_event, self._ids)
+        return [call.begin(), *encrypted("tool-call", call.wire, log_event.provider)]
 
     def prefix_of(self, own: str | None) -> bytes:
         """How the event of a piece of input begins."""
         return self._calls[own].prefix
 
-    def end(self, told: ToolUseEnd, streamed: str) -> Telling:
+    def end(self, log_event: ToolUseEnd, streamed: str) -> Telling:
         """The input is complete: `streamed` of it was told in pieces."""
-        call = self._calls[told.id]
+        call = self._calls[log_event.id]
         call.streams = False
-        whole = arguments_text(told.input, told.invalid)
+        whole = arguments_text(log_event.input, log_event.invalid)
         rest = completion(streamed) if streamed else whole
         more = [call.prefix + encode(rest) + b"}"] if rest else []
-        end = call.end(told.invalid)
+        end = call.end(log_event.invalid)
         return Telling([*more, end], corrects=not is_same(streamed + rest, whole))
 
-    def result(self, told: ToolResult) -> Telling:
+    def result(self, log_event: ToolResult) -> Telling:
         """What came of a call."""
-        call = self._calls[told.id]
-        corrects, call.answered = call.answered, not told.partial
-        if told.partial:
-            about = {"toolCallId": call.wire, "output": told.output}
+        call = self._calls[log_event.id]
+        corrects, call.answered = call.answered, not log_event.partial
+        if log_event.partial:
+            about = {"toolCallId": call.wire, "output": log_event.output}
             return Telling([custom("mobox.tool_output", about)], corrects)
         if corrects:  # a second result would be a second message
             return Telling([], corrects=True)
         result = event(
             "TOOL_CALL_RESULT",
-            messageId=self._ids.result(told.id),
+            messageId=self._ids.result(log_event.id),
             toolCallId=call.wire,
-            content=result_content(told, self._profile),
+            content=result_content(log_event, self._profile),
             role="tool",
             subagentRunId=call.owner,
-            metadata=result_metadata(told),
+            metadata=result_metadata(log_event),
         )
         return Telling([result])
 

@@ -21,11 +21,11 @@ class ModelUsage:
         self._total = UsageTotal()
         self._models: dict[str | None, UsageTotal] = {}
 
-    def add(self, told: Usage | Result) -> None:
+    def add(self, event: Usage | Result) -> None:
         """Take what was told of the use."""
-        self._total.add(told)
-        if isinstance(told, Usage):
-            self._models.setdefault(told.model, UsageTotal()).add(told)
+        self._total.add(event)
+        if isinstance(event, Usage):
+            self._models.setdefault(event.model, UsageTotal()).add(event)
 
     @property
     def so_far(self) -> dict[str, JSON] | None:

@@ -15,16 +15,16 @@ __all__ = ["Block", "Blocks"]
 class Block:
     """One block that is open."""
 
-    __slots__ = ("citations", "common", "held", "kind", "pieces", "prefix", "told_by")
+    __slots__ = ("citations", "common", "delta_class", "held", "kind", "pieces", "prefix")
 
     def __init__(
         self,
         kind: Literal["message", "thinking"],
-        told_by: type[StreamEvent] | None = None,
+        delta_class: type[StreamEvent] | None = None,
         scope: tuple[str, ...] = (),
     ) -> None:
         self.kind = kind
-        self.told_by = told_by
+        self.delta_class = delta_class
         self.common: dict[str, JSON] = {"scope": list(scope)} if scope else {}
         self.prefix = b""
         self.pieces: list[str] = []

@@ -38,16 +38,16 @@ class Ending:
         self._usage = UsageTotal()
         self._service_tier: str | None = None
 
-    def fail(self, told: Error) -> Documents:
+    def fail(self, event: Error) -> Documents:
         """Something failed; the last that did is the end, if the run does not get over it."""
-        self._errors.hold(told)
+        self._errors.hold(event)
         return []
 
-    def use(self, told: Usage | Result) -> Documents:
+    def use(self, event: Usage | Result) -> Documents:
         """Take what was told of the use."""
-        self._usage.add(told)
-        if isinstance(told, Usage) and told.service_tier is not None:
-            self._service_tier = told.service_tier
+        self._usage.add(event)
+        if isinstance(event, Usage) and event.service_tier is not None:
+            self._service_tier = event.service_tier
         return []
 
     def end(self, done: Done) -> Documents:

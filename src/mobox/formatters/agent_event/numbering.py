@@ -29,14 +29,14 @@ class Numbering:
     """Gives the events of one run what makes them events of the contract."""
 
     def __init__(
-        self, message_id: str, first: int, last_known: int, *, tells_pending: bool
+        self, message_id: str, first: int, last_known: int, *, sends_pending: bool
     ) -> None:
         self.message_id = message_id
         self.retracted: list[int] = []
         """The blocks that the next event takes back."""
         self._first = self._next = first
         self._last_known = last_known
-        self._tells_pending = tells_pending
+        self._sends_pending = sends_pending
         self._id_opening = encode(f"{message_id}.")[:-1]
         self._seq = self._frame = self._id = 0
         self._ts: int | None = None
@@ -57,14 +57,16 @@ class Numbering:
 
     def persisted(self, kind: str, **fields: JSON) -> Documents:
         """An event that the log has, and that is told whole."""
-        told = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
+        document = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
         index, frame = self._take()
         if index <= self._last_known:
             return []
         event_id = f"{self.message_id}.{self._seq}.{frame}"
-        told |= {"eventIndex": index, "eventId": event_id, "timestamp": self._when.decode()}
-        last = told | {"sequenceNumber": self._id, "persistenceState": "persisted"}
-        pending = [encode(told | {"persistenceState": "pending"})] if self._tells_pending else []
+        document |= {"eventIndex": index, "eventId": event_id, "timestamp": self._when.decode()}
+        last = document | {"sequenceNumber": self._id, "persistenceState": "persisted"}
+        pending = (
+            [encode(document | {"persistenceState": "pending"})] if self._sends_pending else []
+        )
         return [*pending, encode(last)]
 
     def piece(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:

@@ -61,12 +61,12 @@ class _Usage(Struct, kw_only=True, omit_defaults=True, rename="camel"):
 
 def todos(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
     """The plan as it is now: the run's, or that of the subagent whose scope `owner` is."""
-    told = [
+    lines = [
         {"content": item.content, "status": item.status, **known({"activeForm": item.active_form})}
         for item in items
     ]
     whose: dict[str, JSON] = {"scope": list(owner)} if owner else {}
-    return data("todos", {"items": told} | whose, "/".join(("todos", *owner[-1:])))
+    return data("todos", {"items": lines} | whose, "/".join(("todos", *owner[-1:])))
 
 
 def usage(totals: Totals) -> bytes:
@@ -76,8 +76,8 @@ def usage(totals: Totals) -> bytes:
 
 def usage_data(totals: Totals) -> dict[str, JSON]:
     """Tokens and costs in the AI SDK's words."""
-    told: dict[str, JSON] = msgspec.to_builtins(_usage(totals))
-    return told
+    fields: dict[str, JSON] = msgspec.to_builtins(_usage(totals))
+    return fields
 
 
 def _usage(totals: Totals) -> _Usage:
@@ -113,18 +113,18 @@ def subagent(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
     return data("subagent", known(about) | scope(start), start.id)
 
 
-def request(asked: InputRequest, response: InputResponse | None = None) -> bytes:
+def request(input_request: InputRequest, response: InputResponse | None = None) -> bytes:
     """What a person is asked, and what they said."""
     about = {
-        "kind": asked.kind,
-        "toolCallId": asked.tool_call_id,
-        "prompt": asked.prompt,
-        "schema": asked.schema,
-        "options": asked.options,
-        "allowed": list(asked.allowed) or None,
+        "kind": input_request.kind,
+        "toolCallId": input_request.tool_call_id,
+        "prompt": input_request.prompt,
+        "schema": input_request.schema,
+        "options": input_request.options,
+        "allowed": list(input_request.allowed) or None,
     }
     answered = _answered(response) if response is not None else None
-    return data("input", known({**about, "answered": answered}), asked.id)
+    return data("input", known({**about, "answered": answered}), input_request.id)
 
 
 def _answered(response: InputResponse) -> dict[str, JSON]:

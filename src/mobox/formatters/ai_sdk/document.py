@@ -48,7 +48,7 @@ class DocumentFormatter:
 
     def __init__(self, message_id: str) -> None:
         self._message_id = message_id
-        self._has_begun = False
+        self._has_started = False
         self._blocks = Blocks()
         self._count: Counter[Block] = Counter()
         self._open: dict[str | None, tuple[Block, str]] = {}
@@ -76,7 +76,7 @@ class DocumentFormatter:
         return chunk("start", messageId=self._message_id)
 
     def _start(self, _event: Start | Raw) -> Chunks:
-        begins, self._has_begun = not self._has_begun, True
+        begins, self._has_started = not self._has_started, True
         return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
@@ -164,9 +164,9 @@ class DocumentFormatter:
         totals = self._usage.totals
         if totals is None:
             return []
-        told = usage_data(totals)
-        total = {"isTotal": True} if told.pop("isTotal") else {}
-        return [chunk("data-usage", {"usage": told, **total})]
+        usage = usage_data(totals)
+        total = {"isTotal": True} if usage.pop("isTotal") else {}
+        return [chunk("data-usage", {"usage": usage, **total})]
 
     WRITERS: ClassVar[dict[EventType, Callable[[DocumentFormatter, Any], Chunks]]] = {
         EventType.START: _start,

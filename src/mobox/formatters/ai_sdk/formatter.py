@@ -87,7 +87,7 @@ class AISDKFormatter(InStretches):
         self._message_id = message_id
         self._ts: int | None = None
         self._started: int | None = None
-        self._has_begun = False
+        self._has_started = False
         self._blocks = Blocks()
         self._parts = Parts()
         self._tools = Tools(self._profile)
@@ -99,11 +99,11 @@ class AISDKFormatter(InStretches):
         self._subagents: dict[str | None, SubagentStart] = {}
         self._approvals = Approvals(self._profile, self._tools)
         self._retracted: list[str] = []
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_STRETCH
 
     def _write(self, event: StreamEvent, ts: int | None) -> Chunks:
         part = self._parts.find(event.id)
-        if part is not None and part.told_by is type(event):
+        if part is not None and part.delta_class is type(event):
             part.empty = False
             return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
         self._ts = ts
@@ -113,23 +113,23 @@ class AISDKFormatter(InStretches):
         self._steps.saw(chunks)
         return chunks
 
-    def _stretch_after(self, event: StreamEvent) -> Stretch:
+    def _fast_path_after(self, event: StreamEvent) -> Stretch:
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
         part = self._parts.find(event.id)
-        is_told = part is not None and not part.empty  # one that is empty may need a first word
-        return self._stretch_into(type(event), event.id) if is_told else NO_STRETCH
+        has_content = part is not None and not part.empty  # one that is empty may need a first word
+        return self._fast_path_into(type(event), event.id) if has_content else NO_STRETCH
 
-    def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
         part = self._parts.find(block_id)
-        if part is None or part.told_by is not kind:
+        if part is None or part.delta_class is not kind:
             return NO_STRETCH
         part.empty = False
         return block_id, kind, partial(tell_pieces, part.prefix)
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_STRETCH
         chunks = [*self._approvals.open(), *self._close_parts(), *self._steps.finish()]
         return [*chunks, self._finish("tool"), DONE]
 
@@ -141,9 +141,9 @@ class AISDKFormatter(InStretches):
     # The run
 
     def _start(self, _event: Start | Raw) -> Chunks:
-        if self._has_begun:
+        if self._has_started:
             return []
-        self._has_begun, self._started = True, self._ts
+        self._has_started, self._started = True, self._ts
         return [self._start_chunk()]
 
     def _start_chunk(self) -> bytes:
@@ -156,8 +156,14 @@ class AISDKFormatter(InStretches):
         error, _ = failure_of(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error)
         if error is not None:
-            told = chunk("error", errorText=error)
-            return [*chunks, _metadata_chunk(metadata), told, self._finish(event.reason), DONE]
+            failed = chunk("error", errorText=error)
+            return [
+                *chunks,
+                _metadata_chunk(metadata),
+                failed,
+                self._finish(event.reason),
+                DONE,
+            ]
         if event.reason == "cancelled":
             reason = "cancelled" if self._profile.abort_reason else None
             return [*chunks, _metadata_chunk(metadata), chunk("abort", reason=reason), DONE]
@@ -254,9 +260,9 @@ class AISDKFormatter(InStretches):
         return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
-        told_by = TextDelta if isinstance(event, Text) else ThinkingDelta
+        delta_class = TextDelta if isinstance(event, Text) else ThinkingDelta
         about = {"variant": "thinking", "id": block_id, **scope(event)}
-        return self._parts.open("reasoning", told_by, about, self._ts)
+        return self._parts.open("reasoning", delta_class, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:
         self._blocks.turn_to(event)

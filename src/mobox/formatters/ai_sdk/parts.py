@@ -13,15 +13,15 @@ Chunks = list[bytes]
 class _Part:
     """One open part; `kind` is the first half of its chunks' names."""
 
-    __slots__ = ("empty", "id", "kind", "mobox", "prefix", "started", "told_by")
+    __slots__ = ("delta_class", "empty", "id", "kind", "mobox", "prefix", "started")
 
     def __init__(
-        self, kind: str, block_id: str, told_by: type[StreamEvent], mobox: dict[str, JSON]
+        self, kind: str, block_id: str, delta_class: type[StreamEvent], mobox: dict[str, JSON]
     ) -> None:
         self.kind = kind
         self.id = block_id
         self.mobox = mobox
-        self.told_by = told_by
+        self.delta_class = delta_class
         self.prefix = delta_prefix(f"{kind}-delta", "id", block_id, "delta")
         self.started: int | None = None
         self.empty = True
@@ -46,10 +46,10 @@ class Parts:
         return bool(self._open)
 
     def open(
-        self, kind: str, told_by: type[StreamEvent], mobox: dict[str, JSON], ts: int | None
+        self, kind: str, delta_class: type[StreamEvent], mobox: dict[str, JSON], ts: int | None
     ) -> Chunks:
-        """Open the part that `mobox` names; deltas of the type `told_by` go on with it."""
-        part = _Part(kind, mobox["id"], told_by, mobox)
+        """Open the part that `mobox` names; deltas of the type `delta_class` go on with it."""
+        part = _Part(kind, mobox["id"], delta_class, mobox)
         part.started = ts
         self._open[part.id] = part
         return [part.start()]

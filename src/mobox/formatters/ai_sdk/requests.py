@@ -77,7 +77,7 @@ def _read_submission(body: Body) -> Request:
     if not messages:
         raise InvalidRequest("messages", "expected at least one message, got none")
     named = _find(messages, body.message_id)
-    target = messages[-1] if named is None or _asks(messages[named]) else messages[named]
+    target = messages[-1] if named is None or _is_users(messages[named]) else messages[named]
     reader = _ROLES.get(target.message.role)
     if reader is None:
         raise InvalidRequest(f"{target.path}.role", expected(_ROLES, target.message.role))
@@ -108,7 +108,7 @@ def _read_regeneration(body: Body) -> Request:
     return Request(
         chat_id=body.id,
         action=Action.REGENERATE,
-        message=_user_message(kept[-1]) if kept and _asks(kept[-1]) else None,
+        message=_user_message(kept[-1]) if kept and _is_users(kept[-1]) else None,
         cut=cut,
     )
 
@@ -117,7 +117,7 @@ def _regeneration_cut(messages: _Messages, message_id: str | None) -> tuple[Cut,
     """Where to cut, and what of `messages` stands before that."""
     named = _find(messages, message_id)
     if named is not None:
-        stays = _asks(messages[named])
+        stays = _is_users(messages[named])
         return Cut(Place.AFTER if stays else Place.BEFORE, message_id), messages[: named + stays]
     if not messages:
         return Cut(Place.ANSWER, message_id), ()
@@ -137,7 +137,7 @@ def _find(messages: _Messages, message_id: str | None) -> int | None:
     return places[-1] if places else None
 
 
-def _asks(located: _Located) -> bool:
+def _is_users(located: _Located) -> bool:
     return located.message.role == "user"
 
 

@@ -60,15 +60,15 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
             message.usage,
             message.duration_ms,
         )
-    told: dict[str, JSON] = harmless(ui)
-    return told
+    safe: dict[str, JSON] = harmless(ui)
+    return safe
 
 
 def ui_user_message(message: UserMessage) -> dict[str, JSON]:
     """A person's message as their client had it."""
     ui = {"id": message.id, "role": "user", "parts": [_prompt(part) for part in message.parts]}
-    told: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
-    return told
+    safe: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
+    return safe
 
 
 def _prompt(part: PromptPart) -> UIPart:
@@ -124,7 +124,7 @@ class _Snapshot:
         """Which parts a `reset-step` takes away: all that their turn had said."""
         taken_back: set[int] = set()
         turn: list[int] = []
-        asked: dict[str | None, int] = {}  # where: what is asked again stands there, not here
+        requests: dict[str | None, int] = {}  # where: what is asked again stands there, not here
         for number, part in enumerate(self._parts):
             if isinstance(part, RetractPart) and self._resets(part):
                 taken_back.update(turn)
@@ -134,7 +134,7 @@ class _Snapshot:
             elif (
                 not isinstance(part, RequestPart)
                 or not part.has_part
-                or asked.setdefault(part.request.id, number) in (number, *turn)
+                or requests.setdefault(part.request.id, number) in (number, *turn)
             ):
                 turn.append(number)
         return taken_back
@@ -192,7 +192,7 @@ class _Snapshot:
             "callProviderMetadata": accepted or self._profile.early_tool_metadata,
             "resultProviderMetadata": part.invalid and self._profile.error_metadata,
         }
-        return {name: metadata for name, told in about.items() if told and metadata is not None}
+        return {name: metadata for name, value in about.items() if value and metadata is not None}
 
     def _tool_state(self, part: ToolPart) -> tuple[str, dict[str, JSON]]:
         if not part.ended:
@@ -208,8 +208,8 @@ class _Snapshot:
         result = ToolResult(output=part.output, status=part.status)
         if part.status in FAILED:
             return "output-error", {"input": value, "errorText": error_text(result)}
-        told = {"input": value, "output": part.output}
-        return "output-available", told | ({"preliminary": True} if part.partial else {})
+        fields = {"input": value, "output": part.output}
+        return "output-available", fields | ({"preliminary": True} if part.partial else {})
 
     # What is one chunk live
 

@@ -36,17 +36,17 @@ def code_of(given: JSON) -> str:
     members = given if isinstance(given, dict) else {}
     operation = members.get("operation")
     patch = operation.get("diff") if isinstance(operation, dict) else None
-    told = (members.get("code"), patch, *(members.get(name) for name in _CODE))
-    return next((value for value in told if isinstance(value, str)), shown(given))
+    candidates = (members.get("code"), patch, *(members.get(name) for name in _CODE))
+    return next((value for value in candidates if isinstance(value, str)), shown(given))
 
 
 def language_of(given: JSON) -> str:
     """What the code is written in: Python, unless the call says otherwise."""
     if not isinstance(given, dict):
         return "python"
-    told = given.get("language")
-    if isinstance(told, str) and told:
-        return told.lower()
+    named = given.get("language")
+    if isinstance(named, str) and named:
+        return named.lower()
     return "diff" if "operation" in given and "code" not in given else "python"
 
 
@@ -61,12 +61,12 @@ def command_of(given: JSON) -> str:
     return f"$ {shown(given)}"
 
 
-def _lines(told: JSON, *, one_command: bool) -> list[str]:
-    if isinstance(told, str):
-        return [told]
-    if not isinstance(told, list) or not all(isinstance(word, str) for word in told):
+def _lines(value: JSON, *, one_command: bool) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         return []
-    return [" ".join(told)] if one_command and told else told
+    return [" ".join(value)] if one_command and value else value
 
 
 def printed(value: JSON, depth: int = 0) -> str:
@@ -80,9 +80,9 @@ def printed(value: JSON, depth: int = 0) -> str:
 
 def _joined(texts: Iterable[str]) -> str:
     """The texts one below the other."""
-    told = [text for text in texts if text]
-    ended = [text if text.endswith("\n") else f"{text}\n" for text in told[:-1]]
-    return "".join([*ended, *told[-1:]])
+    filled = [text for text in texts if text]
+    ended = [text if text.endswith("\n") else f"{text}\n" for text in filled[:-1]]
+    return "".join([*ended, *filled[-1:]])
 
 
 def fenced(text: str) -> Iterator[str]:

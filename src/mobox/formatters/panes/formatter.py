@@ -84,7 +84,7 @@ class PanesFormatter:
         self._turns = 0
         self._answer: tuple[str | None, Message] | None = None
         self._result: str | None = None
-        self._has_begun = self._error_is_told = False
+        self._has_started = self._error_is_sent = False
 
     def format(self, entry: LogEntry) -> Documents:
         """The messages that tell `entry`."""
@@ -102,14 +102,14 @@ class PanesFormatter:
     # The run
 
     def _start(self, event: Start) -> Documents:
-        first, self._has_begun = not self._has_begun, True
+        first, self._has_started = not self._has_started, True
         if not first or not event.prompt_preview:
             return []
         return self._messages.say("chat", event.prompt_preview, role="user")
 
     def _done(self, event: Done) -> Documents:
         documents = [*self._messages.close_all(), *self._final_answer(event)]
-        if event.reason in FAILURES and not self._error_is_told:
+        if event.reason in FAILURES and not self._error_is_sent:
             words = error_of(event.reason, None) or ""
             documents += self._messages.say(self._policy.errors, words, title=ERROR)
         ended: dict[str, JSON] = {"title": "🏁 Finished", "reason": event.reason}
@@ -127,11 +127,11 @@ class PanesFormatter:
         return self._messages.done(message)
 
     def _error(self, event: Error) -> Documents:
-        self._error_is_told = True
-        told = self._messages.say(self._policy.errors, event.message, title=ERROR)
+        self._error_is_sent = True
+        documents = self._messages.say(self._policy.errors, event.message, title=ERROR)
         if event.stderr_tail:
-            told += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
-        return told
+            documents += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
+        return documents
 
     def _step(self, event: StepStart) -> Documents:
         if event.kind == "turn" and not event.scope:
@@ -204,7 +204,7 @@ class PanesFormatter:
             self._calls.forget(name)
             if self._answer is not None and self._answer[0] == name:
                 self._answer = None
-        return [told for name in event.blocks for told in self._messages.retract(name)]
+        return [document for name in event.blocks for document in self._messages.retract(name)]
 
     # Tools and requests
 

@@ -54,8 +54,8 @@ class Message:
 
     def whole(self, status: Status, ts: int | None) -> bytes:
         """All of it."""
-        told = self._until_content(streaming=False, status=status, ts=ts)
-        return told + encode(self.content) + b"}"
+        prefix = self._until_content(streaming=False, status=status, ts=ts)
+        return prefix + encode(self.content) + b"}"
 
     def _until_content(self, *, streaming: bool, status: Status, ts: int | None = None) -> bytes:
         state = {"streaming": streaming, "is_final_answer": False, "status": status}
@@ -130,7 +130,8 @@ class Messages:
 
     def close_all(self) -> Documents:
         """Nothing more will come."""
-        return [told for message in list(self._pending.values()) for told in self.done(message)]
+        pending = list(self._pending.values())
+        return [document for message in pending for document in self.done(message)]
 
     def so_far(self) -> Documents:
         """What is told of those that are not complete, for who was not told."""

@@ -33,20 +33,20 @@ class StreamedCode:
 
     def __init__(self) -> None:
         self._unread = ""
-        self._has_begun = self._is_over = False
+        self._has_started = self._is_over = False
 
     def feed(self, delta: str) -> str:
         """What is new of the code."""
         if self._is_over:
             return ""
         self._unread += delta
-        if not self._has_begun:
+        if not self._has_started:
             self._look_for_code()
-        return self._code() if self._has_begun else ""
+        return self._code() if self._has_started else ""
 
     def _look_for_code(self) -> None:
         if before := _BEFORE.match(self._unread):
-            self._has_begun, self._unread = True, self._unread[before.end() :]
+            self._has_started, self._unread = True, self._unread[before.end() :]
         elif len(self._unread) > _LONGEST:
             self._is_over = True
 
