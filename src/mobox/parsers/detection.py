@@ -60,7 +60,7 @@ class Detector:
 
     def see(self, line: JSON) -> None:
         """Take one line."""
-        if self.has_enough or not _tells(line):
+        if self.has_enough or not _is_evidence(line):
             return
         if not self._seen:  # parsers are imported when the first line asks for them
             self._candidates = list(_candidates())
@@ -116,7 +116,7 @@ class _Candidate:
         return None
 
 
-def _tells(line: JSON) -> bool:
+def _is_evidence(line: JSON) -> bool:
     return isinstance(line, list) or (isinstance(line, dict) and not is_raised(line))
 
 

@@ -42,10 +42,10 @@ def class_of(raw: dict[str, JSON]) -> str | None:
 
 def raised(raw: dict[str, JSON]) -> Error:
     """The error that ended the SDK's stream; the API's own words for it where it has some."""
-    told = convert(raw, _Raised)
-    api = convert(told.body, _Response).error if isinstance(told.body, dict) else None
-    name = told.name or told.long_name
-    message = (api.message if api is not None else None) or told.text or told.message
+    exception = convert(raw, _Raised)
+    api = convert(exception.body, _Response).error if isinstance(exception.body, dict) else None
+    name = exception.name or exception.long_name
+    message = (api.message if api is not None else None) or exception.text or exception.message
     return Error(
         message=message or name or "The agent raised an exception.",
         code=(api.type if api is not None else None) or name,

@@ -28,7 +28,7 @@ from mobox.parsers.raised import TOLD_BEFORE, is_raised, raised
 
 __all__ = ["AdkParser"]
 
-_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
+_decode_delta: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
 _FOLLOW_UP: Final = "__follow_up__"
 """The key under which a recording has what the caller sent next."""
 _NAMES: Final = frozenset({"invocationId", "actions"})
@@ -51,7 +51,7 @@ class AdkParser(EventParser):
         if run.speaker is None or block is None or not json_text.is_shallow(line):
             return None
         try:
-            event = _decode_spoken(line)
+            event = _decode_delta(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         part = event.content.parts[0]
@@ -65,10 +65,10 @@ class AdkParser(EventParser):
         """The exception that follows the event which tells of it is told once."""
         if isinstance(raw, dict) and self._run.failure is not None and is_raised(raw):
             try:
-                told = raised(raw).message
+                message = raised(raw).message
             except msgspec.ValidationError:
-                told = None
-            if told == self._run.failure:
+                message = None
+            if message == self._run.failure:
                 return [Raw(raw=raw, source=TOLD_BEFORE)]
         return super().feed(raw)
 

@@ -17,10 +17,10 @@ Teller = Callable[[Any, Scope, str], Iterator[StreamEvent]]
 def acted(actions: wire.Actions, scope: Scope, event: str) -> list[StreamEvent]:
     """The events that tell the actions of the event of that id."""
     return [
-        told
+        made
         for field, teller in TELLERS.items()
         if (value := getattr(actions, field))
-        for told in teller(value, scope, event)
+        for made in teller(value, scope, event)
     ]
 
 

@@ -37,11 +37,11 @@ class Requests:
 
     def knows(self, call: FunctionCall) -> bool:
         """Whether this call is a request."""
-        return call.name in _ASKS and bool(call.id)
+        return call.name in _REQUESTS and bool(call.id)
 
     def ask(self, call: FunctionCall, scope: Scope) -> Events:
         """A request, as an event; the run waits at once for input, which nothing else precedes."""
-        request = _ASKS[call.name or ""](call, scope)
+        request = _REQUESTS[call.name or ""](call, scope)
         self._add(request)
         return [request, self._pause()] if request.kind == "input" else [request]
 
@@ -57,19 +57,19 @@ class Requests:
 
     def is_placeholder(self, response: FunctionResponse, actions: wire.Actions) -> bool:
         """Whether a result only says that somebody is asked first."""
-        asked = {
+        requested = {
             **(actions.requested_tool_confirmations or {}),
             **(actions.requested_auth_configs or {}),
         }
-        return response.id in asked
+        return response.id in requested
 
     def returned(self, call: str | None) -> bool:
         """A call has a result: whether it is only the ticket of one that takes long."""
         request = self.waiting.get(call or "")
         if request is not None and request.kind == "tool":
             return not self._paused
-        for name, asked in list(self.waiting.items()):
-            if asked.tool_call_id == call and call is not None:
+        for name, waiting in list(self.waiting.items()):
+            if waiting.tool_call_id == call and call is not None:
                 del self.waiting[name]
         return False
 
@@ -107,46 +107,46 @@ class Requests:
 
 
 def _confirmation(call: FunctionCall, scope: Scope) -> InputRequest:
-    asked = convert(call.args or {}, wire.AskConfirmation)
-    original = asked.original_function_call
-    told = asked.tool_confirmation
+    args = convert(call.args or {}, wire.AskConfirmation)
+    original = args.original_function_call
+    confirmation = args.tool_confirmation
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="approval",
         tool_call_id=original.id if original is not None else None,
-        prompt=told.hint if told is not None else None,
-        schema=told.payload if told is not None else None,
+        prompt=confirmation.hint if confirmation is not None else None,
+        schema=confirmation.payload if confirmation is not None else None,
         resume={"name": call.name},
     )
 
 
 def _credential(call: FunctionCall, scope: Scope) -> InputRequest:
-    asked = convert(call.args or {}, wire.AskCredential)
+    args = convert(call.args or {}, wire.AskCredential)
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="auth",
-        tool_call_id=asked.function_call_id,
-        options=asked.auth_config,
+        tool_call_id=args.function_call_id,
+        options=args.auth_config,
         resume={"name": call.name},
     )
 
 
 def _input(call: FunctionCall, scope: Scope) -> InputRequest:
-    asked = convert(call.args or {}, wire.AskInput)
+    args = convert(call.args or {}, wire.AskInput)
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="input",
-        prompt=asked.message,
-        schema=asked.response_schema,
-        options=asked.payload,
+        prompt=args.message,
+        schema=args.response_schema,
+        options=args.payload,
         resume={"name": call.name},
     )
 
 
-_ASKS: Final[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
+_REQUESTS: Final[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
     "adk_request_confirmation": _confirmation,
     "adk_request_credential": _credential,
     "adk_request_input": _input,
@@ -159,7 +159,7 @@ def _answered(request: InputRequest, response: FunctionResponse) -> Events:
         if isinstance(value, dict) and value.get("confirmed") is True:
             return [InputResponse(id=request.id, decision="approved", value=value)]
         return [InputResponse(id=request.id, decision="denied", value=value)]
-    told = InputResponse(id=request.id, decision="answered", value=value)
+    answer = InputResponse(id=request.id, decision="answered", value=value)
     if request.kind != "tool":
-        return [told]
-    return [told, ToolResult(id=request.tool_call_id, scope=request.scope, output=value)]
+        return [answer]
+    return [answer, ToolResult(id=request.tool_call_id, scope=request.scope, output=value)]

@@ -52,7 +52,7 @@ class Speaker:
             return []
         events = self._begin(event)
         for part in parts:
-            events += self.content.part(part) if not self._is_told(part) else []
+            events += self.content.part(part) if not self._is_known(part) else []
             self._note(part)
         return events
 
@@ -66,8 +66,8 @@ class Speaker:
     def whole(self, event: wire.Event, parts: list[Part]) -> Events:
         """A turn, all of it."""
         events = self._begin(event)
-        new = [part for part in parts if not _says(part) and not self._was_streamed(part)]
-        words = "".join(str(part["text"]) for part in parts if _says(part))
+        new = [part for part in parts if not _is_answer(part) and not self._was_streamed(part)]
+        words = "".join(str(part["text"]) for part in parts if _is_answer(part))
         if self._streamed:
             events += self._rest(words)
         else:
@@ -110,17 +110,17 @@ class Speaker:
 
     def _note(self, part: Part) -> None:
         self._streamed |= part.keys() - _BESIDES
-        if _says(part):
+        if _is_answer(part):
             self._pieces.append(str(part["text"]))
 
     def _was_streamed(self, part: Part) -> bool:
-        return self._is_told(part) if "functionCall" in part else self._has_kind(part)
+        return self._is_known(part) if "functionCall" in part else self._has_kind(part)
 
     def _has_kind(self, part: Part) -> bool:
         kinds = part.keys() - _BESIDES - {"functionResponse"}
         return bool(kinds) and kinds <= self._streamed
 
-    def _is_told(self, part: Part) -> bool:
+    def _is_known(self, part: Part) -> bool:
         """Whether this is a call that was told; while its input comes, there is more to tell."""
         call = part.get("functionCall")
         name = call.get("id") if isinstance(call, dict) else None
@@ -138,6 +138,6 @@ class Speaker:
         return [*self.content.leave(), again, *self.content.part({"text": words})]
 
 
-def _says(part: Part) -> bool:
+def _is_answer(part: Part) -> bool:
     """Whether a part is text of the answer."""
     return isinstance(part.get("text"), str) and not part.get("thought")

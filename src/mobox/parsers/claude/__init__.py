@@ -68,8 +68,8 @@ class ClaudeParser(EventParser):
         return self.feed_lines([line])
 
     def more(self, line: bytes) -> StreamEvent | None:
-        index, hears, tells, name, hoard = self._content.stretch
-        if hears is None or len(line) > SHORT:
+        index, delta_type, event_class, name, hoard = self._content.stretch
+        if delta_type is None or len(line) > SHORT:
             return None
         try:
             typed: Any = _decode(line)
@@ -77,10 +77,10 @@ class ClaudeParser(EventParser):
             return None
         if type(typed) is ContentBlockDelta and typed.index == index:
             delta: Any = typed.delta
-            if type(delta) is hears and (said := delta.said):
+            if type(delta) is delta_type and (text := delta.said):
                 if hoard is not None:
-                    hoard.append(said)
-                event: StreamEvent = tells(id=name, delta=said)
+                    hoard.append(text)
+                event: StreamEvent = event_class(id=name, delta=text)
                 return event
         return None
 
@@ -90,7 +90,7 @@ class ClaudeParser(EventParser):
         It does what the long way would do, which for such a line ends in `Content.delta`.
         """
         events: Events = []
-        index, hears, tells, name, hoard = self._content.stretch
+        index, delta_type, event_class, name, hoard = self._content.stretch
         line: Any
         for line in lines:
             try:
@@ -102,13 +102,13 @@ class ClaudeParser(EventParser):
                 continue
             if type(typed) is ContentBlockDelta and typed.index == index:
                 delta: Any = typed.delta
-                if type(delta) is hears and (said := delta.said):
+                if type(delta) is delta_type and (text := delta.said):
                     if hoard is not None:
-                        hoard.append(said)
-                    events.append(tells(id=name, delta=said))
+                        hoard.append(text)
+                    events.append(event_class(id=name, delta=text))
                     continue
             events += self._read_typed(line, typed)
-            index, hears, tells, name, hoard = self._content.stretch
+            index, delta_type, event_class, name, hoard = self._content.stretch
         return events
 
     def _read_typed(self, line: bytes, typed: Any) -> Events:
@@ -130,7 +130,7 @@ class ClaudeParser(EventParser):
         raise NotShown if kind == _CONTROL else NotUnderstood
 
     def close(self) -> Events:
-        if self._session.begun:
+        if self._session.started:
             return self._session.close()
         events = self._messages.close()
         if self._messages.stop_reason is not None:

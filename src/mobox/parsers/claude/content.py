@@ -78,15 +78,21 @@ class _Block:
         self.whole = whole  # what the start said the block will be
         self.parts: list[str] = []
         self.provider: dict[str, JSON] = {}
-        hears, tells = SPEECH.get(kind, (None, None))
-        self.stretch = (index, hears, tells, name, self.parts if kind == "tool" else None)
+        delta_type, event_class = SPEECH.get(kind, (None, None))
+        self.stretch = (
+            index,
+            delta_type,
+            event_class,
+            name,
+            self.parts if kind == "tool" else None,
+        )
 
 
 class Content:
     """The content of one agent's messages, one after the other."""
 
     def __init__(self, message: str, scope: tuple[str, ...] = ()) -> None:
-        self.told: list[str] = []
+        self.block_ids: list[str] = []
         """The ids of the blocks of this message, in order."""
         self._message = message
         self._scope = scope
@@ -101,7 +107,7 @@ class Content:
         self._message = message
         self._blocks.clear()
         self.stretch = NO_STRETCH
-        self.told = []
+        self.block_ids = []
 
     def complete(self, content: list[dict[str, JSON]]) -> Events:
         """End the tool inputs among these blocks, whose stop has not come yet."""
@@ -116,12 +122,14 @@ class Content:
 
     def leave(self) -> Events:
         """The message is left: end what it had open."""
-        spoken = [block for block in self._blocks.values() if block.kind in ("text", "thinking")]
+        text_blocks = [
+            block for block in self._blocks.values() if block.kind in ("text", "thinking")
+        ]
         ends: Events = [
             TextEnd(id=block.id, scope=self._scope, interrupted=True)
             if block.kind == "text"
             else self._end_of_thinking(block)
-            for block in spoken
+            for block in text_blocks
         ]
         return ends + self.close()
 
@@ -144,7 +152,7 @@ class Content:
     def _open(self, index: int, name: str, kind: str, whole: JSON = None) -> _Block:
         block = self._blocks[index] = _Block(index, name, kind, whole)
         self.stretch = block.stretch
-        self.told.append(name)
+        self.block_ids.append(name)
         return block
 
     def _block_name(self, index: int) -> str:
@@ -157,8 +165,8 @@ class Content:
     def _text(self, line: wire.ContentBlockStart, name: str) -> Events:
         text = convert(line.content_block, wire.Text)
         self._open(line.index, name, "text")
-        said = Text(id=name, scope=self._scope, content=text.text or "")
-        return [said, *self._cited(name, text.citations)]
+        opening = Text(id=name, scope=self._scope, content=text.text or "")
+        return [opening, *self._cited(name, text.citations)]
 
     def _cited(self, name: str, citations: JSON) -> Events:
         """What a text names as its sources; one that cannot be read costs neither it nor others."""
@@ -207,7 +215,7 @@ class Content:
         result = convert(line.content_block, wire.ToolResult)
         self._open(line.index, name, "result")
         output, secrets = without_secrets(result.content)
-        told = ToolResult(
+        event = ToolResult(
             id=result.tool_use_id,
             scope=self._scope,
             output=output,
@@ -216,7 +224,7 @@ class Content:
         )
         return [
             *self._call_before(result),
-            told,
+            event,
             *self._new_files(found(result.tool_use_id, self._scope, output)),
         ]
 

@@ -66,7 +66,7 @@ class Messages:
             events += self._begin(message)
             self.streaming = False
         for block in message.content:
-            events += self._whole_block(block, len(self.content.told))
+            events += self._whole_block(block, len(self.content.block_ids))
         return events
 
     def _whole_block(self, block: dict[str, JSON], index: int) -> Events:
@@ -96,9 +96,9 @@ class Messages:
     def _message_start(self, line: wire.MessageStart) -> Events:
         message, events = line.message, self._begin(line.message)
         for index, block in _blocks_in(message.content):
-            before = len(self.content.told)
+            before = len(self.content.block_ids)
             events += self._whole_block(block, index)
-            self._given[index] = self.content.told[before:]
+            self._given[index] = self.content.block_ids[before:]
         reason = message.stop_reason
         self.stop_reason = reason if isinstance(reason, str) else None
         self._note_end(
@@ -109,7 +109,7 @@ class Messages:
 
     def _begin(self, message: wire.Message) -> Events:
         if self.streaming and self.stop_reason is None and message.id != self._message:
-            self._broken = tuple(self.content.told)
+            self._broken = tuple(self.content.block_ids)
         before = self._leave_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True
@@ -139,7 +139,7 @@ class Messages:
     def _message_stop(self, _line: wire.MessageStop) -> Events:
         if self.stop_reason is not None:
             return self._leave_message("ok")
-        self._broken = tuple(self.content.told)
+        self._broken = tuple(self.content.block_ids)
         return self._leave_message("interrupted")
 
     def _retract(self) -> Events:
@@ -173,8 +173,8 @@ class Messages:
         return or_raw(lambda: self._used(usage), usage, self._scope) if usage else []
 
     def _used(self, usage: JSON) -> Events:
-        told = {k: v for k, v in convert(usage, dict).items() if v is not None}
-        summed = {**self._usage, **told}
+        counts = {k: v for k, v in convert(usage, dict).items() if v is not None}
+        summed = {**self._usage, **counts}
         counted = convert(summed, wire.Usage)
         self._usage = summed
         read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens

@@ -44,7 +44,7 @@ def done_of_result(result: lines.Result, error: str | None) -> Done:
         done = done_of_message(result.stop_reason or "end_turn")
         # The session has run its tools: it never ends by handing one over.
         return Done(reason="stop", native=done.native) if done.reason == "tool" else done
-    for said in (result.subtype, result.terminal_reason, result.stop_reason, error):
-        if said in _FAILURES:
-            return Done(reason=_FAILURES[said], native=said)
+    for word in (result.subtype, result.terminal_reason, result.stop_reason, error):
+        if word in _FAILURES:
+            return Done(reason=_FAILURES[word], native=word)
     return Done(reason="error", native=result.terminal_reason or result.subtype or None)

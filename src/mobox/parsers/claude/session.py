@@ -59,7 +59,7 @@ class Session:
     """One session, from its first line to its last."""
 
     def __init__(self, prefix: str = "") -> None:
-        self.begun = False
+        self.started = False
         """A line of a session was read."""
         self._names = Names(prefix)
         self._messages: dict[Scope, Messages] = {(): Messages(self._names)}
@@ -81,14 +81,14 @@ class Session:
 
     def read_stream_event(self, line: lines.StreamEvent) -> Events:
         """`read` for the lines that stream, which are decoded already."""
-        self.begun = True
+        self.started = True
         events = self._stream_event(line)
         return events if type(line.event) is wire.ContentBlockDelta else self._watch(events)
 
     def read(self, kind: str, raw: dict[str, JSON]) -> Events:
         """What one line means."""
         shape, handler = self.LINES[kind]
-        self.begun = True
+        self.started = True
         return self._watch(handler(self, raw if shape is None else convert(raw, shape)))
 
     def close(self) -> Events:
@@ -203,19 +203,19 @@ class Session:
     def _control_request(self, line: lines.ControlRequest) -> Events:
         if line.request.get("subtype") != "can_use_tool":
             raise NotShown
-        asked = convert(line.request, lines.CanUseTool)
-        is_question = asked.tool_name == "AskUserQuestion"
-        call = self._calls.get(asked.tool_use_id or "")
+        permission = convert(line.request, lines.CanUseTool)
+        is_question = permission.tool_name == "AskUserQuestion"
+        call = self._calls.get(permission.tool_use_id or "")
         request = InputRequest(
             id=line.request_id,
             scope=call.scope if call is not None else (),
             kind="question" if is_question else "approval",
-            tool_call_id=asked.tool_use_id,
-            prompt=asked.description,
-            options=asked.input if is_question else asked.permission_suggestions,
+            tool_call_id=permission.tool_use_id,
+            prompt=permission.description,
+            options=permission.input if is_question else permission.permission_suggestions,
         )
         self._waiting[line.request_id] = request
-        if call is not None and asked.tool_use_id not in self._inputs:
+        if call is not None and permission.tool_use_id not in self._inputs:
             self._held.append(request)
             return []
         return [request] if self._messages[()].streaming else [request, self._pause()]
@@ -273,8 +273,8 @@ class Session:
         why = f": {retry.error}" if retry.error else ""
         return [Status(message=f"Retrying, attempt {retry.attempt}{of}{why}", kind="retry")]
 
-    def _informational(self, told: lines.Informational) -> Events:
-        return [Status(message=told.content, kind="notice")]
+    def _informational(self, notice: lines.Informational) -> Events:
+        return [Status(message=notice.content, kind="notice")]
 
     def _refused(self, refusal: lines.Refusal) -> Events:
         why = f": {refusal.api_refusal_explanation}" if refusal.api_refusal_explanation else ""

@@ -77,9 +77,9 @@ class Tasks:
         if tool_id in self._agents:
             return []
         self._agents.add(tool_id)
-        told = object_of(arguments)
-        agent = self._unannounced[tool_id] = text_in(told, "subagent_type") or "agent"
-        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(told, "prompt"))]
+        fields = object_of(arguments)
+        agent = self._unannounced[tool_id] = text_in(fields, "subagent_type") or "agent"
+        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(fields, "prompt"))]
 
     def returned(self, tool_id: str, scope: Scope, ok: bool) -> Events:
         """A call has its result; the subagent of one that is no task has ended with that."""

@@ -70,29 +70,29 @@ class Todos:
         keep = self.KEEPERS.get(tool)
         if keep is None:
             return []
-        told = {**object_of(arguments), **object_of(outcome)}
+        fields = {**object_of(arguments), **object_of(outcome)}
         before = tuple(self._items.values())
         try:
-            keep(self, told)
+            keep(self, fields)
         except msgspec.ValidationError:
             return []  # the call itself is in the log; only its meaning is not known
         return change(before, tuple(self._items.values()))
 
-    def _write(self, told: dict[str, JSON]) -> None:
-        write = convert(told, _TodoWrite)
+    def _write(self, fields: dict[str, JSON]) -> None:
+        write = convert(fields, _TodoWrite)
         todos = write.todos if write.new_todos is None else write.new_todos
         self._items = {
             str(n): item_of(todo.content, todo.status, todo.active_form)
             for n, todo in enumerate(todos or ())
         }
 
-    def _create(self, told: dict[str, JSON]) -> None:
-        created = convert(told, _TaskCreate)
+    def _create(self, fields: dict[str, JSON]) -> None:
+        created = convert(fields, _TaskCreate)
         item = TodoItem(content=created.task.subject, active_form=created.active_form)
         self._items[created.task.id] = item
 
-    def _update(self, told: dict[str, JSON]) -> None:
-        update = convert(told, _TaskUpdate)
+    def _update(self, fields: dict[str, JSON]) -> None:
+        update = convert(fields, _TaskUpdate)
         item = self._items.get(update.task_id)
         if item is None:
             return
@@ -105,9 +105,9 @@ class Todos:
             update.active_form or item.active_form,
         )
 
-    def _list(self, told: dict[str, JSON]) -> None:
+    def _list(self, fields: dict[str, JSON]) -> None:
         """A list may be older than an update that was made beside it: it only adds."""
-        for listed in convert(told, _TaskList).tasks:
+        for listed in convert(fields, _TaskList).tasks:
             self._items.setdefault(listed.id, item_of(listed.subject, listed.status, None))
 
     KEEPERS: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
@@ -145,11 +145,11 @@ class ToldPlan:
         """`events`, with what they do to the plan."""
         if _CALLS.isdisjoint(map(type, events)):
             return events
-        told: list[StreamEvent] = []
+        result: list[StreamEvent] = []
         for event in events:
-            told.append(event)
+            result.append(event)
             if isinstance(event, ToolUseStart) and event.name == "TodoWrite":
                 self._writes.add(event.id)
             elif isinstance(event, ToolUseEnd) and event.id in self._writes:
-                told += self._todos.after("TodoWrite", event.input, None)
-        return told
+                result += self._todos.after("TodoWrite", event.input, None)
+        return result

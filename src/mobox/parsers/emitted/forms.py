@@ -36,13 +36,13 @@ class Form:
         names: Names = _NO_NAMES,
         *,
         groups: frozenset[str] = frozenset(),
-        mend: Mender | None = None,
+        repair: Mender | None = None,
         **defaults: JSON,
     ) -> None:
-        """`groups` are objects whose fields are named `group.field`; `mend` sees the data too."""
+        """`groups` are objects whose fields are named `group.field`; `repair` sees the data too."""
         self._into = into
         self._groups = groups
-        self._mend = mend
+        self._repair = repair
         self._defaults = defaults
         self._fields = list(_fields_of(into, names))
 
@@ -62,8 +62,8 @@ class Form:
                     fields[field] = value
                     del rest[name]
                     break
-        told = msgspec.convert(fields, self._into, strict=False)
-        return (told if self._mend is None else self._mend(told, data)), rest
+        parsed = msgspec.convert(fields, self._into, strict=False)
+        return (parsed if self._repair is None else self._repair(parsed, data)), rest
 
     def _flat(self, data: Data) -> Iterator[tuple[str, JSON]]:
         for name, value in data.items():

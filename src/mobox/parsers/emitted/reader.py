@@ -110,12 +110,12 @@ class EmittedLines:
         if form is None:
             return [_itself(kind, data)]
         line, rest = form.read(data)
-        tell = self.TELLERS.get(kind)
-        told = [line] if tell is None else tell(self, line)
-        if not told:
+        handler = self.TELLERS.get(kind)
+        events = [line] if handler is None else handler(self, line)
+        if not events:
             adds = rest.keys() - {"id"}  # which nothing refers to
             return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if adds else []
-        return [_keep(told[0], rest), *told[1:]]
+        return [_keep(events[0], rest), *events[1:]]
 
     def _note(self, event: StreamEvent) -> None:
         note = self.NOTES.get(type(event))
@@ -138,17 +138,17 @@ class EmittedLines:
         return [self._named(start)]
 
     def _tool_use(self, use: ToolUseStart) -> Events:
-        begun = self._calls.awaiting_input(use.id or None, use.name)
-        if begun is None:
+        started = self._calls.awaiting_input(use.id or None, use.name)
+        if started is None:
             start = self._named(use)
-            told: Events = [replace(start, input=None), _input_of(start, use.input)]
-            return told + self._shown_elsewhere(start, use.input)
-        given = begun.input if use.input is None else use.input
-        shown = replace(begun, display=begun.display or use.display)
-        end = _keep(_input_of(begun, given), _news(begun, use))
-        return [end, *self._shown_elsewhere(shown, given)]
+            events: Events = [replace(start, input=None), _input_of(start, use.input)]
+            return events + self._shown_as(start, use.input)
+        given = started.input if use.input is None else use.input
+        shown = replace(started, display=started.display or use.display)
+        end = _keep(_input_of(started, given), _changes(started, use))
+        return [end, *self._shown_as(shown, given)]
 
-    def _shown_elsewhere(self, call: ToolUseStart, given: JSON) -> Events:
+    def _shown_as(self, call: ToolUseStart, given: JSON) -> Events:
         """What a call is displayed as, where no line of its own tells it."""
         given = object_of(given)
         if call.display == "todos" and given.get("todos"):
@@ -169,8 +169,8 @@ class EmittedLines:
         return [replace(event, scope=call.scope) for event in change(before, after)]
 
     def _think(self, thought: Thinking) -> Events:
-        told = self.thoughts.in_line(thought)
-        return [] if told is None else [told]
+        event = self.thoughts.in_line(thought)
+        return [] if event is None else [event]
 
     def _named(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
@@ -242,8 +242,8 @@ class EmittedLines:
 
     # The plan
 
-    def _plan_of(self, told: PlanLine | StreamEvent) -> Items:
-        return self._plans.get(told.scope, ())
+    def _plan_of(self, line: PlanLine | StreamEvent) -> Items:
+        return self._plans.get(line.scope, ())
 
     def _todo_create(self, plan: PlanLine) -> Events:
         items, kept = read_items(plan, self._plan_of(plan))
@@ -330,13 +330,13 @@ def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
     return ToolUseEnd(id=start.id, scope=start.scope, input=value)
 
 
-def _news(begun: ToolUseStart, use: ToolUseStart) -> Data:
+def _changes(start: ToolUseStart, use: ToolUseStart) -> Data:
     """What the line with a call's input says otherwise than the one with its start."""
-    told = {name: getattr(use, name) for name in ("scope", "name", "kind", "server", "display")}
+    fields = {name: getattr(use, name) for name in ("scope", "name", "kind", "server", "display")}
     return {
         name: list(value) if name == "scope" else value
-        for name, value in told.items()
-        if value not in (getattr(begun, name), getattr(_UNSAID, name))
+        for name, value in fields.items()
+        if value not in (getattr(start, name), getattr(_UNSAID, name))
     }
 
 

@@ -45,7 +45,7 @@ class Thoughts:
         """`events` of a framework without thoughts that a line has told."""
         if _WATCHED.isdisjoint(map(type, events)):
             return events
-        told: Events = []
+        kept: Events = []
         repeated: set[str | None] = set()
         for event in events:
             if isinstance(event, ToolUseStart | ToolUseEnd):
@@ -53,8 +53,8 @@ class Thoughts:
             if self._is_repeat(event):
                 repeated.add(event.id)
             elif not (isinstance(event, ThinkingEnd) and event.id in repeated):
-                told.append(event)
-        return told
+                kept.append(event)
+        return kept
 
     def _is_repeat(self, event: StreamEvent) -> bool:
         if not isinstance(event, Thinking) or event.source != "think":

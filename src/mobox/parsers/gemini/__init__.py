@@ -18,7 +18,7 @@ from mobox.parsers.gemini.spelling import camel
 
 __all__ = ["SIMPLIFIED", "GeminiParser"]
 
-_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
+_decode_delta: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
 _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
@@ -49,7 +49,7 @@ class GeminiParser(EventParser):
         if block is None or not json_text.is_shallow(line):
             return None
         try:
-            chunk = _decode_spoken(line)
+            chunk = _decode_delta(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         part = chunk.candidates[0].content.parts[0]

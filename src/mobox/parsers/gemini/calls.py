@@ -14,17 +14,17 @@ class OpenCalls:
         self._ids = names
         self._names: dict[str, str] = {}
         self._server: set[str] = set()
-        self._told: set[str] = set()
+        self._known: set[str] = set()
 
     def __contains__(self, call: str | None) -> bool:
-        return call in self._told
+        return call in self._known
 
     def begin(self, call: str | None, name: str, *, server: bool = False) -> str:
         """A call; its id, which is counted where it has none."""
         call = call or self._ids.fresh("call")
         self._ids.take(call)
         self._names[call] = name
-        self._told.add(call)
+        self._known.add(call)
         if server:
             self._server.add(call)
         return call

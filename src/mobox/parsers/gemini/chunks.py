@@ -75,11 +75,11 @@ class Chunks:
         events += [Raw(raw=other, source="another candidate") for other in others]
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
             events += self._block(chunk.prompt_feedback)
-        return events + (self._tell_usage() if self._step is None else [])
+        return events + (self._report_usage() if self._step is None else [])
 
     def close(self) -> Events:
         """The stream ended: tell what was held back, and how it ended if it said so."""
-        events = [*self.content.leave(), *self._tell_usage()]
+        events = [*self.content.leave(), *self._report_usage()]
         if self._step is not None:
             return events
         return [*events, *self._unanswered(), *self._done()]
@@ -95,8 +95,8 @@ class Chunks:
     def _begins(self, answer: wire.Candidate, chunk: wire.Chunk) -> bool:
         if self._step is not None:
             return chunk.response_id not in (None, self.response)
-        says = answer.content is not None and any(answer.content.parts or ())
-        return self._steps == 0 or (says or answer.finish_reason is not None)
+        has_parts = answer.content is not None and any(answer.content.parts or ())
+        return self._steps == 0 or (has_parts or answer.finish_reason is not None)
 
     def _begin(self, chunk: wire.Chunk) -> Events:
         before = self._leave("interrupted") if self._step is not None else []
@@ -121,7 +121,7 @@ class Chunks:
         return events + self._leave("ok", answer)
 
     def _leave(self, status: Outcome, answer: wire.Candidate | None = None) -> Events:
-        events = [*self.content.leave(), *self._tell_usage()]
+        events = [*self.content.leave(), *self._report_usage()]
         end = StepEnd(
             id=self._step,
             status=status,
@@ -137,7 +137,7 @@ class Chunks:
         notice = Status(message=f"The prompt was blocked: {why}", kind="notice")
         return [notice, *(self._leave("ok") if self._step is not None else [])]
 
-    def _tell_usage(self) -> Events:
+    def _report_usage(self) -> Events:
         usage, self.usage = self.usage, None
         if isinstance(usage, RawJson):
             try:
@@ -193,8 +193,8 @@ def _error(body: wire.ErrorBody) -> Error:
 def _about(answer: wire.Candidate) -> dict[str, JSON] | None:
     """What the API says of an answer that no event has a field for."""
     grounding = dict(answer.grounding_metadata or {})
-    for told in ("groundingChunks", "groundingSupports"):
-        grounding.pop(told, None)
+    for key in ("groundingChunks", "groundingSupports"):
+        grounding.pop(key, None)
     about = {"safetyRatings": answer.safety_ratings, "groundingMetadata": grounding}
     kept = {name: value for name, value in about.items() if value}
     return {VENDOR: kept} if kept else None

@@ -115,10 +115,10 @@ class Content:
 
     def cite(self, candidate: wire.Candidate) -> Events:
         """What the message rests on; a stream may say the same again in every chunk."""
-        told: Events = []
+        found: Events = []
         for metadata, events in self._sources(candidate):
-            told += or_raw(partial(list, events), metadata, self._scope)
-        return [event for event in told if self._is_new(event)]
+            found += or_raw(partial(list, events), metadata, self._scope)
+        return [event for event in found if self._is_new(event)]
 
     def leave(self) -> Events:
         """The message ends, and with it what it has open."""
@@ -126,14 +126,14 @@ class Content:
 
     # What is said
 
-    def _say(self, words: str, part: wire.Part) -> Events:
+    def _add_text(self, words: str, part: wire.Part) -> Events:
         if not words:
             return self._sign(part.thought_signature) if part.thought_signature else []
         thought = bool(part.thought)
         events: Events = []
         if self.block is not None and self.block.thought is thought:
-            tells: Any = ThinkingDelta if thought else TextDelta
-            events.append(tells(id=self.block.name, scope=self._scope, delta=words))
+            delta_class: Any = ThinkingDelta if thought else TextDelta
+            events.append(delta_class(id=self.block.name, scope=self._scope, delta=words))
         else:
             events += [*self.leave(), self._open(words, thought)]
         return events + (self._sign(part.thought_signature) if part.thought_signature else [])
@@ -209,8 +209,8 @@ class Content:
                 text += arguments.add(patch)
             except NotUnderstood:
                 more.append(Raw(scope=self._scope, raw=to_builtins(patch), source="a part"))
-        told: Events = [ToolUseDelta(id=name, scope=self._scope, delta=text)] if text else []
-        return told + more if call.will_continue else told + more + self._end_input()
+        events: Events = [ToolUseDelta(id=name, scope=self._scope, delta=text)] if text else []
+        return events + more if call.will_continue else events + more + self._end_input()
 
     def _end_input(self) -> Events:
         if self._coming is None:
@@ -321,22 +321,22 @@ class Content:
     # Sources
 
     def _sources(self, candidate: wire.Candidate) -> Iterator[tuple[JSON, Iterator[StreamEvent]]]:
-        if told := candidate.grounding_metadata:
-            yield told, grounded(told, self.text, self._scope)
-        if told := candidate.citation_metadata:
-            yield told, cited(told, self.text, self._scope)
-        if told := candidate.url_context_metadata:
-            yield told, fetched(told, self._scope)
+        if metadata := candidate.grounding_metadata:
+            yield metadata, grounded(metadata, self.text, self._scope)
+        if metadata := candidate.citation_metadata:
+            yield metadata, cited(metadata, self.text, self._scope)
+        if metadata := candidate.url_context_metadata:
+            yield metadata, fetched(metadata, self._scope)
 
     def _is_new(self, event: StreamEvent) -> bool:
-        told = repr(event)
-        if told in self._cited:
+        key = repr(event)
+        if key in self._cited:
             return False
-        self._cited.add(told)
+        self._cited.add(key)
         return True
 
     PARTS: ClassVar[dict[str, Callable[[Content, Any, wire.Part], Events]]] = {
-        "text": _say,
+        "text": _add_text,
         "function_call": _call,
         "function_response": _response,
         "executable_code": _code,
@@ -350,11 +350,11 @@ class Content:
 
 def _signed(*signatures: str | None) -> Provider:
     """What goes back with a message: the last signature, and all, if there were more."""
-    told = [signature for signature in signatures if signature]
-    if not told:
+    present = [signature for signature in signatures if signature]
+    if not present:
         return None
-    more = {"thoughtSignatures": told} if len(told) > 1 else {}
-    return {VENDOR: {"thoughtSignature": told[-1], **more}}
+    more = {"thoughtSignatures": present} if len(present) > 1 else {}
+    return {VENDOR: {"thoughtSignature": present[-1], **more}}
 
 
 def _status_of(response: JSON) -> Outcome:

@@ -34,8 +34,8 @@ def grounded(metadata: JSON, text: str | None, scope: Scope) -> Iterator[StreamE
 
 def cited(metadata: JSON, text: str | None, scope: Scope) -> Iterator[StreamEvent]:
     """What was recited, and from where."""
-    told = convert(metadata, wire.Citations)
-    for each in told.citations or told.citation_sources or ():
+    citations = convert(metadata, wire.Citations)
+    for each in citations.citations or citations.citation_sources or ():
         place = {"startIndex": each.start_index, "endIndex": each.end_index}
         about = {**place, "license": each.license}
         yield Source(

@@ -34,18 +34,18 @@ class _Frame:
         self.key = key
         self.closing = "]" if is_list else "}"
         self._is_list = is_list
-        self._told: set[str | int] = set()
+        self._written: set[str | int] = set()
 
     def can_hold(self, key: str | int) -> bool:
         """Whether `key` is what may be written next."""
         if self._is_list:
-            return key == len(self._told) and isinstance(key, int)
-        return isinstance(key, str) and key not in self._told
+            return key == len(self._written) and isinstance(key, int)
+        return isinstance(key, str) and key not in self._written
 
     def enter(self, key: str | int) -> str:
         """What stands before the value of `key`."""
-        comma = "," if self._told else ""
-        self._told.add(key)
+        comma = "," if self._written else ""
+        self._written.add(key)
         return comma if isinstance(key, int) else f"{comma}{_json(key)}:"
 
 

@@ -55,15 +55,15 @@ def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> l
 
 
 def _use_of(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> Usage:
-    told = convert(usage, wire.Usage)
+    counts = convert(usage, wire.Usage)
     return Usage(
         id=name,
         scope=scope,
-        input=sum_of(told.prompt_token_count, told.tool_use_prompt_token_count),
-        output=sum_of(told.candidates_token_count, told.thoughts_token_count),
-        cache_read=told.cached_content_token_count,
-        reasoning=told.thoughts_token_count,
-        total=told.total_token_count,
+        input=sum_of(counts.prompt_token_count, counts.tool_use_prompt_token_count),
+        output=sum_of(counts.candidates_token_count, counts.thoughts_token_count),
+        cache_read=counts.cached_content_token_count,
+        reasoning=counts.thoughts_token_count,
+        total=counts.total_token_count,
         model=model,
-        service_tier=told.service_tier,
+        service_tier=counts.service_tier,
     )

@@ -44,7 +44,7 @@ _EVENTS = {event.__struct_config__.tag for event in protocol_wire.Event.__subcla
 _decode = msgspec.json.Decoder(Spoken).decode
 
 
-def _spoken(line: bytes) -> Any:
+def _decode_delta(line: bytes) -> Any:
     """A line that says more of some block, decoded straight into its shape; `None` for others."""
     try:
         return _decode(line).params if json_text.is_shallow(line) else None
@@ -75,17 +75,19 @@ class LangChainParser(EventParser):
         return events
 
     def more(self, line: bytes) -> StreamEvent | None:
-        namespace, run_id, index, hears, tells, name, scope, hoard = self._protocol.stretch
-        if hears is None or (params := _spoken(line)) is None:
+        namespace, run_id, index, delta_type, event_class, name, scope, hoard = (
+            self._protocol.stretch
+        )
+        if delta_type is None or (params := _decode_delta(line)) is None:
             return None
         more, speaker = params.data
         delta: Any = more.delta
-        is_more = type(delta) is hears and more.index == index and speaker.run_id == run_id
+        is_more = type(delta) is delta_type and more.index == index and speaker.run_id == run_id
         if not is_more or params.namespace != namespace or not delta.said:
             return None
         if hoard is not None:
             hoard.append(delta.said)
-        event: StreamEvent = tells(id=name, scope=scope, delta=delta.said)
+        event: StreamEvent = event_class(id=name, scope=scope, delta=delta.said)
         return event
 
     def read(self, raw: JSON) -> Events:

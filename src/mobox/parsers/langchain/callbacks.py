@@ -96,12 +96,12 @@ class Callbacks:
         return self._enter(line)
 
     def _model_stream(self, line: Line) -> Events:
-        told = as_message(line.data.get("chunk"))
-        if told is None:
+        message = as_message(line.data.get("chunk"))
+        if message is None:
             return self._words(line)
-        piece = convert(told.fields, wire.AiMessage)
-        begun = self._models.get(line.run_id)
-        piece.id = begun.id if begun is not None else piece.id or line.run_id
+        piece = convert(message.fields, wire.AiMessage)
+        known = self._models.get(line.run_id)
+        piece.id = known.id if known is not None else piece.id or line.run_id
         events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
         self._note(line.run_id, piece.id)
         return events
@@ -153,13 +153,13 @@ class Callbacks:
         output = line.data.get("output")
         call_id = _call_in(output) or self._calls_of.get(line.run_id, line.run_id)
         scope = self._scope(line)
-        begun = self._run.calls.run(call_id, line.name, line.data.get("input"), scope)
+        started = self._run.calls.run(call_id, line.name, line.data.get("input"), scope)
         space = self._graph.adopt(scope)
-        return [*begun, *finished(self._run, self._graph, call_id, output, space)]
+        return [*started, *finished(self._run, self._graph, call_id, output, space)]
 
     def _tool_error(self, line: Line) -> Events:
-        told = line.data.get("tool_call_id")
-        call_id = told if isinstance(told, str) else self._calls_of.get(line.run_id, line.run_id)
+        given = line.data.get("tool_call_id")
+        call_id = given if isinstance(given, str) else self._calls_of.get(line.run_id, line.run_id)
         error = line.data.get("error")
         why = error.get("str") if isinstance(error, dict) and "str" in error else error
         return self._run.calls.settle(call_id, line.name, self._scope(line), why, "error")

@@ -43,9 +43,9 @@ class Call(Struct):
     name: str
     scope: Scope = ()
     input: JSON = None
-    told: bool = False
+    started: bool = False
     answered: bool = False
-    asked: bool = False
+    has_request: bool = False
     """A person was asked about it."""
     agent: str | None = None
     """The agent it spawned, while that runs."""
@@ -71,8 +71,8 @@ class Calls:
     def start(self, event: ToolUseStart) -> None:
         """A call is being told."""
         known = self._calls.get(event.id or "")
-        if event.id is not None and (known is None or known.answered or not known.told):
-            call = Call(event.id, event.name, event.scope, told=True, answered=event.server)
+        if event.id is not None and (known is None or known.answered or not known.started):
+            call = Call(event.id, event.name, event.scope, started=True, answered=event.server)
             self._calls[event.id] = call
 
     def complete(self, event: ToolUseEnd) -> None:
@@ -93,15 +93,15 @@ class Calls:
     def forget(self, call_id: str | None) -> None:
         """A call of the past has its result."""
         call = self._calls.get(call_id or "")
-        if call is not None and not call.told:
+        if call is not None and not call.started:
             call.answered = True
 
     def run(self, call_id: str, name: str, given: JSON, scope: Scope) -> Events:
         """A call runs: tell it, where nobody has."""
         call = self._calls.setdefault(call_id, Call(call_id, name, scope, given))
-        if call.told:
+        if call.started:
             return []
-        call.told = True
+        call.started = True
         call.name = name if call.name == UNKNOWN_TOOL else call.name
         call.input = given if call.input is None else call.input
         if self._later:
@@ -127,10 +127,10 @@ class Calls:
         failed = message.status == "error"
         denied = failed and isinstance(output, str) and output.startswith(_REJECTED)
         status: Outcome = "denied" if denied else "error" if failed else "ok"
-        told = self.settle(
+        events = self.settle(
             call_id, message.name, scope, output, status=status, structured=message.artifact
         )
-        return [*told, *files] if told else []
+        return [*events, *files] if events else []
 
     def settle(
         self,
@@ -160,15 +160,15 @@ class Calls:
         if call.spawned:
             return []
         call.spawned = True
-        told = object_of(call.input)
-        call.agent = agent or text_in(told, "subagent_type") or call.name
+        arguments = object_of(call.input)
+        call.agent = agent or text_in(arguments, "subagent_type") or call.name
         return [
             *self.run(call.id, call.name, call.input, call.scope),
             SubagentStart(
                 id=call.id,
                 scope=call.scope,
                 agent=call.agent,
-                task=text_in(told, "description"),
+                task=text_in(arguments, "description"),
             ),
         ]
 
@@ -192,7 +192,7 @@ class Calls:
         named = [
             call
             for call in self.unanswered
-            if call.name == name and not call.asked and scope in (None, call.scope)
+            if call.name == name and not call.has_request and scope in (None, call.scope)
         ]
         same = [call for call in named if call.input == given]
         return next(iter(same or named), None)
@@ -201,13 +201,13 @@ class Calls:
         """The call that an agent was spawned by of which only its name and task are known."""
         free = [c for c in self.unanswered if c.scope == scope and not c.spawned]
         fields = [(c, object_of(c.input)) for c in free]
-        by_task = [c for c, told in fields if task and told.get("description") == task]
-        by_name = [c for c, told in fields if agent and told.get("subagent_type") == agent]
+        by_task = [c for c, args in fields if task and args.get("description") == task]
+        by_name = [c for c, args in fields if agent and args.get("subagent_type") == agent]
         return next(iter(by_task or by_name or free), None)
 
 
 def as_calls(raw: JSON) -> list[wire.ToolCall]:
     """The calls that a node of tools is to run."""
-    told = raw if isinstance(raw, list) else [raw]
-    calls = [each for each in told if isinstance(each, dict) and each.get("id") and "args" in each]
+    items = raw if isinstance(raw, list) else [raw]
+    calls = [each for each in items if isinstance(each, dict) and each.get("id") and "args" in each]
     return [convert(each, wire.ToolCall) for each in calls]

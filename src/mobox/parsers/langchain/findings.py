@@ -22,7 +22,7 @@ _TYPES: Final = {
 }
 """The blocks that carry data, and what that is where nobody says."""
 
-_TOLD: Final = {
+_KNOWN_FIELDS: Final = {
     *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
     *("encrypted_index", "extras"),
 }
@@ -30,20 +30,22 @@ _TOLD: Final = {
 
 def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
     """A citation of a text block, in LangChain's words or in the provider's own."""
-    told = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
-    link = text_in(told, "url", "source") or ""
+    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
+    link = text_in(fields, "url", "source") or ""
     is_url = is_link(link)
-    document = text_in(told, "document_title")
-    secret = {name: told[name] for name in told if name.startswith(SECRET) and told[name]}
-    places = {k: v for k, v in told.items() if k not in _TOLD and k != "value" and v is not None}
+    document = text_in(fields, "document_title")
+    secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
+    places = {
+        k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
+    }
     return Source(
         id=block_id,
         scope=scope,
         url=link if is_url else None,
         document=document if is_url or not link else link,
-        file=text_in(told, "file_id"),
-        title=text_in(told, "title") or document,
-        cited_text=text_in(told, "cited_text"),
+        file=text_in(fields, "file_id"),
+        title=text_in(fields, "title") or document,
+        cited_text=text_in(fields, "cited_text"),
         location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
         provider={vendor: secret} if secret else None,
     )

@@ -108,9 +108,9 @@ class Graph:
     def _values(self, data: JSON, space: Space) -> Events:
         if not isinstance(data, dict):
             raise NotUnderstood
-        asked = data.get(INTERRUPT)
-        if asked is not None:
-            return [*self._state(data, space), *self._run.ask(asked, self.scope(space))]
+        interrupts = data.get(INTERRUPT)
+        if interrupts is not None:
+            return [*self._state(data, space), *self._run.ask(interrupts, self.scope(space))]
         return self._state(data, space)
 
     def _state(self, data: Object, space: Space) -> Events:
@@ -120,8 +120,8 @@ class Graph:
         if not self._run.states.is_new(space):
             entered = self.enter(space)
         elif space not in self._spaces:  # its past is its task, by which its call is found
-            heard = [m.fields.get("content") for m in messages_in(data.get("messages"))]
-            self._find(space, None, heard[-1] if heard else None)
+            contents = [m.fields.get("content") for m in messages_in(data.get("messages"))]
+            self._find(space, None, contents[-1] if contents else None)
         return [*entered, *self._run.state(data, self.scope(space), space)]
 
     def _updates(self, data: JSON, space: Space) -> Events:
@@ -158,20 +158,22 @@ class Graph:
 
     def message(self, raw: JSON, about: wire.MessageMetadata, space: Space) -> Events:
         """A message, or a piece of one."""
-        told = as_message(raw)
-        if told is None:
+        message = as_message(raw)
+        if message is None:
             raise NotUnderstood
-        if told.kind == "other":
+        if message.kind == "other":
             return []
-        if told.kind == "tool":
-            return [*self.enter(space, about.agent), *self._run.tell(told, self.scope(space))]
+        if message.kind == "tool":
+            return [*self.enter(space, about.agent), *self._run.tell(message, self.scope(space))]
         inner = within(space, about)
         entered = self.enter(inner, about.agent)
-        if told.kind == "ai":
-            said = self._run.tell(told, self.scope(inner), about.vendor)
+        if message.kind == "ai":
+            events = self._run.tell(message, self.scope(inner), about.vendor)
         else:
-            said = self._run.piece(convert(told.fields, wire.AiMessage), self.scope(inner), about)
-        return self._run.pass_on([*entered, *said], about)
+            events = self._run.piece(
+                convert(message.fields, wire.AiMessage), self.scope(inner), about
+            )
+        return self._run.pass_on([*entered, *events], about)
 
     def _tasks_of(self, data: JSON, space: Space) -> Events:
         task = convert(data, wire.Task)
@@ -181,8 +183,8 @@ class Graph:
                 self._tasks[task.id] = calls[0].id
                 self._run.calls.remember(calls[0], self.scope(space))
             return []
-        asked = self._run.ask(task.interrupts, self.scope(space)) if task.interrupts else []
-        return [*self._failed(task, space), *asked]
+        requests = self._run.ask(task.interrupts, self.scope(space)) if task.interrupts else []
+        return [*self._failed(task, space), *requests]
 
     def _failed(self, task: wire.Task, space: Space) -> Events:
         if not task.error or task.id in self._failures:

@@ -51,14 +51,14 @@ class Interrupts:
         An empty list is a breakpoint: the graph stops before a node, for whoever wants to look.
         """
         raws = raws if isinstance(raws, list) else [raws]
-        told = [unwrapped(raw) for raw in raws if isinstance(raw, dict)]
-        asked = [request for raw in told for request in self._requests(raw, scope)]
+        values = [unwrapped(raw) for raw in raws if isinstance(raw, dict)]
+        requests = [request for raw in values for request in self._requests(raw, scope)]
         if not raws:
-            asked = list(self._breakpoint(scope))
-        if not asked:
+            requests = list(self._breakpoint(scope))
+        if not requests:
             return []
-        self.waiting += [str(request.id) for request in asked]
-        return [*asked, self.pause()]
+        self.waiting += [str(request.id) for request in requests]
+        return [*requests, self.pause()]
 
     def pause(self) -> Paused:
         """That nothing more can be said."""
@@ -83,7 +83,7 @@ class Interrupts:
     ) -> InputRequest:
         call = self._calls.meant(text_in(action, "name", "action"), action.get("args"))
         if call is not None:
-            call.asked = True
+            call.has_request = True
         return InputRequest(
             id=name,
             scope=scope if call is None else call.scope,
@@ -97,8 +97,8 @@ class Interrupts:
     def _breakpoint(self, scope: tuple[str, ...]) -> Iterator[InputRequest]:
         if self.waiting:
             return
-        for call in [call for call in self._calls.unanswered if not call.asked]:
-            call.asked = True
+        for call in [call for call in self._calls.unanswered if not call.has_request]:
+            call.has_request = True
             name = self._names.fresh("interrupt")
             yield InputRequest(id=name, scope=call.scope, tool_call_id=call.id)
         if not self._calls.unanswered:

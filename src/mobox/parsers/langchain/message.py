@@ -56,7 +56,7 @@ _DELTAS: Final[dict[str, Any]] = {
 class Block:
     """A block of a message. `parts` are the pieces of a tool's input, or of a signature."""
 
-    __slots__ = ("ended", "id", "kind", "parts", "server", "tells")
+    __slots__ = ("delta_class", "ended", "id", "kind", "parts", "server")
 
     def __init__(self, name: str, kind: str) -> None:
         self.id = name
@@ -64,7 +64,7 @@ class Block:
         self.parts: list[str] = []
         self.ended = False
         self.server = False  # a call that the provider runs itself
-        self.tells = _DELTAS.get(kind)
+        self.delta_class = _DELTAS.get(kind)
 
 
 class Message:
@@ -85,7 +85,7 @@ class Message:
         self.node: str | None = None
         """And the node."""
         self._blocks: dict[Key, Block] = {}
-        self._told: dict[str, None] = {}  # an ordered set
+        self._block_ids: dict[str, None] = {}  # an ordered set
         self._names = Names()
         self._open: Block | None = None  # the one that was begun last
         self._late: dict[str, JSON] = {}
@@ -96,9 +96,9 @@ class Message:
         return StepStart(id=self.id, scope=self.scope, kind="turn", number=number)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def block_ids(self) -> tuple[str, ...]:
         """The ids of its blocks, in order."""
-        return tuple(self._told)
+        return tuple(self._block_ids)
 
     @property
     def broke_off(self) -> bool:
@@ -111,21 +111,21 @@ class Message:
         """The block of that index, if it has begun."""
         return self._blocks.get((kind, index))
 
-    def speak(self, kind: str, index: wire.Index, said: str = "") -> Events:
+    def speak(self, kind: str, index: wire.Index, text: str = "") -> Events:
         """More of an answer ("text") or of a thought ("thinking"), which may begin with it."""
         block = self._blocks.get((kind, index))
         events: Events = []
         if block is None or block.ended:
             block, events = self.open(kind, index)
             events.append(_OPENINGS[kind](id=block.id, scope=self.scope))
-        if said:
-            events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=said))
+        if text:
+            events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=text))
         return events
 
-    def whole(self, kind: str, index: wire.Index, said: str) -> Events:
+    def whole(self, kind: str, index: wire.Index, text: str) -> Events:
         """A whole answer or thought."""
         block, events = self.open(kind, index)
-        return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=said)]
+        return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=text)]
 
     def hide(self, index: wire.Index, data: JSON) -> Events:
         """A thought that the provider keeps to itself."""
@@ -170,22 +170,22 @@ class Message:
         )
         return [*events, start]
 
-    def argue(self, index: wire.Index, said: str) -> Events:
+    def argue(self, index: wire.Index, text: str) -> Events:
         """More of a call's input."""
         block = self._blocks.get(("tool", index))
-        if block is None or block.ended or not said:
+        if block is None or block.ended or not text:
             return []
-        block.parts.append(said)
-        return [ToolUseDelta(id=block.id, scope=self.scope, delta=said)]
+        block.parts.append(text)
+        return [ToolUseDelta(id=block.id, scope=self.scope, delta=text)]
 
-    def argued(self, index: wire.Index, told: JSON, invalid: str | None = None) -> Events:
+    def argued(self, index: wire.Index, value: JSON, invalid: str | None = None) -> Events:
         """A call's input is whole; what its deltas said counts for more."""
         block = self._blocks.get(("tool", index))
         if block is None or block.ended:
             return []
         if invalid is None and not block.parts:
             block.ended = True
-            return [ToolUseEnd(id=block.id, scope=self.scope, input={} if told is None else told)]
+            return [ToolUseEnd(id=block.id, scope=self.scope, input={} if value is None else value)]
         return [self._end(block)]
 
     def open(self, kind: str, index: wire.Index, name: str | None = None) -> tuple[Block, Events]:
@@ -194,7 +194,7 @@ class Message:
         if before is not None and not before.ended:
             events.append(self._end(before))
         name = name or self._name(index)
-        self._told[name] = None
+        self._block_ids[name] = None
         block = self._open = self._blocks[kind, index] = Block(name, kind)
         return block, events
 
@@ -204,7 +204,7 @@ class Message:
         return block.id if block is not None else self.id
 
     def _name(self, index: wire.Index) -> str:
-        number = len(self._told) if index is None else index
+        number = len(self._block_ids) if index is None else index
         return self._names.unique(f"{self.id}:{number}", "block")
 
     # Ends

@@ -28,18 +28,18 @@ class Messages:
         """Of the root."""
         self._names = names
         self._turns: Counter[Scope] = Counter()
-        self._told: dict[str, Message] = {}  # those that are being told, by each of their names
+        self._open: dict[str, Message] = {}  # those that are being told, by each of their names
         self._over: set[str] = set()  # the names of those that were told, or are of the past
         self._broken: dict[tuple[Scope, str], tuple[str, ...]] = {}  # what an error left, by node
 
     @property
-    def told(self) -> list[Message]:
+    def open(self) -> list[Message]:
         """Those that are being told."""
-        return list(dict.fromkeys(self._told.values()))
+        return list(dict.fromkeys(self._open.values()))
 
     def find(self, name: str | None) -> Message | None:
         """The message of that name, while it is told."""
-        return self._told.get(name or "")
+        return self._open.get(name or "")
 
     def is_over(self, name: str | None) -> bool:
         """Whether a message was told, or is of the past."""
@@ -47,7 +47,7 @@ class Messages:
 
     def is_known(self, name: str | None) -> bool:
         """Whether a message was told, or is being told."""
-        return name in self._over or name in self._told
+        return name in self._over or name in self._open
 
     def know(self, name: str | None) -> None:
         """A message of that name was told, by somebody."""
@@ -66,7 +66,7 @@ class Messages:
         before = self._retract(scope, node) if node is not None else []
         message = Message(self._names.unique(name, "message"), scope, vendor, model)
         message.node = node
-        self._told[name or ""] = message
+        self._open[name or ""] = message
         self._turns[scope] += 1
         if not scope:
             self.last = message
@@ -76,34 +76,34 @@ class Messages:
         """The message that a provider's own name comes up for, after LangChain has named it."""
         if not name or name.startswith(_GIVEN_NAMES) or name in self._over:
             return None
-        for known, message in self._told.items():
+        for known, message in self._open.items():
             if (message.scope, message.node) == (scope, node) and known.startswith(_GIVEN_NAMES):
-                self._told[name] = message
+                self._open[name] = message
                 self._names.take(name)
                 return message
         return None
 
     def end(self, message: Message, status: Outcome = "ok") -> Events:
         """A message is over."""
-        for name in [name for name, each in self._told.items() if each is message]:
-            del self._told[name]
+        for name in [name for name, each in self._open.items() if each is message]:
+            del self._open[name]
             self._over |= {name, message.id} - {""}
         return message.end(status)
 
     def fail(self, message: Message) -> Events:
         """A message breaks off with an error; its node may try again."""
         if message.node is not None:
-            self._broken[message.scope, message.node] = message.told
+            self._broken[message.scope, message.node] = message.block_ids
         return self.end(message, "error")
 
     def rest(self, scope: Scope, step: int | None) -> Events:
         """Another message of an agent begins: end those that nobody ended, of an earlier step."""
-        left = [m for m in self.told if m.scope == scope and (step is None or m.step != step)]
+        left = [m for m in self.open if m.scope == scope and (step is None or m.step != step)]
         return [event for message in left for event in self.end(message)]
 
     def _retract(self, scope: Scope, node: str) -> Events:
-        left = [m for m in self.told if (m.scope, m.node) == (scope, node) and m.broke_off]
+        left = [m for m in self.open if (m.scope, m.node) == (scope, node) and m.broke_off]
         blocks = self._broken.pop((scope, node), ())
-        blocks += tuple(name for message in left for name in message.told)
+        blocks += tuple(name for message in left for name in message.block_ids)
         ends = [event for message in left for event in self.end(message, "interrupted")]
         return [*ends, Retract(scope=scope, blocks=blocks, reason="retry")] if blocks else ends

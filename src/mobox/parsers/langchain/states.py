@@ -24,7 +24,7 @@ Object = dict[str, JSON]
 Space = tuple[str, ...]
 """The namespace of a graph within a graph."""
 
-_TOLD: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
+_SEPARATE: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
 _TYPES: Final = {
     "csv": "text/csv",
     "html": "text/html",
@@ -54,10 +54,10 @@ class States:
         if not isinstance(todos, list):
             return []
         try:
-            told = [convert(todo, wire.Todo) for todo in todos]
+            parsed = [convert(todo, wire.Todo) for todo in todos]
         except ValidationError:
             return []  # another application's word for something else; it is in the call
-        items = tuple(item_of(todo.content, todo.status) for todo in told)
+        items = tuple(item_of(todo.content, todo.status) for todo in parsed)
         before, self._plans[scope] = self._plans.get(scope, ()), items
         changes = change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
@@ -80,19 +80,19 @@ class States:
         if value == known or not (known or any(value.values())) or len(space) != len(scope):
             return []
         self._states[scope] = value
-        told = State(scope=scope, mode="snapshot", value=value)
-        return [told] if scope else [told, *self._files_in(value)]
+        snapshot = State(scope=scope, mode="snapshot", value=value)
+        return [snapshot] if scope else [snapshot, *self._files_in(value)]
 
     def _files_in(self, state: Object) -> Events:
         """The files of the run that are new, or new again."""
         files = state.get("files")
-        told: Events = []
+        events: Events = []
         for path, file in files.items() if isinstance(files, dict) else ():
             text = _text_of(file)
             if text is not None and self._files.get(path) != text:
                 self._files[path] = text
-                told.append(_file(path, text))
-        return told
+                events.append(_file(path, text))
+        return events
 
 
 def _text_of(file: JSON) -> str | None:
@@ -116,4 +116,4 @@ def _file(path: str, text: str) -> File:
 
 
 def _rest(state: Object) -> Object:
-    return {name: value for name, value in state.items() if name not in _TOLD}
+    return {name: value for name, value in state.items() if name not in _SEPARATE}

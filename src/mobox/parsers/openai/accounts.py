@@ -88,9 +88,9 @@ def _use_of(usage: dict[str, JSON], **about: Any) -> Usage:
     }
     known = _NAMED | _GROUPS | {"_class"}
     rest = {name: value for name, value in usage.items() if name not in known}
-    told = {name: count for name, count in counts.items() if count is not None}
+    present = {name: count for name, count in counts.items() if count is not None}
     provider = {VENDOR: rest} if any(v is not None for v in rest.values()) else None
-    used = convert({"type": "usage", **told, **about, "provider": provider}, Usage)
+    used = convert({"type": "usage", **present, **about, "provider": provider}, Usage)
     return msgspec.structs.replace(used, output=sum_of(used.output, _thought_beside(used)))
 
 
@@ -117,10 +117,10 @@ def _flat(usage: dict[str, JSON]) -> list[tuple[str, JSON]]:
 def error_of(problem: JSON, scope: tuple[str, ...] = ()) -> Error:
     """What a provider says went wrong, as text or as an object."""
     if isinstance(problem, dict):
-        told = convert(problem, wire.Problem)
-        code = told.code if told.code is not None else told.type
+        parsed = convert(problem, wire.Problem)
+        code = parsed.code if parsed.code is not None else parsed.type
         name = str(code) if isinstance(code, str | int) else None
-        message = told.message or name or "The provider reported an error."
+        message = parsed.message or name or "The provider reported an error."
     else:
         name, message = None, problem if isinstance(problem, str) and problem else "Error"
     return Error(

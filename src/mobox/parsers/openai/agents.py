@@ -58,7 +58,7 @@ class Agents:
     """One run of the SDK."""
 
     def __init__(self, framework: str, names: Names, root: Responses) -> None:
-        self.begun = False
+        self.started = False
         """A line of the SDK was read."""
         self._framework = framework
         self._names = names
@@ -74,7 +74,7 @@ class Agents:
 
     def read(self, raw: Object) -> Events:
         """What one line means."""
-        self.begun = True
+        self.started = True
         self._responses[()].items.hands_off = True
         if "__result__" in raw:
             return self._result(convert(raw, wire.RunResult))
@@ -86,9 +86,9 @@ class Agents:
         """An exception left the iterator: that is how the run ended."""
         done = done_of(name)
         if done.reason == "stop":  # any other exception
-            told = self._responses[()].done
-            cut = told is not None and told.reason in ("length", "content_filter")
-            done = told if told is not None and cut else Done(reason="error", native=name)
+            last = self._responses[()].done
+            cut = last is not None and last.reason in ("length", "content_filter")
+            done = last if last is not None and cut else Done(reason="error", native=name)
         self._done = done
         return done
 
@@ -99,9 +99,9 @@ class Agents:
 
     def close(self) -> Events:
         """The run ended: it waits, or tells how it ended."""
-        asked = tuple(self._responses[()].items.asked)
-        if asked and self._done is None:
-            return [Paused(request_ids=asked)]
+        waiting = tuple(self._responses[()].items.approvals)
+        if waiting and self._done is None:
+            return [Paused(request_ids=waiting)]
         done = self._done or self._responses[()].done
         if done is None:
             return []
@@ -140,11 +140,11 @@ class Agents:
 
     def _call_of(self, raw: Object) -> str:
         """The call that an inner agent answers, by its id or by its tool's name."""
-        told = raw.get("tool_call")
-        name = told.get("call_id") if isinstance(told, dict) else None
+        tool_call = raw.get("tool_call")
+        name = tool_call.get("call_id") if isinstance(tool_call, dict) else None
         if isinstance(name, str):
             return name
-        named = told.get("name") if isinstance(told, dict) else told
+        named = tool_call.get("name") if isinstance(tool_call, dict) else tool_call
         for responses in self._responses.values():
             for call, tool in responses.items.calls.items():
                 if tool == named:
@@ -161,20 +161,20 @@ class Agents:
 
     # Run items
 
-    def _told_before(self, item: wire.RunItem, scope: Scope) -> Events:
+    def _repeated(self, item: wire.RunItem, scope: Scope) -> Events:
         """An item of a response: news only where nothing is streamed."""
         if self._streams:
             return []
         return self._of(scope).whole(_object(item.raw_item, "raw_item"))
 
     def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
-        told = self._told_before(item, scope)
+        events = self._repeated(item, scope)
         agent = _agent_of(item.tool_origin)
         raw = item.raw_item or {}
         call = raw.get("call_id")
         if agent is None or not isinstance(call, str):
-            return told
-        return [*told, *self._spawn(call, agent, raw)]
+            return events
+        return [*events, *self._spawn(call, agent, raw)]
 
     def _spawn(self, call: str, agent: str | None, raw: JSON) -> Events:
         if call in self._agents:
@@ -189,10 +189,10 @@ class Agents:
         if not isinstance(name, str):
             raise NotUnderstood("an output of no call")
         self._of(scope).items.calls.pop(name, None)
-        self._of(scope).items.asked.pop(name, None)
-        told = raw.get("output") if item.output is None else item.output
-        output, files = without_images(name, scope, told)
-        result = ToolResult(id=name, scope=scope, output=output, status=_outcome(told))
+        self._of(scope).items.approvals.pop(name, None)
+        value = raw.get("output") if item.output is None else item.output
+        output, files = without_images(name, scope, value)
+        result = ToolResult(id=name, scope=scope, output=output, status=_outcome(value))
         return [*self._returned(name, result.status), result, *files]
 
     def _returned(self, call: str, status: Outcome) -> Events:
@@ -213,22 +213,22 @@ class Agents:
         text = record.final_output if isinstance(record.final_output, str) else None
         failed = self._done is not None and self._done.reason == "error"
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
-        for asked in record.interruptions or ():
-            events += or_raw(partial(self._ask, asked), asked)
-        waiting = tuple(self._responses[()].items.asked)
+        for interruption in record.interruptions or ():
+            events += or_raw(partial(self._ask, interruption), interruption)
+        waiting = tuple(self._responses[()].items.approvals)
         if waiting and record.interruptions:
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
 
-    def _ask(self, told: JSON) -> Events:
-        asked = convert(told, wire.Interruption)
-        raw = asked.raw or asked.raw_item or {}
-        name = asked.call_id or raw.get("call_id") or raw.get("id")
+    def _ask(self, value: JSON) -> Events:
+        interruption = convert(value, wire.Interruption)
+        raw = interruption.raw or interruption.raw_item or {}
+        name = interruption.call_id or raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):
             raise NotUnderstood("a request about no call")
         items = self._responses[()].items
-        known = name in items.calls or name in items.asked or bool(self._names.prefix)
-        call = [] if known else _whole_call(name, asked, raw)
+        known = name in items.calls or name in items.approvals or bool(self._names.prefix)
+        call = [] if known else _whole_call(name, interruption, raw)
         return [*call, *items.ask(name)]
 
     LINES: ClassVar[dict[str, Callable[[Agents, Object, Scope], Events]]] = {
@@ -237,15 +237,15 @@ class Agents:
         "run_item_stream_event": _run_item,
     }
     ITEMS: ClassVar[dict[str, Callable[[Agents, wire.RunItem, Scope], Events]]] = {
-        "message_output_item": _told_before,
-        "reasoning_item": _told_before,
+        "message_output_item": _repeated,
+        "reasoning_item": _repeated,
         "tool_call_item": _tool_call,
-        "handoff_call_item": _told_before,
-        "mcp_list_tools_item": _told_before,
-        "mcp_approval_request_item": _told_before,
-        "tool_search_call_item": _told_before,
-        "tool_search_output_item": _told_before,
-        "compaction_item": _told_before,
+        "handoff_call_item": _repeated,
+        "mcp_list_tools_item": _repeated,
+        "mcp_approval_request_item": _repeated,
+        "tool_search_call_item": _repeated,
+        "tool_search_output_item": _repeated,
+        "compaction_item": _repeated,
         "tool_call_output_item": _tool_output,
         "handoff_output_item": _tool_output,
         "mcp_approval_response_item": _approval_response,
@@ -269,15 +269,15 @@ def _object(value: JSON, name: str) -> Object:
 
 def _name(agent: JSON) -> str | None:
     """An agent's name, by itself or with all that is known of it."""
-    told = agent.get("name") if isinstance(agent, dict) else agent
-    return told if isinstance(told, str) else None
+    name = agent.get("name") if isinstance(agent, dict) else agent
+    return name if isinstance(name, str) else None
 
 
 def _agent_of(origin: JSON) -> str | None:
     """The agent that a tool is, from where the SDK says the tool comes from."""
     if isinstance(origin, dict):
-        told = origin.get("agent_name")
-        return told if isinstance(told, str) else None
+        name = origin.get("agent_name")
+        return name if isinstance(name, str) else None
     # A recording has the words of its `repr`.
     _, named, rest = str(origin).partition("agent_name='")
     return rest.partition("'")[0] if named else None
@@ -287,17 +287,18 @@ def _task(call: JSON) -> str | None:
     """What an agent that is a tool is asked, if the call says it in the usual way."""
     arguments = call.get("arguments") if isinstance(call, dict) else None
     given = input_of("", arguments).input
-    told = given.get("input") if isinstance(given, dict) else None
-    return told if isinstance(told, str) else None
+    task = given.get("input") if isinstance(given, dict) else None
+    return task if isinstance(task, str) else None
 
 
 def _outcome(output: JSON) -> Outcome:
-    said = output if isinstance(output, str) else ""
-    return next((outcome for words, outcome in _OUTCOMES if said.startswith(words)), "ok")
+    text = output if isinstance(output, str) else ""
+    return next((outcome for words, outcome in _OUTCOMES if text.startswith(words)), "ok")
 
 
-def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
-    told = asked.tool_name or asked.name or raw.get("name")
-    tool = told if isinstance(told, str) else UNKNOWN_TOOL
-    arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
+def _whole_call(name: str, interruption: wire.Interruption, raw: Object) -> Events:
+    named = interruption.tool_name or interruption.name or raw.get("name")
+    tool = named if isinstance(named, str) else UNKNOWN_TOOL
+    given = interruption.arguments
+    arguments = raw.get("arguments") if given is None else given
     return [ToolUseStart(id=name, name=tool, kind=kind_of(tool)), input_of(name, arguments)]

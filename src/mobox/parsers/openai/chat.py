@@ -130,13 +130,13 @@ class Chat:
         return [Status(message=message, kind="notice"), *kept]
 
     def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
-        told = _told_in(choice)
-        delta, unread = _delta_of(told)
-        says = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
-        if not says and (unknown := _unknown(told)):
+        fields = _fields_of(choice)
+        delta, unread = _delta_of(fields)
+        present = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
+        if not present and (unknown := _unknown(fields)):
             raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
-        events = self._begin(chunk.id) if self._begins(chunk, delta, bool(says)) else []
-        for field, value in says:
+        events = self._begin(chunk.id) if self._begins(chunk, delta, bool(present)) else []
+        for field, value in present:
             events += self.TELLERS[field](self, value, delta)
         events += unread
         if choice.finish_reason is not None and self._finish is None:
@@ -144,13 +144,13 @@ class Chat:
             events += self._end()
         return events
 
-    def _begins(self, chunk: wire.Chunk, delta: wire.Delta, says: bool) -> bool:
+    def _begins(self, chunk: wire.Chunk, delta: wire.Delta, has_content: bool) -> bool:
         if self._message is None:
             return True
         if self._broken:
-            return says
+            return has_content
         is_next = chunk.id != self._chunk_id and delta.role is not None
-        return self._finish is not None and (says or is_next)
+        return self._finish is not None and (has_content or is_next)
 
     def _begin(self, chunk_id: str | None) -> Events:
         before = self._leave()
@@ -206,7 +206,7 @@ class Chat:
         assert self._open is not None  # whoever asks has opened one
         return self._open[1]
 
-    def _say(self, text: str) -> Events:
+    def _add_text(self, text: str) -> Events:
         return [*self._block(Text), TextDelta(id=self._name(), delta=text)]
 
     def _think(self, text: str) -> Events:
@@ -214,7 +214,7 @@ class Chat:
 
     def _content(self, content: str | list[JSON], _delta: wire.Delta) -> Events:
         if isinstance(content, str):
-            events = self._say(content)
+            events = self._add_text(content)
             self.stretch = of_words("content", self._name())
             return events
         return [event for part in content for event in or_raw(partial(self._part, part), part)]
@@ -222,12 +222,12 @@ class Chat:
     def _part(self, part: JSON) -> Events:
         """One of the parts that some providers make content of."""
         if isinstance(part, str):
-            return self._say(part) if part else []
+            return self._add_text(part) if part else []
         if not isinstance(part, dict):
             raise NotUnderstood("a part that is neither text nor an object")
-        told = part.get("text")
-        if part.get("type") in ("text", "output_text") and isinstance(told, str):
-            return self._say(told) if told else []
+        words = part.get("text")
+        if part.get("type") in ("text", "output_text") and isinstance(words, str):
+            return self._add_text(words) if words else []
         if part.get("type") == "thinking":
             return [e for text in _texts(part.get("thinking")) for e in self._think(text)]
         return self._extras.part(part, self._block_for_sources())
@@ -253,8 +253,8 @@ class Chat:
 
     def _details(self, details: list[dict[str, JSON]], delta: wire.Delta) -> Events:
         """What a thought is made of; its words, unless they have come already."""
-        said = delta.reasoning_content or delta.reasoning
-        texts = [] if said else [detail.get("text", detail.get("summary")) for detail in details]
+        words = delta.reasoning_content or delta.reasoning
+        texts = [] if words else [detail.get("text", detail.get("summary")) for detail in details]
         events = [e for text in texts if text and isinstance(text, str) for e in self._think(text)]
         more = [d for d in details if d.get("signature") or d.get("data")]
         if more:
@@ -286,8 +286,8 @@ class Chat:
         return or_raw(lambda: self._sound(audio), audio)
 
     def _sound(self, audio: dict[str, JSON]) -> Events:
-        said = self._extras.audio(audio)
-        return self._say(said) if said else []
+        text = self._extras.audio(audio)
+        return self._add_text(text) if text else []
 
     def _executed(self, tools: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
         events = self._turn(None)
@@ -319,7 +319,7 @@ class Chat:
     """What a delta may say, in the order in which it is told."""
 
 
-def _told_in(choice: wire.Choice) -> dict[str, JSON]:
+def _fields_of(choice: wire.Choice) -> dict[str, JSON]:
     """What a choice says: a delta, a whole message, or the text of the older completions.
 
     Some servers send that text beside the delta, which has it too.
@@ -327,13 +327,13 @@ def _told_in(choice: wire.Choice) -> dict[str, JSON]:
     return choice.delta or choice.message or ({"content": choice.text} if choice.text else {})
 
 
-def _delta_of(told: dict[str, JSON]) -> tuple[wire.Delta, Events]:
+def _delta_of(fields: dict[str, JSON]) -> tuple[wire.Delta, Events]:
     """A delta, and those of its fields that cannot be read."""
     try:
-        return convert(told, wire.Delta), []
+        return convert(fields, wire.Delta), []
     except ValidationError:
-        kept = {name: or_raw(partial(_check, name, told[name]), told[name]) for name in told}
-        read = {name: value for name, value in told.items() if not kept[name]}
+        kept = {name: or_raw(partial(_check, name, fields[name]), fields[name]) for name in fields}
+        read = {name: value for name, value in fields.items() if not kept[name]}
         return convert(read, wire.Delta), [raw for raws in kept.values() for raw in raws]
 
 

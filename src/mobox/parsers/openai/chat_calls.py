@@ -21,11 +21,11 @@ __all__ = ["ChatCalls", "json_of"]
 
 
 class _Call:
-    __slots__ = ("id", "kind", "name", "pieces", "started", "told_id")
+    __slots__ = ("given_id", "id", "kind", "name", "pieces", "started")
 
-    def __init__(self, name: str, told_id: str | None) -> None:
+    def __init__(self, name: str, given_id: str | None) -> None:
         self.id = name
-        self.told_id = told_id
+        self.given_id = given_id
         self.name: str | None = None
         self.kind: str = "function"
         self.pieces: list[str] = []
@@ -87,16 +87,16 @@ class ChatCalls:
         return [*ends, *self._more(call, index, piece)]
 
     def _more(self, call: _Call, index: int, piece: wire.CallPiece) -> Events:
-        name, said = _told(piece)
+        name, text = _name_and_input(piece)
         call.name = call.name or name
         call.kind = "custom" if piece.custom is not None else call.kind
         before = call.start() if call.name is not None and not call.started else []
         self.stretch = of_call(index, call.id, call.pieces) if call.name is not None else None
-        if not said:
+        if not text:
             return before
         if call.started:
-            return [*before, call.say(said)]
-        call.pieces.append(said)
+            return [*before, call.say(text)]
+        call.pieces.append(text)
         return before
 
     def _index(self, piece: wire.CallPiece) -> int:
@@ -106,7 +106,7 @@ class ChatCalls:
 
     def _is_another(self, call: _Call, piece: wire.CallPiece) -> bool:
         named = piece.function is not None and piece.function.name
-        return bool(piece.id and named and call.told_id and piece.id != call.told_id)
+        return bool(piece.id and named and call.given_id and piece.id != call.given_id)
 
     def end(self) -> Events:
         """The message ended, and with it the inputs of its calls."""
@@ -125,13 +125,13 @@ def json_of(text: str) -> str:
     return msgspec.json.encode(text).decode()[1:-1]
 
 
-def _told(piece: wire.CallPiece) -> tuple[str | None, str]:
+def _name_and_input(piece: wire.CallPiece) -> tuple[str | None, str]:
     """The name and the piece of input, from either kind of call."""
     if piece.custom is not None:
-        name, said = piece.custom.get("name"), piece.custom.get("input")
-        return (name if isinstance(name, str) else None), (said if isinstance(said, str) else "")
+        name, text = piece.custom.get("name"), piece.custom.get("input")
+        return (name if isinstance(name, str) else None), (text if isinstance(text, str) else "")
     function = piece.function or wire.Function()
-    said = function.arguments
-    if said is not None and not isinstance(said, str):
-        said = msgspec.json.encode(said).decode()  # some hand over the value itself
-    return function.name or None, said or ""
+    text = function.arguments
+    if text is not None and not isinstance(text, str):
+        text = msgspec.json.encode(text).decode()  # some hand over the value itself
+    return function.name or None, text or ""

@@ -28,7 +28,7 @@ __all__ = ["Deltas"]
 
 Handler = Callable[["Deltas", wire.Event], Events]
 
-_SPOKEN: Final = {
+_TEXT_DELTAS: Final = {
     "response.output_text.delta": ("message", "text"),
     "response.refusal.delta": ("message", "refusal"),
     "response.reasoning_summary_text.delta": ("reasoning", "summary"),
@@ -66,9 +66,9 @@ class Deltas:
         if part.type not in _FIELDS:
             raise NotUnderstood(f"part of type {part.type}")
         field, kind = _FIELDS[part.type]
-        said = part.refusal if field == "refusal" else part.text
+        text = part.refusal if field == "refusal" else part.text
         place = (field, event.content_index or 0)
-        return self.items.parts.open(self.items.find(event, kind), place, said or "")
+        return self.items.parts.open(self.items.find(event, kind), place, text or "")
 
     def _part_done(self, event: wire.Event) -> Events:
         part = convert(_given(event.part, "part"), wire.Part)
@@ -80,35 +80,35 @@ class Deltas:
         return self.items.parts.end_whole(item, place, whole, objects_in(part.annotations))
 
     def _summary_added(self, event: wire.Event) -> Events:
-        said = convert(event.part or {}, wire.Part).text
+        text = convert(event.part or {}, wire.Part).text
         item = self.items.find(event, "reasoning")
-        return self.items.parts.open(item, ("summary", event.summary_index or 0), said or "")
+        return self.items.parts.open(item, ("summary", event.summary_index or 0), text or "")
 
     def _summary_done(self, event: wire.Event) -> Events:
-        said = event.text if event.part is None else convert(event.part, wire.Part).text
+        text = event.text if event.part is None else convert(event.part, wire.Part).text
         item = self.items.find(event, "reasoning")
-        return self.items.parts.end(item, ("summary", event.summary_index or 0), said)
+        return self.items.parts.end(item, ("summary", event.summary_index or 0), text)
 
     # Words
 
-    def _say(self, event: wire.Event) -> Events:
-        kind, field = _SPOKEN[event.type]
+    def _add_text(self, event: wire.Event) -> Events:
+        kind, field = _TEXT_DELTAS[event.type]
         number = event.summary_index if field == "summary" else event.content_index
         place: Place = (field, number or 0)
         words, item = _words(event), self.items.find(event, kind)
         if not words:
             return self.items.parts.open(item, place)
         events = self.items.parts.say(item, place, words)
-        tells = ThinkingDelta if kind == "reasoning" else TextDelta
+        event_class = ThinkingDelta if kind == "reasoning" else TextDelta
         if not item.parts[place].ended:
-            self.place = (tells, item.parts[place].id)
+            self.place = (event_class, item.parts[place].id)
         return events
 
     def _text_done(self, event: wire.Event) -> Events:
         """The words are complete; the part ends later, maybe after its annotations."""
         item, place = self.items.find(event, "message"), ("text", event.content_index or 0)
-        said = place in item.parts and item.parts[place].said
-        return [] if said or not event.text else self.items.parts.say(item, place, event.text)
+        has_text = place in item.parts and item.parts[place].has_text
+        return [] if has_text or not event.text else self.items.parts.say(item, place, event.text)
 
     def _refusal_done(self, event: wire.Event) -> Events:
         item = self.items.find(event, "message")
@@ -191,7 +191,7 @@ class Deltas:
         "response.content_part.added": _part_added,
         "response.content_part.done": _part_done,
         # words
-        **dict.fromkeys(_SPOKEN, _say),
+        **dict.fromkeys(_TEXT_DELTAS, _add_text),
         "response.output_text.done": _text_done,
         "response.output_text.annotation.added": _annotation,
         "response.refusal.done": _refusal_done,

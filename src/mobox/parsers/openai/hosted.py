@@ -139,8 +139,8 @@ def _code(item: Object) -> JSON:
 
 
 def _action(item: Object) -> JSON:
-    told = {name: item.get(name) for name in ("action", "actions", "pending_safety_checks")}
-    return {name: value for name, value in told.items() if value}
+    fields = {name: item.get(name) for name in ("action", "actions", "pending_safety_checks")}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _commands(item: Object) -> JSON:
@@ -173,10 +173,10 @@ def _code_head(item: Object) -> str:
 
 
 def _patch_head(item: Object) -> str:
-    told = object_of(item.get("operation"))
-    operation = {name: value for name, value in told.items() if name != "diff"}
-    begun = _json(operation)[:-1] + ("," if operation else "")
-    return f'{{"callId":{_json(item.get("call_id"))},"operation":{begun}"diff":"'
+    fields = object_of(item.get("operation"))
+    operation = {name: value for name, value in fields.items() if name != "diff"}
+    prefix = _json(operation)[:-1] + ("," if operation else "")
+    return f'{{"callId":{_json(item.get("call_id"))},"operation":{prefix}"diff":"'
 
 
 def _text_head(_item: Object) -> str:
@@ -243,8 +243,8 @@ TOOLS: dict[str, Tool] = {
 
 def name_of(tool: Tool, item: Object) -> str:
     """What the call is called."""
-    told = item.get("name")
-    name = tool.name or (told if isinstance(told, str) and told else UNKNOWN_TOOL)
+    given = item.get("name")
+    name = tool.name or (given if isinstance(given, str) and given else UNKNOWN_TOOL)
     return f"mcp.{name}" if tool.kind == "mcp" else name
 
 
@@ -257,8 +257,8 @@ def runs_elsewhere(item: Object) -> bool:
 def about(item: Object) -> dict[str, JSON] | None:
     """What a call says of itself beside name and input."""
     kept = ("server_label", "namespace", "caller", "container_id", "environment")
-    told = {name: item[name] for name in kept if item.get(name) is not None}
-    return {VENDOR: told} if told else None
+    fields = {name: item[name] for name in kept if item.get(name) is not None}
+    return {VENDOR: fields} if fields else None
 
 
 def _tools_found(item: Object) -> JSON:

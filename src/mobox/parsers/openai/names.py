@@ -13,6 +13,6 @@ FAKE = "__fake_id__"
 class Names(names.Names):
     """The names that were given in one run."""
 
-    def unique(self, told: str | None, kind: str) -> str:
+    def unique(self, given: str | None, kind: str) -> str:
         """The provider's own name, or a counted one."""
-        return super().unique(None if told == FAKE else told, kind)
+        return super().unique(None if given == FAKE else given, kind)

@@ -46,12 +46,12 @@ _UNMARKED = ("summary", "text")
 class Part:
     """A block of an item."""
 
-    __slots__ = ("cited", "ended", "id", "opening", "said")
+    __slots__ = ("cited", "ended", "has_text", "id", "opening")
 
     def __init__(self, name: str, opening: Any) -> None:
         self.id = name
         self.opening = opening
-        self.said = False  # some of it was told
+        self.has_text = False  # some of it was told
         self.ended = False
         self.cited = 0  # annotations that were told
 
@@ -61,6 +61,7 @@ class Item:
 
     __slots__ = (
         "call",
+        "given_id",
         "id",
         "kind",
         "parts",
@@ -69,15 +70,14 @@ class Item:
         "runs",
         "silent",
         "streamed",
-        "told_id",
     )
 
     def __init__(
-        self, name: str, kind: str, told_id: str | None, raw: Object | None = None
+        self, name: str, kind: str, given_id: str | None, raw: Object | None = None
     ) -> None:
         self.id = name
         self.kind = kind
-        self.told_id = told_id
+        self.given_id = given_id
         self.raw = raw or {}  # as it was when it was added; nothing, if nobody told of it
         self.phase: str | None = None
         self.parts: dict[Place, Part] = {}
@@ -91,7 +91,7 @@ class Parts:
     """What one agent says and thinks."""
 
     def __init__(self, scope: tuple[str, ...]) -> None:
-        self.told: list[str] = []
+        self.block_ids: list[str] = []
         """The ids of the blocks and calls of this response, in order."""
         self.refused = False
         """The model has refused to answer."""
@@ -99,7 +99,7 @@ class Parts:
 
     def begin(self) -> None:
         """Another response."""
-        self.told = []
+        self.block_ids = []
         self.refused = False
 
     def open(self, item: Item, place: Place, content: str = "") -> Events:
@@ -111,8 +111,8 @@ class Parts:
         ends = self.end_thoughts(item) if opening is Thinking else []
         mark = "" if field in _UNMARKED else f"{field}_"
         part = item.parts[place] = Part(f"{item.id}:{mark}{number}", opening)
-        part.said = bool(content)
-        self.told.append(part.id)
+        part.has_text = bool(content)
+        self.block_ids.append(part.id)
         self.refused = self.refused or field == "refusal"
         more = _ABOUT.get(field, {})
         if field == "text" and item.phase == "commentary":
@@ -123,7 +123,7 @@ class Parts:
         """More of a part."""
         opened = self.open(item, place)
         part = item.parts[place]
-        part.said = True
+        part.has_text = True
         delta: Any = TextDelta if part.opening is Text else ThinkingDelta
         return [*opened, delta(id=part.id, scope=self._scope, delta=words)]
 
@@ -132,8 +132,8 @@ class Parts:
         part = item.parts.get(place)
         if part is not None and part.ended:
             return []
-        said = part is not None and part.said
-        events = self.say(item, place, whole) if whole and not said else []
+        has_text = part is not None and part.has_text
+        events = self.say(item, place, whole) if whole and not has_text else []
         part = item.parts.get(place)
         if part is None:
             return events
@@ -190,8 +190,8 @@ class Parts:
     ) -> Events:
         """A part of a message is complete, with all that it cites."""
         before = self.say(item, place, whole) if whole and place not in item.parts else []
-        told = item.parts.get(place)
-        new = annotations[told.cited if told is not None else 0 :]
+        known = item.parts.get(place)
+        new = annotations[known.cited if known is not None else 0 :]
         cited = [source for each in new for source in self.cite(item, place, each)]
         return [*before, *cited, *self.end(item, place, whole)]
 
@@ -206,7 +206,7 @@ class Parts:
         provider = {VENDOR: {name: value for name, value in state.items() if value is not None}}
         if item.parts:
             return events + self.end_thoughts(item, provider)
-        self.told.append(item.id)
+        self.block_ids.append(item.id)
         thought = Thinking(id=item.id, scope=self._scope, redacted=True)
         return [*events, thought, ThinkingEnd(id=item.id, scope=self._scope, provider=provider)]
 

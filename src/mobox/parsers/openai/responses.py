@@ -85,10 +85,10 @@ class Responses:
         """What the next line is if it is like this one, which was read just now."""
         if self._deltas.place is None or self._scope:
             return None
-        tells, name = self._deltas.place
+        event_class, name = self._deltas.place
         places = ("output_index", "content_index", "summary_index")
         index, content, summary = (raw.get(place) for place in places)
-        return of_event((raw["type"], index, content, summary), tells, name, wrapped)
+        return of_event((raw["type"], index, content, summary), event_class, name, wrapped)
 
     def whole(self, item: dict[str, JSON]) -> Events:
         """What an item means that comes at once."""
@@ -105,8 +105,8 @@ class Responses:
         if self._response is not None and response.id == self._raw_id and self._end is None:
             return []
         before = self._leave("interrupted")
-        if self._broke_off and self.items.parts.told:
-            blocks = tuple(self.items.parts.told)
+        if self._broke_off and self.items.parts.block_ids:
+            blocks = tuple(self.items.parts.block_ids)
             before.append(Retract(scope=self._scope, blocks=blocks, reason="retry"))
         self._count += 1
         self._raw_id = response.id
@@ -126,13 +126,13 @@ class Responses:
 
     def _completed(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
-        told = [] if self.items else [
-            told
+        events = [] if self.items else [
+            event
             for index, item in enumerate(response.output or ())
-            for told in or_raw(partial(self.items.finish, index, item), item, self._scope)
+            for event in or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
         self._end, self._failed = response.status or "completed", False
-        return [*told, *self._use(response), *self._leave("ok")]
+        return [*events, *self._use(response), *self._leave("ok")]
 
     def _incomplete(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
@@ -142,16 +142,16 @@ class Responses:
 
     def _failure(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
-        told, self._failed, self._end = self._failed, True, "failed"
-        errors = [] if told else [error_of(response.error, self._scope)]
+        is_reported, self._failed, self._end = self._failed, True, "failed"
+        errors = [] if is_reported else [error_of(response.error, self._scope)]
         return [*self._use(response), *errors, *self._leave("error")]
 
     def _error(self, event: wire.Event) -> Events:
         self._failed = True
-        told = event.error if event.error is not None else {
+        problem = event.error if event.error is not None else {
             "message": event.message, "code": event.code,
         }  # fmt: skip
-        return [error_of(told, self._scope)]
+        return [error_of(problem, self._scope)]
 
     def _use(self, response: wire.Response) -> Events:
         about = {"model": response.model or self.model, "service_tier": response.service_tier}

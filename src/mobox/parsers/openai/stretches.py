@@ -101,27 +101,27 @@ def of_words(field: str, name: str) -> Stretch:
     decode = _WORDS[field]
     if field == "content":
         return lambda line: TextDelta(id=name, delta=decode(line).choices[0].delta.content)
-    said = attrgetter(field)
-    return lambda line: ThinkingDelta(id=name, delta=said(decode(line).choices[0].delta))
+    text_of = attrgetter(field)
+    return lambda line: ThinkingDelta(id=name, delta=text_of(decode(line).choices[0].delta))
 
 
-def of_call(index: int, name: str, heard: list[str]) -> Stretch:
+def of_call(index: int, name: str, pieces: list[str]) -> Stretch:
     """Chunks whose delta has nothing but more of one call's arguments."""
 
     def more(line: bytes) -> StreamEvent | None:
         piece = _decode_call(line).choices[0].delta.tool_calls[0]
         if piece.index != index:
             return None
-        said = piece.function.arguments
-        heard.append(said)
-        return ToolUseDelta(id=name, delta=said)
+        text = piece.function.arguments
+        pieces.append(text)
+        return ToolUseDelta(id=name, delta=text)
 
     return more
 
 
 def of_event(
     place: tuple[str, int | None, int | None, int | None],
-    tells: Callable[..., StreamEvent],
+    event_class: Callable[..., StreamEvent],
     name: str,
     wrapped: bool,
 ) -> Stretch:
@@ -137,6 +137,6 @@ def of_event(
             or event.summary_index != summary
         ):
             return None
-        return tells(id=name, delta=event.delta)
+        return event_class(id=name, delta=event.delta)
 
     return more

@@ -34,7 +34,7 @@ __all__ = ["SmolagentsParser"]
 
 Path = tuple[str, ...]
 
-_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenLine).decode
+_decode_delta: Final = msgspec.json.Decoder(wire.SpokenLine).decode
 _TASK: Final = "TaskStep"
 MOST_AGENTS: Final = 1000
 """How many managed agents one run may have: a line names them, and each is remembered."""
@@ -49,15 +49,15 @@ class SmolagentsParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._agents: dict[Path, Agent] = {(): Agent(prefix)}
-        self._speaks: Agent | None = None  # whose thought the last line was about
+        self._current: Agent | None = None  # whose thought the last line was about
         self._spawned: set[str] = set()  # the calls that a managed agent came of
 
     def more(self, line: bytes) -> StreamEvent | None:
-        root = self._speaks
+        root = self._current
         if root is None or root.thought is None or len(line) > SHORT:
             return None
         try:
-            words = _decode_spoken(line).data.content
+            words = _decode_delta(line).data.content
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         return ThinkingDelta(id=root.thought, delta=words) if words else None
@@ -71,12 +71,12 @@ class SmolagentsParser(EventParser):
         path = tuple(line.within or ())
         if line.type == _TASK:
             return self._announce(path, msgspec.convert(line.data, wire.TaskStep))
-        said = msgspec.convert(line.data, Agent.READERS[line.type][0])
+        data = msgspec.convert(line.data, Agent.READERS[line.type][0])
         events = self._announce(path)
         agent = self._agents[path]
-        self._speaks = None
-        events += agent.read(line.type, said)
-        self._speaks = agent if not path else None
+        self._current = None
+        events += agent.read(line.type, data)
+        self._current = agent if not path else None
         return [*events, *self._ended(path, agent)]
 
     def close(self) -> Events:

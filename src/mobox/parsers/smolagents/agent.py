@@ -84,22 +84,22 @@ class Agent:
         self._thoughts: list[str] = []  # the blocks of this step
         self._fragments: dict[int | None, str] = {}
         self._plan: tuple[TodoItem, ...] = ()
-        self._told_usage: wire.TokenUsage | None = None
+        self._last_usage: wire.TokenUsage | None = None
         self._timings: list[wire.Timing] = []
 
-    def read(self, kind: str, said: Struct) -> Events:
+    def read(self, kind: str, data: Struct) -> Events:
         """What an object of the class `kind` means, in the shape that READERS names for it."""
-        return self.READERS[kind][1](self, said)
+        return self.READERS[kind][1](self, data)
 
     # What the model says
 
     def _delta(self, delta: wire.StreamDelta) -> Events:
-        events = self._say(delta.content) if delta.content else []
+        events = self._add_text(delta.content) if delta.content else []
         for fragment in delta.tool_calls or ():
             events += self._fragment(fragment)
         return events + self._use(delta.token_usage)
 
-    def _say(self, words: str) -> Events:
+    def _add_text(self, words: str) -> Events:
         events = self._begin_step()
         if self.thought is None:
             self.thought = f"{self._step}:{len(self._thoughts) + 1}"
@@ -129,9 +129,9 @@ class Agent:
             arguments = {"code": arguments}
         return [*events, ToolUseEnd(id=name, scope=self.scope, input=arguments)]
 
-    def _name_of_call(self, told: str | None) -> str:
+    def _name_of_call(self, given: str | None) -> str:
         step = self._steps + (self._step is None)
-        return self._own(told) if told else self._names.fresh(f"step_{step}:call")
+        return self._own(given) if given else self._names.fresh(f"step_{step}:call")
 
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
@@ -143,8 +143,8 @@ class Agent:
         name = self._own(output.id)
         self.calls.pop(name, None)
         shown = file_of(output.output, name, self.scope) if _is_image(output.output) else None
-        told = output.observation if output.output is None or shown else output.output
-        result = ToolResult(id=name, scope=self.scope, output=told)
+        value = output.observation if output.output is None or shown else output.output
+        result = ToolResult(id=name, scope=self.scope, output=value)
         return [*self._begin_step(), result, *([shown] if shown else [])]
 
     def _action_output(self, _output: wire.ActionOutput) -> Events:
@@ -173,14 +173,14 @@ class Agent:
         if self._thoughts or not isinstance(words, str) or not words:
             return []
         name = f"{self._step}:1"
-        said = Thinking(id=name, scope=self.scope, content=words)
-        return [said, ThinkingEnd(id=name, scope=self.scope)]
+        thought = Thinking(id=name, scope=self.scope, content=words)
+        return [thought, ThinkingEnd(id=name, scope=self.scope)]
 
     def _results(self, step: wire.ActionStep) -> Events:
         open_calls, self.calls = self.calls, {}
         output = step.observations if step.error is None else step.error.message
         status: Outcome = "ok" if step.error is None else "error"
-        told: Events = [
+        events: Events = [
             ToolResult(
                 id=name,
                 scope=self.scope,
@@ -190,15 +190,15 @@ class Agent:
             )
             for name in open_calls
         ]
-        if step.error is not None and not told:
+        if step.error is not None and not events:
             message = step.error.message
-            told.append(Status(scope=self.scope, message=message, kind="notice"))
-        return told
+            events.append(Status(scope=self.scope, message=message, kind="notice"))
+        return events
 
     def _planning_step(self, step: wire.PlanningStep) -> Events:
         message = step.model_output_message
-        said = message.content if message is not None else None
-        plan = said if isinstance(said, str) and said else step.plan
+        content = message.content if message is not None else None
+        plan = content if isinstance(content, str) and content else step.plan
         events = [*self._begin_step(), *self._end_thought()]
         if self._thoughts:
             blocks = tuple(self._thoughts)
@@ -218,8 +218,8 @@ class Agent:
         before, self._plan = self._plan, items
         return [msgspec.structs.replace(each, scope=self.scope) for each in change(before, items)]
 
-    def _final_answer(self, told: wire.FinalAnswer) -> Events:
-        self.final, self.has_ended = told.answer, True
+    def _final_answer(self, step: wire.FinalAnswer) -> Events:
+        self.final, self.has_ended = step.answer, True
         events = [*self._end_thought(), *self._leave_step()]
         name = self._own("answer")
         shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
@@ -228,9 +228,9 @@ class Agent:
         if self.final is None:
             return [*events, *self._statistics(None)]
         text = words_of(self.final)
-        said = Text(id=name, scope=self.scope, content=text)
+        block = Text(id=name, scope=self.scope, content=text)
         end = TextEnd(id=name, scope=self.scope)
-        return [*events, said, end, *self._statistics(text)]
+        return [*events, block, end, *self._statistics(text)]
 
     def _statistics(self, text: str | None) -> Events:
         if self.scope:
@@ -264,7 +264,7 @@ class Agent:
 
     def _leave_step(self, status: Outcome = "ok", reason: str | None = None) -> Events:
         name, self._step = self._step, None
-        self._thoughts, self._told_usage = [], None
+        self._thoughts, self._last_usage = [], None
         self._fragments.clear()
         if name is None:
             return []
@@ -276,11 +276,11 @@ class Agent:
             return []
         return or_raw(lambda: self._used(usage), usage, self.scope)
 
-    def _used(self, told: JSON) -> Events:
-        usage = msgspec.convert(told, wire.TokenUsage)
-        if usage == self._told_usage:
+    def _used(self, raw: JSON) -> Events:
+        usage = msgspec.convert(raw, wire.TokenUsage)
+        if usage == self._last_usage:
             return []
-        self._told_usage = usage
+        self._last_usage = usage
         return [
             *self._begin_step(),
             Usage(

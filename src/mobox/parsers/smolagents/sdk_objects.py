@@ -20,8 +20,8 @@ def as_line(raw: Data) -> Data:
     """The line that says what the object says."""
     kind, within = raw.get("_class"), raw.get("within")
     data = {name: value for name, value in raw.items() if name not in ("_class", "within")}
-    mend = _MENDERS.get(kind) if isinstance(kind, str) else None
-    line = {"type": kind, "data": data if mend is None else mend(data)}
+    repair = _MENDERS.get(kind) if isinstance(kind, str) else None
+    line = {"type": kind, "data": data if repair is None else repair(data)}
     return line if within is None else {**line, "within": within}
 
 

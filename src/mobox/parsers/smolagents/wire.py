@@ -124,5 +124,5 @@ class FinalAnswer(Struct):
     @property
     def answer(self) -> JSON:
         """What the run came to; `None` where it came to nothing."""
-        told = (self.output, self.final_answer)
-        return next((each for each in told if each is not UNSET and each is not None), None)
+        candidates = (self.output, self.final_answer)
+        return next((each for each in candidates if each is not UNSET and each is not None), None)
