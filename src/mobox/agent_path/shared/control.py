@@ -46,11 +46,11 @@ class Turn:
         """What the page brought along, last: its tools, context, state, and more; always there."""
         self.see_page(data.get("frontend"))
 
-    def see_page(self, told: Any) -> None:
+    def see_page(self, page: Any) -> None:
         """The page told more of itself, with an answer."""
         nothing: dict[str, Any] = {"tools": [], "context": [], "state": None}
         nothing.update({"instructions": [], "properties": {}})
-        self.frontend = {**nothing, **(told if isinstance(told, dict) else {})}
+        self.frontend = {**nothing, **(page if isinstance(page, dict) else {})}
 
     @property
     def state(self) -> Any:
@@ -68,9 +68,11 @@ class Turn:
 
     def messages(self) -> list[dict[str, str]]:
         """History and prompt in the form that model APIs like: role and words, nothing else."""
-        said = [{"role": each["role"], "content": _words(each["parts"])} for each in self.history]
-        asked = [{"role": "user", "content": self.prompt}] if self.parts else []
-        return [message for message in said + asked if message["content"]]
+        earlier = [
+            {"role": each["role"], "content": _words(each["parts"])} for each in self.history
+        ]
+        current = [{"role": "user", "content": self.prompt}] if self.parts else []
+        return [message for message in earlier + current if message["content"]]
 
     def answer(self, request_id: str) -> dict[str, Any] | None:
         """What was answered to that request while no process of the agent ran."""
@@ -89,7 +91,7 @@ class _Channel:
         self._changed = threading.Condition()
         self._turn: Turn | None = None
         self._answers: dict[str, dict[str, Any]] = {}
-        self._asked: dict[str, None] = {}  # an ordered set
+        self._waiting: dict[str, None] = {}  # an ordered set
         self._reader: threading.Thread | None = None
         self.ended = False
         self.stopping = False
@@ -103,18 +105,18 @@ class _Channel:
             return self._turn
 
     def answer(self, request_id: str) -> dict[str, Any]:
-        told = self.turn().answer(request_id)
-        if told is not None:
-            return told
+        answer = self.turn().answer(request_id)
+        if answer is not None:
+            return answer
         with self._changed:
             self._changed.wait_for(lambda: request_id in self._answers or self.ended)
-            self._asked.pop(request_id, None)
+            self._waiting.pop(request_id, None)
             return self._answers.pop(request_id, CANCELLED)
 
     def ask(self, request_id: str) -> tuple[str, ...]:
         with self._changed:
-            self._asked[request_id] = None
-            return tuple(self._asked)
+            self._waiting[request_id] = None
+            return tuple(self._waiting)
 
     def _start(self) -> None:
         by_hand = " ".join(sys.argv[1:])

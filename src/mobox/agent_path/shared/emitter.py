@@ -73,8 +73,8 @@ def emit(type: str, data: dict[str, Any] | None = None) -> None:  # the document
 
 
 def _emit(line: str, more: dict[str, Any], **fields: Any) -> None:
-    said = {**fields, **more}
-    emit(line, {name: value for name, value in said.items() if value is not None})
+    merged = {**fields, **more}
+    emit(line, {name: value for name, value in merged.items() if value is not None})
 
 
 def _new_id(kind: str) -> str:
@@ -222,9 +222,9 @@ def emit_source(url: str | None = None, title: str | None = None, **more: Any) -
 
 def emit_file(media_type: str, content: bytes | None = None, **more: Any) -> None:
     """A file: its bytes, or `url=`; `name` is known."""
-    told = None if content is None else base64.b64encode(content).decode("ascii")
+    encoded = None if content is None else base64.b64encode(content).decode("ascii")
     size = None if content is None else len(content)
-    _emit("file", more, media_type=media_type, base64=told, size=size)
+    _emit("file", more, media_type=media_type, base64=encoded, size=size)
 
 
 def emit_state(value: Any, mode: str = "snapshot") -> None:
@@ -234,7 +234,7 @@ def emit_state(value: Any, mode: str = "snapshot") -> None:
 
 def emit_custom(name: str, value: Any = None, id: Any = None, **more: Any) -> None:
     """What only your own frontend understands; the same `id` again replaces the value."""
-    known = {field: told for field, told in more.items() if told is not None}
+    known = {field: each for field, each in more.items() if each is not None}
     known.update({} if id is None else {"id": str(id)})
     emit("custom", {"name": name, "value": value, **known})
 
@@ -288,9 +288,9 @@ def ask(prompt: str, kind: str = "question", resume: Any = None, **more: Any) ->
     found in `read_turn()` and returned at once where the same question is asked again.
     """
     request = more.pop("id", None)
-    told = read_turn().answer(request) if request else None
-    if told is not None:
-        return told
+    answer = read_turn().answer(request) if request else None
+    if answer is not None:
+        return answer
     request = emit_input_request(kind, id=request, prompt=prompt, **more)
     emit_paused(*waits_for(request), resume=resume)
     return wait_for_answer(request)
@@ -305,16 +305,16 @@ def call_frontend(
     """
     call = id or _new_id("call")
     request = f"result_of_{call}"
-    told = read_turn().answer(request) if id else None
-    if told is None:
+    answer = read_turn().answer(request) if id else None
+    if answer is None:
         emit_tool_use(name, input, id=call, **more)
         emit_input_request("tool", id=request, tool_call_id=call)
         emit_paused(*waits_for(request), resume=resume)
-        told = wait_for_answer(request)
-    status = NO_RESULTS.get(told["decision"])
-    value = told.get("value")
-    emit_tool_result(call, told.get("reason") if value is None else value, status=status)
-    return told
+        answer = wait_for_answer(request)
+    status = NO_RESULTS.get(answer["decision"])
+    value = answer.get("value")
+    emit_tool_result(call, answer.get("reason") if value is None else value, status=status)
+    return answer
 
 
 def approve(

@@ -50,7 +50,7 @@ class Objects:
     """Makes plain values of objects; remembers which messages of a state were told."""
 
     def __init__(self) -> None:
-        self._told: dict[Any, None] = {}  # an ordered set
+        self._seen: dict[Any, None] = {}  # an ordered set
 
     def describe(self, value: Any, above: tuple[int, ...] = ()) -> Any:
         """A JSON value that says what `value` says, in the form that its parser reads."""
@@ -73,23 +73,23 @@ class Objects:
         if repeats and isinstance(value.get("data"), Mapping):
             data = {name: value["data"][name] for name in value["data"] if name not in repeats}
             value = {**value, "data": data}
-        told = {}
+        fields = {}
         for key, inner in list(value.items()):
             if key == "messages" and isinstance(inner, (list, tuple)):
                 inner = [each for each in inner if self._is_new(each)]
-            told[str(key)] = self.describe(inner, above)
-        return told
+            fields[str(key)] = self.describe(inner, above)
+        return fields
 
     def _is_new(self, message: Any) -> bool:
         """Whether a message of a state was not told before; one without a name always is."""
         name = _get(message, "id") if _is_message(message) else None
         if not isinstance(name, str):
             return True
-        if name in self._told:
+        if name in self._seen:
             return False
-        self._told[name] = None
-        if len(self._told) > MOST_TOLD:
-            del self._told[next(iter(self._told))]
+        self._seen[name] = None
+        if len(self._seen) > MOST_TOLD:
+            del self._seen[next(iter(self._seen))]
         return True
 
 
@@ -118,8 +118,8 @@ def _is_message(value: Any) -> bool:
 def _message(message: Any) -> dict[str, Any]:
     """A chat message without the fields that say nothing."""
     fields = message.model_dump()
-    told = {n: v for n, v in fields.items() if n == "content" or v not in (None, [], {}, "")}
-    return {"_class": type(message).__name__, **told}
+    described = {n: v for n, v in fields.items() if n == "content" or v not in (None, [], {}, "")}
+    return {"_class": type(message).__name__, **described}
 
 
 def _model(value: Any) -> Any:
@@ -150,12 +150,12 @@ def process_messages(messages: Iterable[Any], skip_ai_text: bool = False) -> Non
     for message in messages:
         kind = _get(message, "type") or _get(message, "role")
         if kind in ("ai", "assistant", "AIMessageChunk"):
-            _tell_answer(message, skip_ai_text)
+            _emit_answer(message, skip_ai_text)
         elif kind == "tool":
-            _tell_result(message)
+            _emit_result(message)
 
 
-def _tell_answer(message: Any, skip_text: bool) -> None:
+def _emit_answer(message: Any, skip_text: bool) -> None:
     text = _words(_get(message, "content"))
     if text and not skip_text:
         _emit("text", content=text)
@@ -166,7 +166,7 @@ def _tell_answer(message: Any, skip_text: bool) -> None:
         write_line({"type": "usage", "data": usage})
 
 
-def _tell_result(message: Any) -> None:
+def _emit_result(message: Any) -> None:
     failed = _get(message, "status") == "error"
     content = _get(message, "content")
     _emit(

@@ -36,10 +36,10 @@ def _take_stdout() -> int | None:
     The variable then names this process and the descriptor: a second copy of this module (mobox's
     own, beside the one on the path) writes there too, and a subprocess sees that it is not meant.
     """
-    asked, mine = os.environ.get(ASKED, ""), f"{os.getpid()}:"
-    if asked.startswith(mine):
-        return int(asked[len(mine) :])
-    if asked != "1":
+    setting, mine = os.environ.get(ASKED, ""), f"{os.getpid()}:"
+    if setting.startswith(mine):
+        return int(setting[len(mine) :])
+    if setting != "1":
         return None
     with suppress(OSError):  # no stdout or no stderr: then there is nothing to keep apart
         taken = os.dup(1)
@@ -101,22 +101,22 @@ def is_run_by_mobox() -> bool:
     return _stream.taken is not None
 
 
-_told_to: ContextVar[Callable[[Any], None] | None] = ContextVar("told_to", default=None)
+_sink: ContextVar[Callable[[Any], None] | None] = ContextVar("told_to", default=None)
 
 
 @contextmanager
 def told_to(take: Callable[[Any], None]) -> Iterator[None]:
     """Hand what is said in here to `take`, as the value that its line would be."""
-    token = _told_to.set(take)
+    token = _sink.set(take)
     try:
         yield
     finally:
-        _told_to.reset(token)
+        _sink.reset(token)
 
 
 def write_line(value: Any) -> None:
     """Write one line; raises only where nobody can read it any more (`BrokenPipeError`)."""
-    take = _told_to.get()
+    take = _sink.get()
     if take is None:
         _stream.write(encode(value))
     else:
@@ -135,7 +135,7 @@ def encode(value: Any) -> bytes:
 
 def _plain_or_raise(value: Any) -> Any:
     made = _made_plain(value)
-    return _said(value) if made is None else made
+    return _as_text(value) if made is None else made
 
 
 def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
@@ -153,13 +153,13 @@ def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
 
 def _plain_inside(value: Any, above: tuple[int, ...]) -> Any:
     if isinstance(value, Mapping):
-        return {_said(key): plain(inner, above) for key, inner in list(value.items())}
+        return {_as_text(key): plain(inner, above) for key, inner in list(value.items())}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(inner, above) for inner in list(value)]
     made = None
     with suppress(Exception):
         made = _made_plain(value)
-    return _said(value) if made is None else plain(made, above)
+    return _as_text(value) if made is None else plain(made, above)
 
 
 def _made_plain(value: Any) -> Any:
@@ -179,7 +179,7 @@ def _made_plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else None
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """`value` in words; a path and an enum have good ones, most other things only their `repr`."""
     if isinstance(value, str):
         return value
