@@ -1,8 +1,8 @@
 """The names of the event-mapping document, each thin over the real thing.
 
-Rule 1: top of the import order, so nothing of ours can come to depend on it.
-Rule 2: frames are those that real clients read, also where the document's differ; docs/names.md
-        says where.
+Rule 1: it is at the top of the import order, so no other module can depend on it.
+Rule 2: frames are those that real clients read, even where the document's differ; docs/names.md
+        lists the differences.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NormalizedToAISDK:
         self._seq = 0
 
     def format(self, event: events.StreamEvent) -> list[str]:
-        """The frames that tell `event` and its `more`; those of DONE end the stream."""
+        """The frames of `event` and its `more`; those of DONE end the stream."""
         return [frame for each in split(event) for frame in self._format(each)]
 
     def _format(self, event: events.StreamEvent) -> list[str]:
@@ -48,7 +48,7 @@ class NormalizedToAISDK:
         return self._frames(logged)
 
     def close(self) -> list[str]:
-        """The frames that end a stream which had no DONE; none after one that had."""
+        """The frames that end a stream without a DONE; none if it had one."""
         return self._frames(self._lifecycle.close())
 
     def _frames(self, logged: list[events.StreamEvent]) -> list[str]:

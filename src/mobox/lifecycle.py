@@ -1,21 +1,21 @@
 """The grammar of a run: START first, one DONE last, and nothing left open in between.
 
-Every event of a run passes through one Lifecycle on its way into the log. It mends what agents and
-frameworks leave out, so that whoever reads the log may rely on these rules:
+Every event of a run passes through one Lifecycle on its way into the log. It adds the events that
+agents and frameworks leave out, so that readers of the log can rely on these rules:
 
-Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
-        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
+Rule 1: START is the first entry, DONE the last, each exactly once. An earlier DONE is only a
+        proposal, until the agent starts another turn. A run that ends waiting (PAUSED) stays open.
         PAUSED is logged once, and again after other work of an agent whose request is still open.
         An ERROR after which no work follows is the run's end, unless a DONE after it gives a
         reason other than success.
-        A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
-Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
-        sent again after a RETRACT has another id: a page hides what was taken back by its id.
+        A later START, of a subordinate agent or of another attempt, is logged as CUSTOM.
+Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. A block
+        that is sent again after a RETRACT gets a new id: clients hide retracted blocks by id.
 Rule 3: a tool call has START, END, then its results; ids of calls do not repeat in a run. When the
         run ends each has a result, except those that DONE(tool) hands over to the caller.
-Rule 4: what cannot be placed (an end of nothing) is kept, as RAW.
-Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at its end. That is how
-        a crashed run is closed by somebody else.
+Rule 4: an event that cannot be placed (an end without a start) is kept as RAW.
+Rule 5: feeding a log to a new Lifecycle gives the same log and the state at its end. That is how
+        another process closes a crashed run.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ __all__ = ["AGENT_STARTED", "Lifecycle"]
 Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
 FastPath = tuple[str | None, type[StreamEvent] | None, list[str] | None]
-"""The id and the class of deltas that come one after the other; a call keeps what it heard."""
+"""The id and the class of consecutive deltas, which are logged as they are; for a tool call also
+the list of its input's deltas."""
 NO_FAST_PATH: FastPath = (None, None, None)
 Unnamed = tuple[type[StreamEvent], tuple[str, ...], str] | None
-"""The class and scope of deltas without an id that follow each other, and the id of their block."""
+"""The class and scope of consecutive deltas without an id, and the id of their block."""
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -77,7 +78,7 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
 _HALTS = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
 _OPENING_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
-"""How much that means nothing may come before the first event that does, and wait for a START."""
+"""How many RAW events are held back until the first other event, so that START can precede them."""
 
 
 class Lifecycle:
@@ -87,17 +88,17 @@ class Lifecycle:
         self.ended = False
         self._framework = framework
         self._started = False
-        self._noise: Events = []  # what came before the first event that means something
+        self._noise: Events = []  # RAW events before the first other event
         self._ending = Ending()
         self._pause = Pause()
         self._blocks = Blocks()
-        self._thoughts = Thoughts()  # of the block without a name
+        self._thoughts = Thoughts()  # of the block without a framework id
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
         self._spans = Spans(self._names)
-        self._block_ids: set[str | None] = set()  # all blocks that were ever open
+        self._block_ids: set[str | None] = set()  # all blocks that were opened in this run
         self._retracted: set[str] = set()
-        self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
+        self._resent: dict[str | None, str] = {}  # new ids of retracted blocks that are sent again
         self._calls = Calls(self._names)
         self._renamed = RenamedCalls(self._calls.latest)
         self._fast_path = NO_FAST_PATH
@@ -105,15 +106,15 @@ class Lifecycle:
 
     @property
     def waiting(self) -> bool:
-        """Whether nothing more can be said without an answer."""
+        """Whether the run waits for an answer."""
         return self._pause.waiting
 
     def feed(self, event: StreamEvent) -> Events:
-        """Take what a parser made; return what goes into the log."""
+        """Take an event of a parser; return the events to log."""
         return self.feed_all((event,))
 
     def feed_all(self, events: Iterable[StreamEvent]) -> Events:
-        """`feed` for what one read brought. Nine of ten events say more of what was said before."""
+        """`feed` for the events of one read. Nine of ten are deltas of the same block as before."""
         log: Events = []
         block, delta_class, pieces = self._fast_path
         for event in events:
@@ -130,9 +131,9 @@ class Lifecycle:
         return log
 
     def feed_last(self, events: Iterable[StreamEvent]) -> Events:
-        """`feed_all` for what a parser adds when its source has ended.
+        """`feed_all` for the events that a parser adds when its source has ended.
 
-        That is no new work: a run that has failed neither goes on nor waits by it.
+        They are not new work: a failed run stays failed and does not wait.
         """
         failed = self._ending.failed
         log: Events = []
@@ -147,7 +148,7 @@ class Lifecycle:
         return log
 
     def lets_pass(self, event: StreamEvent) -> bool:
-        """Take `event` if it says more of what was said before, and goes into the log as it is."""
+        """Take `event` if it is another delta of the same block, which is logged as it is."""
         block, delta_class, pieces = self._fast_path
         if type(event) is not delta_class or event.id != block:
             return False
@@ -164,7 +165,7 @@ class Lifecycle:
         if isinstance(event, Done):
             return self._propose(event)
         if isinstance(event, Paused) and self._pause.is_said_by(event):
-            return []  # parsers say so again when their source ends
+            return []  # parsers repeat it when their source ends
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
             self._noise.append(self._calls.with_latest_names(event))
             return []
@@ -174,13 +175,13 @@ class Lifecycle:
         return before + (placed or self._log([_stray(event)]))
 
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
-        """What follows `event` if it is more of the same, which changes nothing but the log.
+        """The fast path for deltas that follow `event` and change nothing but the log.
 
-        A delta of an open block, or of a call under the very id that it is known by, goes into the
-        log as it is, and all that it could end, name or make up for the one before it has done.
+        A delta of an open block, or of a call that was not renamed, is logged as it is: whatever
+        it could end, rename or add was done for the delta before it.
         """
         self._unnamed = None
-        if self.waiting or self._ending.failed or self._calls.latest:  # the next one is more
+        if self.waiting or self._ending.failed or self._calls.latest:  # needs the full path
             return NO_FAST_PATH
         is_delta = event.id is None and type(event) in _DELTA_OF.values()
         if is_delta and (block := self._blocks.open) is not None:
@@ -192,20 +193,20 @@ class Lifecycle:
         return (event.id, ToolUseDelta, pieces) if pieces is not None else NO_FAST_PATH
 
     def _named(self, event: StreamEvent) -> StreamEvent | None:
-        """`event` as it goes into the log, if it says more of the block without a name."""
+        """`event` with its block's id, if it is another delta of the block without one."""
         if self._unnamed is None or (type(event), event.scope) != self._unnamed[:2]:
             return None
         return replace(event, id=self._unnamed[2])
 
     def pause_again(self, *, at_end: bool = False) -> Events:
-        """PAUSED, if the agent still waits after other work; for who writes, after each line."""
+        """PAUSED, if the agent still waits after other work; writers call it after each line."""
         if not self._pause.is_due(at_end):
             return []
         self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._log([self._pause.again()])
 
     def close(self, done: Done | None = None) -> Events:
-        """The input ended; return what closes the run. `done` overrules what the agent proposed."""
+        """The input ended; return the events that close the run. `done` overrides the proposal."""
         if self.ended or (self.waiting and done is None):
             return []
         events = self._log(self._end_all(done or self.own_end()))
@@ -214,7 +215,7 @@ class Lifecycle:
         return self._renamed.follow(events)
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
-        """Let `events` into the log. All pass here, so that its readers' Blocks agree with ours."""
+        """Log `events`. All pass here, so that readers derive the same Blocks from the log."""
         log: Events = []
         for event in events:
             closed = self._blocks.turn_to(event).closed
@@ -229,7 +230,7 @@ class Lifecycle:
         return log
 
     def _halts(self, event: StreamEvent) -> bool:
-        """Whether `event` may change it that the run waits, or has failed."""
+        """Whether `event` may change that the run waits or has failed."""
         return self._pause.is_on or self._ending.failed or event.type in _HALTS
 
     def _halt(self, event: StreamEvent) -> None:
@@ -237,7 +238,7 @@ class Lifecycle:
         self._ending.see(event)
 
     def _is_logged(self, block: OpenBlock) -> bool:
-        """Whether the log has this block: not Processing, nor one of notes alone."""
+        """Whether the log has this block: not Processing, nor a block that has only notes."""
         opened = self._open.get(block.id)
         return opened is not None and type(opened[1]) is _OPENING_IN.get(block.block)
 
@@ -267,7 +268,7 @@ class Lifecycle:
         return []
 
     def own_end(self) -> Done:
-        """How the run ends if nobody overrules what the agent said."""
+        """How the run ends if `close` gets no other DONE."""
         return self._ending.done
 
     def _end_all(self, done: Done) -> Iterator[StreamEvent]:
@@ -310,7 +311,7 @@ class Lifecycle:
         return self._resent.get(name, name)
 
     def _anew(self, event: _E) -> _E:
-        """`event` under the name that its block has now; a new one, if that was retracted."""
+        """`event` under the current id of its block; a new id if the block was retracted."""
         name = self._name_of(event.id)
         if name in self._retracted:
             name = self._resent[event.id] = self._names.fresh(event.id or "")
@@ -341,7 +342,7 @@ class Lifecycle:
 
     def _request(self, event: InputRequest) -> Iterator[StreamEvent]:
         scope = event.scope
-        if event.tool_call_id:  # a person can only judge a call that is complete
+        if event.tool_call_id:  # only a complete call can be approved
             call = yield from self._calls.complete(event.tool_call_id, event.scope)
             scope = call.start.scope
         event = replace(event, id=event.id or self._names.fresh("request"))
@@ -349,7 +350,7 @@ class Lifecycle:
         yield event
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
-        """Blocks that are sent again end here; a call that has its result stays."""
+        """End the retracted blocks; a call that has a result stays."""
         names = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
         blocks = tuple(name for name in names if self._can_be_retracted(name))
         if not blocks:
@@ -388,7 +389,7 @@ class Lifecycle:
         EventType.INPUT_REQUEST: _request,
         EventType.RETRACT: _retract,
     }
-    """What needs more than to be passed on. A handler that tells nothing could not place it."""
+    """Events that are not logged as they are. A handler that yields nothing could not place one."""
 
 
 def _stray(event: StreamEvent) -> Raw:
