@@ -1,4 +1,4 @@
-"""Text that comes in pieces, many at once: most of what any protocol has to tell."""
+"""Formats many deltas of a text at once: most of what any protocol sends."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LINE_END = b"\n"
 
 
 def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
-    """For each piece the document that `prefix`, its JSON and a brace are.
+    """For each piece a document: `prefix`, its JSON and a closing brace.
 
-    Encoded in one go, as lines: no JSON text has a line end in it, so those tell where one ends.
+    Encoded in one call, as lines: no JSON text has a line end in it, so lines separate them.
     """
     end = b"}" + between + prefix
     if type(pieces) is Texts:
@@ -33,5 +33,5 @@ def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
 
 
 def split(joined: bytes) -> list[bytes]:
-    """The documents that have line ends between them."""
+    """Split documents that are separated by line ends."""
     return joined.split(LINE_END) if joined else []

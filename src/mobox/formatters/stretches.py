@@ -1,4 +1,4 @@
-"""Deltas that come one after the other: nine of ten entries. They are told together, and fast."""
+"""Fast path for consecutive deltas, nine of ten entries: they are formatted together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["NO_STRETCH", "InStretches", "Stretch", "Tell"]
 
 Documents = list[bytes]
 Tell = Callable[[Sequence[str], bytes], bytes]
-"""Makes of what deltas say the documents, with something between each two of them."""
+"""Formats the texts of deltas into documents, with a separator between each two."""
 Stretch = tuple[str | None, type[StreamEvent] | None, Tell]
-"""The id and the class of the deltas that go on with what was told last, and how they are told."""
+"""The id and the class of the deltas that continue the last block, and how they are formatted."""
 
 
 def _nothing(_more: Sequence[str], _between: bytes) -> bytes:
@@ -27,28 +27,28 @@ NO_STRETCH: Stretch = (None, None, _nothing)
 
 
 class InStretches(Protocol):
-    """A formatter that tells an event by `_write`, unless it is more of the same."""
+    """A formatter that formats an event by `_write`, unless it is another delta of a block."""
 
     _fast_path: Stretch
 
     def _write(self, event: StreamEvent, ts: int | None) -> Documents: ...
 
     def _fast_path_after(self, event: StreamEvent) -> Stretch:
-        """What the next event is, if it is more of the same, and how it is told."""
+        """The fast path for deltas that continue the block of `event`."""
 
     def _fast_path_into(self, _kind: type[StreamEvent], _block_id: str | None) -> Stretch:
-        """How deltas of a block are told that come next, where the first needs no other way."""
+        """The fast path for the deltas of a block, if the first one needs no other handling."""
         return NO_STRETCH
 
     def format(self, entry: LogEntry) -> Documents:
-        """The documents that tell `entry`."""
+        """The documents of `entry`."""
         return list(filter(None, self._format((entry,), LINE_END)))
 
     def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
-        """The documents that tell the entries of one read, with `between` between each two."""
-        if type(entries) is Entries:  # to ask an abstract class by isinstance takes far longer
+        """The documents of the entries of one read, with `between` between each two."""
+        if type(entries) is Entries:  # isinstance with an abstract class takes far longer
             return between.join(filter(None, self._format_pieces(entries, between)))
-        if len(entries) == 1:  # most reads of a run that is live, and most of them are a delta
+        if len(entries) == 1:  # most reads of a live run, and most of them are a delta
             event = entries[0].event
             own, delta_class, format_deltas = self._fast_path
             if type(event) is delta_class and event.id == own:
@@ -72,7 +72,7 @@ class InStretches(Protocol):
         return [*documents, format_deltas(more, between)] if more else documents
 
     def _format_pieces(self, entries: Entries, between: bytes) -> Documents:
-        """The same, of deltas that were gathered already."""
+        """The same, for deltas that are grouped already."""
         documents: Documents = []
         for place, piece, texts in entries.placed():
             if isinstance(piece, Deltas):
@@ -90,7 +90,7 @@ class InStretches(Protocol):
         if self._goes_on_with(piece):
             return [self._fast_path[2](texts, between)]
         documents: Documents = []
-        for count, delta in enumerate(piece.events(), 1):  # one by one until there is a short way
+        for count, delta in enumerate(piece.events(), 1):  # one by one until the fast path applies
             documents += self._write(delta, entries.times[place + count - 1])
             self._fast_path = self._fast_path_after(delta)
             if self._goes_on_with(piece):

@@ -1,4 +1,4 @@
-"""What a message carries that AG-UI has no event for and that a reload must not lose: activities.
+"""Activities: content that AG-UI has no event for and that must survive a reload.
 
 Clients keep an activity among the messages, replace it by its id, and never send it back.
 """
@@ -18,7 +18,7 @@ __all__ = ["Activities", "Activity"]
 
 
 class Activity(NamedTuple):
-    """One of them, live and at rest."""
+    """One activity, live and stored."""
 
     wire: str
     kind: str
@@ -26,7 +26,7 @@ class Activity(NamedTuple):
     owner: str | None = None
 
     def told(self) -> bytes:
-        """All of it, in the place of what was told under its id."""
+        """The event that sends it; it replaces the activity of its id."""
         return event(
             "ACTIVITY_SNAPSHOT",
             messageId=self.wire,
@@ -36,7 +36,7 @@ class Activity(NamedTuple):
         )
 
     def message(self) -> dict[str, Any]:
-        """The message that the client has then."""
+        """The message that the client then has."""
         about = {
             "id": self.wire,
             "role": "activity",
@@ -48,7 +48,7 @@ class Activity(NamedTuple):
 
 
 class Activities:
-    """Those of one run; live and at rest they are counted alike."""
+    """The activities of one run; live and stored they are numbered alike."""
 
     def __init__(self, ids: WireIds) -> None:
         self._ids = ids
@@ -65,7 +65,7 @@ class Activities:
         return Activity(wire, "mobox.todos", {"items": lines}, self._ids.owner(scope))
 
     def source(self, found: JSON) -> Activity:
-        """What was found that no text cites, all of the run's."""
+        """All sources of the run that no text cites."""
         self._found.append(found)
         return Activity(
             self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}

@@ -4,8 +4,8 @@ Rule 1: RUN_STARTED comes first, RUN_FINISHED or RUN_ERROR last, and all that wa
         before: the client refuses anything else.
 Rule 2: ids are those of the log with the run's in front; a message is opened once.
 Rule 3: an error ends the run at the client, so errors are held until the run's end.
-Rule 4: what was said cannot be unsaid but by MESSAGES_SNAPSHOT, which has the whole thread in it.
-Rule 5: whose a message is, its opening says; what continues it says nothing.
+Rule 4: only MESSAGES_SNAPSHOT, which has the whole thread, can retract what was sent.
+Rule 5: only the opening of a message names its agent.
 
 docs/ag-ui.md has the tables, and where the real clients differ from the documents.
 """
@@ -71,7 +71,7 @@ __all__ = ["AGUIFormatter"]
 Writer = Callable[["AGUIFormatter", Any], Documents]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 _NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
-"""What is told as a line of a thought."""
+"""Events that add a line to a thought."""
 
 
 class AGUIFormatter(InStretches):
@@ -88,7 +88,7 @@ class AGUIFormatter(InStretches):
         run_id: str | None = None,
         history: Sequence[AGUIMessage] = (),
     ) -> None:
-        """`run_id` is the response's, the client's word for it; `history` what was said before."""
+        """`run_id` is the client's id of the response; `history` the messages before this run."""
         self._profile_name, self._profile = profile, profile_named(profile, PROFILES)
         self._message_id = message_id
         self._run = {"threadId": thread_id, "runId": run_id or message_id}
@@ -114,7 +114,7 @@ class AGUIFormatter(InStretches):
 
     @classmethod
     def of_run(cls, run: StoredRun, profile: str) -> AGUIFormatter:
-        """For whoever reads a run and has asked nothing."""
+        """A formatter for a client that reads a run without a request of its own."""
         return cls(run.id, profile, thread_id=run.chat_id)
 
     def _write(self, event: StreamEvent, ts: int | None) -> Documents:
@@ -148,7 +148,7 @@ class AGUIFormatter(InStretches):
         return block_id, kind, partial(_format_more, block.prefix, pieces, block.placeholders)
 
     def pause(self) -> Documents:
-        """The run waits for an answer, or is over: end the response."""
+        """The run waits for an answer, or has ended: end the response."""
         self._fast_path = NO_STRETCH
         if self._ending.documents:
             return self._ending.documents
@@ -157,7 +157,7 @@ class AGUIFormatter(InStretches):
         return [*(document for documents in closing for document in documents), waiting]
 
     def resume(self) -> Documents:
-        """Begin a response in the middle, after entries formatted unsent: all that was said."""
+        """Start a response in the middle, after entries formatted unsent: a snapshot first."""
         self._fast_path = NO_STRETCH
         opening = (each.reopen() for each in reversed(self._open))
         reopened = [document for documents in opening for document in documents]
@@ -165,7 +165,7 @@ class AGUIFormatter(InStretches):
 
     @property
     def _open(self) -> tuple[Blocks | Tools | Steps | Subagents, ...]:
-        """Who knows what is open, in the order in which it is closed."""
+        """The owners of open blocks, in the order in which they are closed."""
         return (self._blocks, self._tools, self._steps, self._subagents)
 
     # The run
@@ -203,7 +203,7 @@ class AGUIFormatter(InStretches):
         self._ending.errors.hold(event)
         return []
 
-    # Blocks without a name: of these, only the notes of subagents are messages
+    # Blocks without a framework id: of these, only the notes on subagents are messages
 
     def _turn_to(self, event: StreamEvent) -> Documents:
         move = self._unnamed.turn_to(event)
@@ -215,7 +215,7 @@ class AGUIFormatter(InStretches):
         return documents
 
     def _note(self, event: StreamEvent) -> Documents:
-        """One more line in the thought that is open for it."""
+        """Add a line to the open thought."""
         line = self._unnamed.line(event)
         block = self._blocks.find(line.block_id) if line is not None else None
         return block.write(*line[1:]) if line is not None and block is not None else []
@@ -233,7 +233,7 @@ class AGUIFormatter(InStretches):
         line = self._processing.tell(self._unnamed.line(event))
         return [*line, self._activities.todos(event.items, event.scope).told()]
 
-    # Blocks with a name
+    # Blocks with an id
 
     def _open_block(self, own: str | None, event: Text | Thinking) -> Documents:
         assert own is not None  # the lifecycle names every block
@@ -264,7 +264,7 @@ class AGUIFormatter(InStretches):
         return block.write(text, BETWEEN_THOUGHTS) if block is not None else []
 
     def _more(self, event: TextDelta | ThinkingDelta) -> Documents:
-        """More of a block that a later version began: RAW to us."""
+        """A delta of a block whose start is RAW: logged by a later version."""
         if isinstance(event, TextDelta):
             return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
         return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
@@ -287,7 +287,7 @@ class AGUIFormatter(InStretches):
         return [*opening, self._tools.prefix_of(event.id) + encode(event.delta) + b"}"]
 
     def _streamed(self, event: StreamEvent) -> str | None:
-        """What was streamed of the input that `event` completes; `None`, if it completes none."""
+        """The streamed part of the input that `event` completes; `None` if it completes none."""
         if not isinstance(event, ToolUseEnd | ToolResult) or self._tools.is_forgotten(event.id):
             return None
         if event.id in self._tools and not self._tools.streams(event.id):
@@ -298,7 +298,7 @@ class AGUIFormatter(InStretches):
         opening = self._tools.before(event)
         if isinstance(event, ToolUseEnd):
             return opening + self._corrected(self._tools.end(event, streamed))
-        # The end of its input is RAW to us: what corrects that has the result in it already.
+        # The end of its input is RAW: a correcting snapshot has the result already.
         end = self._tools.end(ToolUseEnd(id=event.id), streamed)
         result = self._tools.result(event)
         documents = end.documents + result.documents
@@ -309,10 +309,10 @@ class AGUIFormatter(InStretches):
             return []
         return self._corrected(self._tools.result(event))
 
-    def _corrected(self, telling: Telling) -> Documents:
-        return [*telling.documents, self._messages()] if telling.corrects else telling.documents
+    def _corrected(self, output: Telling) -> Documents:
+        return [*output.documents, self._messages()] if output.corrects else output.documents
 
-    # What a run carries besides
+    # Other content of a run
 
     def _source(self, event: Source) -> Documents:
         cited = self._blocks.cite(event.id, citation(event))
@@ -364,7 +364,7 @@ class AGUIFormatter(InStretches):
         EventType.CUSTOM: lambda run, event: [application(event)],
         EventType.RAW: _start,
     }
-    """What each event becomes; RAW is told to nobody, as it may hold anything."""
+    """The handler of each event; RAW is never sent, as it may hold anything."""
 
 
 def _format_more(
@@ -374,7 +374,7 @@ def _format_more(
     more: Sequence[str],
     between: bytes,
 ) -> bytes:
-    """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
+    """Format deltas and add them to the message; old clients refuse an empty delta."""
     before = len(pieces)
     pieces += more
     new = pieces[before:]

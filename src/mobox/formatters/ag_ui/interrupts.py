@@ -1,4 +1,4 @@
-"""What a person is asked: told when the response ends, as the interrupts of its outcome."""
+"""Input requests: sent when the response ends, as the interrupts of its outcome."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _PROPERTIES: Final[dict[str, dict[str, JSON]]] = {
     "edit": {"approved": {"type": "boolean"}, "editedArgs": {}},
     "reject": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
 }
-"""What a payload has, by what the agent allows; `editedArgs` is the changed input."""
+"""Properties of a payload, by the decisions that the agent allows; `editedArgs` is the input."""
 
 
 class Interrupts:
-    """The requests of one run that are open."""
+    """The open requests of one run."""
 
     def __init__(self, ids: WireIds, tools: Tools, profile: Profile) -> None:
         self._ids = ids
@@ -49,7 +49,7 @@ class Interrupts:
         return [custom("mobox.input_response", about | known(answer))]
 
     def _request(self, request: InputRequest) -> dict[str, JSON]:
-        """All that a page needs to ask it now; the answer has it again, for who joined since."""
+        """All that a page needs to show it; the answer repeats it for clients that joined since."""
         call = request.tool_call_id
         about = {
             "id": self._ids.of(request.id),
@@ -65,7 +65,7 @@ class Interrupts:
     def outcome(self) -> dict[str, JSON]:
         """How a response ends where the run waits.
 
-        A tool that is the client's own to run is no interrupt: it is a call without a result.
+        A tool that the client runs is not an interrupt: it is a call without a result.
         """
         waiting = [each for each in self._open.values() if not self._is_over(each)]
         requests = [each for each in waiting if each.kind != "tool"]
@@ -76,7 +76,7 @@ class Interrupts:
         )
 
     def success(self) -> dict[str, JSON]:
-        """How a run ends well; the calls that have no result then are the client's."""
+        """How a run succeeds; its calls without a result are the client's to run."""
         return self._success(self._tools.pending)
 
     def _success(self, pending: list[str]) -> dict[str, JSON]:
@@ -108,7 +108,7 @@ class Interrupts:
 
 
 def _form(request: InputRequest) -> JSON:
-    """What is answered to an approval whose agent has no form; a text is the tool's result."""
+    """The form of an approval whose agent has none; a text is used as the tool's result."""
     words = allowed_words(request)
     properties = {name: each for word in words for name, each in _PROPERTIES.get(word, {}).items()}
     decision = {"type": "object", "properties": properties, "required": ["approved"]}

@@ -1,10 +1,10 @@
-"""A stored message as the messages that the client would have, had it read the whole stream.
+"""A stored message as the messages that the client would have after reading the whole stream.
 
 AG-UI has no message with parts: a text, a thought, a call and its result are messages of their own.
 
-Rule 1: a page that was reloaded cannot be told from one that was not.
-Rule 2: what was taken back is gone, but a thought that was the only one stays, empty: a client
-        keeps its own thoughts where a snapshot has none.
+Rule 1: a reloaded page looks the same as one that was not reloaded.
+Rule 2: retracted messages are removed, except that the only thought stays, empty: a client keeps
+        its own thoughts if a snapshot has none.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ AGUIMessage = dict[str, JSON]
 
 
 def snapshot(message: Message, profile: str = DEFAULT) -> list[AGUIMessage]:
-    """The messages that one run is to a client."""
+    """The messages of one run for a client."""
     snapshot = _Snapshot(message, profile_named(profile, PROFILES))
     return snapshot.messages() if message.parts else _from_columns(message)
 
 
 def user_message(message: UserMessage) -> AGUIMessage:
-    """A person's message, as their client had it."""
+    """A user's message, as their client had it."""
     parts = [prompt for part in message.parts if (prompt := _prompt(part)) is not None]
     only_text = all(part["type"] == "text" for part in parts)
     content = "\n".join(part["text"] for part in parts) if only_text else parts
@@ -66,7 +66,7 @@ def _prompt(part: PromptPart) -> dict[str, JSON] | None:
             kind = kind if kind in ("image", "audio", "video") else "document"
             return {"type": kind, "source": _file_source(part), **_named(part)}
         case _:
-            return None  # an application's own, which only it can read
+            return None  # an application's own, unknown here
 
 
 def _file_source(part: PromptFile) -> dict[str, JSON]:
@@ -92,12 +92,12 @@ def _from_columns(message: Message) -> list[AGUIMessage]:
 
 
 def text_about(kind: str) -> dict[str, JSON]:
-    """What is said of a text, beyond that it is one."""
+    """Metadata of a text."""
     return {"kind": kind} if kind != "answer" else {}
 
 
 def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
-    """What is said of a thought, beyond that it is one."""
+    """Metadata of a thought."""
     return known({"source": source if source != "model" else None, "redacted": redacted or None})
 
 
@@ -105,12 +105,12 @@ class _Entry(NamedTuple):
     """A message, or two: a call and its result."""
 
     own: str | None
-    """The block or the call by which it may be taken back."""
+    """The block or the call by which it may be retracted."""
     messages: list[AGUIMessage]
 
 
 class _Snapshot:
-    """One message being told at rest."""
+    """Builds the messages of one stored message."""
 
     def __init__(self, message: Message, profile: Profile) -> None:
         self._parts = message.parts
@@ -160,7 +160,7 @@ class _Snapshot:
             "content": words,
             "subagentRunId": self._ids.owner(part.scope),
             "encryptedValue": encrypted,
-            # Filled by the sources that follow; they are told when the text has ended.
+            # Filled by the sources that follow; they are sent when the text has ended.
             "metadata": ({**about, **known({"durationMs": took})}, citations if part.ended else []),
         }
         self._entries.append(_Entry(part.id, [message]))
@@ -211,7 +211,7 @@ class _Snapshot:
         self._activity(self._activities.todos(part.items, part.scope))
 
     def _activity(self, activity: Activity) -> None:
-        """One more, or what takes the place of the one that has its id."""
+        """Add an activity, or replace the one of the same id."""
         message = activity.message()
         for entry in self._entries:
             if entry.messages[0]["id"] == activity.wire:
@@ -239,7 +239,7 @@ class _Snapshot:
         TodosPart: _todos,
         RetractPart: _retract,
     }
-    """What leaves a message; the rest is told while it happens, and is in the log."""
+    """Parts that leave a message; the others are only sent live, and are in the log."""
 
 
 def _is_thought(entry: _Entry) -> bool:
@@ -251,7 +251,7 @@ def _emptied(message: AGUIMessage) -> AGUIMessage:
 
 
 def _finished(message: AGUIMessage) -> AGUIMessage:
-    """Without what has no value, and with the citations that there are by now."""
+    """The message without empty fields, and with its citations."""
     if isinstance(message.get("metadata"), tuple):
         message = {**message, "metadata": block_metadata(*message["metadata"])}
     return known(message)

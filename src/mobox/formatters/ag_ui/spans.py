@@ -1,4 +1,4 @@
-"""Steps and subagents: they are told as events, and leave no message."""
+"""Steps and subagents: they are sent as events, and leave no message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Step(NamedTuple):
     start: StepStart
 
     def document(self, kind: str, end: StepEnd | None = None) -> bytes:
-        """It begins or ends; `end` only where it did, and not the response."""
+        """The event of its start or end; `end` only if the step itself ended, not the response."""
         start = self.start
         about = {"id": start.id, "kind": start.kind, "name": start.name, "number": start.number}
         metadata = mobox_metadata({**about, "status": end.status if end is not None else None})
@@ -27,14 +27,14 @@ class _Step(NamedTuple):
 
 
 class Steps:
-    """Those that are open. To a client the name is all, so none is open twice under one name."""
+    """The open steps. Clients know a step only by its name, so open steps have unique names."""
 
     def __init__(self, ids: WireIds) -> None:
         self._ids = ids
         self._open: dict[str | None, _Step] = {}
 
     def start(self, log_event: StepStart) -> Documents:
-        before = self.end(StepEnd(id=log_event.id))  # its end may be RAW to us
+        before = self.end(StepEnd(id=log_event.id))  # its end may be RAW
         owner = self._ids.owner(log_event.scope)
         self._open[log_event.id] = step = _Step(self._free_name(log_event, owner), owner, log_event)
         return [*before, step.document("STEP_STARTED")]
@@ -44,11 +44,11 @@ class Steps:
         return [step.document("STEP_FINISHED", log_event)] if step is not None else []
 
     def suspend(self) -> Documents:
-        """The ends of those that are open, the last first, where the response ends."""
+        """The ends of all open steps, the last first, where the response ends."""
         return [step.document("STEP_FINISHED") for step in reversed(self._open.values())]
 
     def reopen(self) -> Documents:
-        """The starts of those that are open, for a response that begins here."""
+        """The starts of all open ones, for a response that starts here."""
         return [step.document("STEP_STARTED") for step in self._open.values()]
 
     def close_all(self) -> Documents:
@@ -72,14 +72,14 @@ _WORDS: dict[Outcome, str] = {
 
 
 class Subagents:
-    """Those that were started: an id is of one invocation, so it is told once."""
+    """The started subagents: an id belongs to one invocation, so its start is sent once."""
 
     def __init__(self, ids: WireIds, profile: Profile) -> None:
         self._ids = ids
         self._profile = profile
         self._open: dict[str | None, SubagentStart] = {}
         self._announced: set[str | None] = set()  # in this response
-        self._active: set[str | None] = set()  # told, and not ended
+        self._active: set[str | None] = set()  # sent, and not ended
 
     def start(self, log_event: SubagentStart) -> Documents:
         self._open[log_event.id] = log_event
@@ -94,11 +94,11 @@ class Subagents:
         return [self._ended(start, log_event)]
 
     def suspend(self) -> Documents:
-        """The ends of those that are open, where the response ends but they do not."""
+        """The ends of all open subagents, where the response ends but they do not."""
         return [self._suspended(own) for own in reversed(self._open) if own in self._active]
 
     def reopen(self) -> Documents:
-        """The starts of those that are open, for a response that begins here."""
+        """The starts of all open ones, for a response that starts here."""
         self._announced, self._active = set(), set()
         if not self._profile.subagents:
             return []
@@ -154,7 +154,7 @@ class Subagents:
 
 
 def _about(start: SubagentStart) -> dict[str, JSON] | None:
-    """Who sent it, outermost first, and whether it works on by itself."""
+    """Its parents, outermost first, and whether it runs in the background."""
     return mobox_metadata(
         {"scope": list(start.scope) or None, "background": start.background or None}
     )

@@ -1,11 +1,11 @@
 """StreamEvents as the nine events of the `agent:event` contract.
 
 Rule 1: session_start comes first, complete or error last, once each; a run that waits has no last.
-Rule 2: a thought or a text is told in chunks, then whole; a call when its input is whole, then its
-        result. What is empty is not told.
-Rule 3: every event has the next eventIndex: a client that knows the last one it has misses nothing.
-Rule 4: what is told whole is in the log already, so it is persisted; chunks are transient.
-Rule 5: there are nine types and no more: what none of them is made for is left out.
+Rule 2: a thought or a text is sent in chunks, then complete; a call when its input is complete,
+        then its result. Empty blocks are not sent.
+Rule 3: every event has the next eventIndex: a client that knows its last one misses nothing.
+Rule 4: a complete block is in the log already, so it is persisted; chunks are transient.
+Rule 5: there are nine types: events that fit none of them are left out.
 
 docs/agent-event.md is the contract as it is served.
 """
@@ -45,12 +45,12 @@ __all__ = ["AgentEventFormatter"]
 
 Writer = Callable[["AgentEventFormatter", Any], Documents]
 FastPath = tuple[str | None, type[StreamEvent] | None, bytes, list[str]]
-"""The id and the class of deltas that come one after the other, how their chunks begin, and where
+"""The id and the class of consecutive deltas, the prefix of their chunks, and the list in which
 their block keeps them."""
 NO_FAST_PATH: FastPath = (None, None, b"", [])
 
 _SIGNATURES = ("signature", "thoughtSignature")
-"""What vendors call it."""
+"""The vendors' names of it."""
 
 
 class AgentEventFormatter:
@@ -69,7 +69,7 @@ class AgentEventFormatter:
         first_event_index: int = 0,
         last_event_index: int = -1,
     ) -> None:
-        """Events up to `last_event_index` are counted and not told: the client has them."""
+        """Events up to `last_event_index` are counted and not sent: the client has them."""
         self._session = {"sessionId": session_id, "userId": user_id}
         self._numbering = Numbering(
             message_id,
@@ -86,7 +86,7 @@ class AgentEventFormatter:
 
     @classmethod
     def of_run(cls, run: StoredRun, profile: str) -> AgentEventFormatter:
-        """For whoever reads a run and has asked nothing."""
+        """A formatter for a client that reads a run without a request of its own."""
         return cls(
             run.id,
             profile,
@@ -97,19 +97,19 @@ class AgentEventFormatter:
 
     @property
     def event_count(self) -> int:
-        """How many events the run has so far, also those that the client had already."""
+        """The number of events of the run so far, including those that the client had already."""
         return self._numbering.count
 
     def format(self, entry: LogEntry) -> Documents:
-        """The events that tell `entry`."""
+        """The events of `entry`."""
         return self._format((entry,))
 
     def format_joined(self, entries: Iterable[LogEntry], between: bytes) -> bytes:
-        """The events that tell the entries of one read, with `between` between each two."""
+        """The events of the entries of one read, with `between` between each two."""
         return between.join(self._format(entries))
 
     def _format(self, entries: Iterable[LogEntry]) -> Documents:
-        """Nine of ten are deltas that go on with a block."""
+        """Format entries; nine of ten are deltas that continue a block."""
         documents: Documents = []
         own, delta_class, prefix, pieces = self._fast_path
         format_piece = self._numbering.piece
@@ -133,19 +133,19 @@ class AgentEventFormatter:
         return self.WRITERS[event.type](self, event)
 
     def _fast_path_after(self, event: StreamEvent) -> FastPath:
-        """What the next event is, if it is more of the same, and how its chunk begins."""
+        """The fast path for deltas that continue the block of `event`."""
         block = self._blocks.find(event.id)
-        # An empty one has left its block as it was, with whatever the next chunk is to tell.
+        # An empty delta sent no chunk, so citations may still be held for the next one.
         if block is None or block.delta_class is not type(event) or not event.delta:  # type: ignore[attr-defined]
             return NO_FAST_PATH
         return event.id, block.delta_class, block.prefix, block.pieces
 
     def pause(self) -> Documents:
-        """Nothing: the session goes on, and so does the run when somebody has answered."""
+        """Nothing: the session continues, and so does the run after an answer."""
         return []
 
     def resume(self) -> Documents:
-        """Nothing: whoever goes on has what came before, by its index."""
+        """Nothing: a client that continues has all earlier events, by index."""
         return []
 
     # The run
@@ -165,7 +165,7 @@ class AgentEventFormatter:
     # Blocks
 
     def _text(self, event: Text) -> Documents:
-        """The answer; what a subagent says is a thought to whoever reads the answer."""
+        """Text of the answer; text of a subagent is sent as a thought."""
         block = Block("thinking" if event.scope else "message", TextDelta, event.scope)
         return self._blocks.open(event.id, block) + self._blocks.write(event.id, event.content)
 
@@ -178,7 +178,7 @@ class AgentEventFormatter:
         return opening + self._blocks.write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _more(self, event: TextDelta | ThinkingDelta) -> Documents:
-        """More of a block that a later version began: RAW to us."""
+        """A delta of a block whose start is RAW: logged by a later version."""
         if isinstance(event, TextDelta):
             return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
         return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
@@ -188,10 +188,10 @@ class AgentEventFormatter:
         return self._blocks.close(event.id, signature)
 
     def _source(self, event: Source) -> Documents:
-        """A citation goes with the next piece of its text.
+        """Send a citation with the next chunk of its text.
 
-        That of a text which has ended says which it is, and goes with the next piece of any, or
-        by itself.
+        The citation of a text which has ended names that text, and is sent with the next chunk of
+        any text, or alone.
         """
         if event.scope or event.id in self._tools or event.id in self._retracted:
             return []
@@ -213,7 +213,7 @@ class AgentEventFormatter:
         return []
 
     def _retract(self, event: Retract) -> Documents:
-        # They have ended, but in the log of a later version, where an end may be RAW to us.
+        # They have ended, except in the log of a later version, whose ends may be RAW.
         ends = [document for name in event.blocks for document in self._blocks.close(name)]
         self._retracted |= set(event.blocks)
         self._numbering.retracted += self._blocks.take_back(event.blocks)
@@ -256,12 +256,12 @@ class AgentEventFormatter:
         EventType.CUSTOM: _nothing,
         EventType.RAW: _start,
     }
-    """What each event becomes. A RAW is nothing, unless it is the first: then it is the START of a
-    later version."""
+    """The handler of each event. A RAW is ignored, unless it is the first event: then it is the
+    START of a later version."""
 
 
 def _signature(event: ThinkingEnd) -> str | None:
-    """What proves that a thought is the model's own, whichever vendor signed it."""
+    """The vendor's signature of a thought."""
     bags = [bag for bag in (event.provider or {}).values() if isinstance(bag, dict)]
     signed = (bag.get(name) for bag in bags for name in _SIGNATURES)
     return next((signature for signature in signed if isinstance(signature, str)), None)

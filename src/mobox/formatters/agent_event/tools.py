@@ -1,4 +1,4 @@
-"""The tool calls of one run: told when their input is whole, and again with what came of it."""
+"""The tool calls of one run: sent when their input is complete, and again with their result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Tools"]
 
 
 class _Call:
-    """What later events of a call repeat of its start."""
+    """Fields of a call's start that later events repeat."""
 
     __slots__ = ("common", "index", "sent")
 
@@ -35,7 +35,7 @@ class Tools:
         return name in self._calls
 
     def start(self, event: ToolUseStart) -> Documents:
-        """A call has its place from here on."""
+        """A call starts and takes its `blockIndex`."""
         self._calls[event.id] = _Call(event, self._blocks.place(event.id))
         return []
 
@@ -45,7 +45,7 @@ class Tools:
         return []
 
     def end(self, event: ToolUseEnd) -> Documents:
-        """The input is whole."""
+        """The input is complete."""
         call = self._call_of(event)
         call.sent = True
         given = _as_object(event.input if event.invalid is None else event.invalid)
@@ -53,7 +53,7 @@ class Tools:
         return self._numbering.persisted("tool_use", **about)
 
     def result(self, event: ToolResult) -> Documents:
-        """What came of a call; a part of that is not told, and what comes later replaces it."""
+        """The result of a call; partial ones are not sent, as later results replace them."""
         call = self._call_of(event)
         if event.partial:
             return []
@@ -65,14 +65,14 @@ class Tools:
         return [*before, *self._numbering.persisted("tool_result", **about)]
 
     def _call_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> _Call:
-        """The call, whose start a later version may have told in words that are RAW to us."""
+        """The call; its start may be RAW, if a later version logged it."""
         if event.id not in self._calls:
             self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
         return self._calls[event.id]
 
 
 def _as_object(given: JSON) -> dict[str, JSON]:
-    """A call's input as the contract has it: a whole object, whatever the model wrote."""
+    """A call's input as the contract requires it: an object, whatever the model wrote."""
     if given is None:
         return {}
     return given if isinstance(given, dict) else {"input": given}

@@ -58,7 +58,7 @@ class DocumentFormatter:
         self._errors = HeldErrors()
 
     def format(self, entry: LogEntry) -> Chunks:
-        """The frames that tell `entry`; what the document has no frame for is left out."""
+        """The frames of `entry`; events without a frame in the document are left out."""
         event = entry.event
         chunks = self._turn_to(event)
         writer = self.WRITERS.get(event.type)
@@ -69,7 +69,7 @@ class DocumentFormatter:
         return [*self._close_all(), chunk("finish"), chunk("done")]
 
     def resume(self) -> Chunks:
-        """Begin a response in the middle of the message."""
+        """Start a response in the middle of the message."""
         return [self._start_chunk(), *[_start(*opened) for opened in self._open.values()]]
 
     def _start_chunk(self) -> bytes:
@@ -135,7 +135,7 @@ class DocumentFormatter:
         return begin + self._write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _delta(self, event: TextDelta | ThinkingDelta) -> Chunks:
-        if event.id not in self._open:  # a later version began it: RAW to us
+        if event.id not in self._open:  # its start is RAW: logged by a later version
             is_answer = isinstance(event, TextDelta) and not event.scope
             begin = self._begin(event.id, Block.TEXT if is_answer else Block.THINKING)
             return begin + self._write(event.id, event.delta)

@@ -3,8 +3,8 @@
 Rule 1: `start` comes first and once, with the run's id, and `[DONE]` last.
 Rule 2: parts are opened once and closed before finish-step, finish, abort and error.
 Rule 3: an `error` chunk ends the turn at the client, so errors are held until the run's end.
-Rule 4: `providerMetadata.mobox` is whole wherever it stands: clients replace it, never merge.
-Rule 5: only the root agent's text is text; what subagents say is reasoning with a `scope`.
+Rule 4: `providerMetadata.mobox` is always complete: clients replace it, never merge.
+Rule 5: only the root agent's text is text; text of subagents is reasoning with a `scope`.
 
 docs/ai-sdk.md has the tables, and where the real clients differ from the documents.
 """
@@ -117,7 +117,7 @@ class AISDKFormatter(InStretches):
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
         part = self._parts.find(event.id)
-        has_content = part is not None and not part.empty  # one that is empty may need a first word
+        has_content = part is not None and not part.empty  # an empty one may need a prefix first
         return self._fast_path_into(type(event), event.id) if has_content else NO_STRETCH
 
     def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
@@ -134,7 +134,7 @@ class AISDKFormatter(InStretches):
         return [*chunks, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
-        """Begin a response in the middle of the message, after entries formatted unsent."""
+        """Start a response in the middle of the message, after entries formatted unsent."""
         self._steps.open = False
         return [self._start_chunk(), *self._parts.reopen()]
 
@@ -190,22 +190,22 @@ class AISDKFormatter(InStretches):
     def _start_step(self, event: StepStart) -> Chunks:
         if event.kind == "turn" and not event.scope:
             return [] if self._is_amid else self._steps.start()
-        if event.kind in ("turn", "node"):  # the inner workings of a graph or a subagent
+        if event.kind in ("turn", "node"):  # internals of a graph or a subagent
             return []
         self._tasks[event.id] = event
         return [data_parts.step(event)]
 
     def _end_step(self, event: StepEnd) -> Chunks:
-        """A turn's step ends when the next one starts: results of its tools still belong to it."""
+        """A turn's step ends when the next one starts: tool results still belong to it."""
         task = self._tasks.pop(event.id, None)
         return [data_parts.step(task, event)] if task is not None else []
 
     @property
     def _is_amid(self) -> bool:
-        """Something is open, of a subagent perhaps, that goes on across the turns of the root."""
+        """Whether something is open that spans turns of the root, such as a subagent's block."""
         return bool(self._parts) or self._tools.streaming
 
-    # Blocks without a name: Processing, and the notes of subagents
+    # Blocks without a framework id: Processing, and the notes on subagents
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
         move = self._blocks.turn_to(event)
@@ -237,7 +237,7 @@ class AISDKFormatter(InStretches):
         known = [data_parts.subagent(start, event)] if start is not None else []
         return [*self._line(event), *known]
 
-    # Blocks with a name
+    # Blocks with an id
 
     def _text(self, event: Text) -> Chunks:
         assert event.id is not None  # the lifecycle names every block
@@ -254,7 +254,7 @@ class AISDKFormatter(InStretches):
         return chunks + self._parts.write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _more(self, event: TextDelta | ThinkingDelta) -> Chunks:
-        """More of a block that a later version began: RAW to us."""
+        """A delta of a block whose start is RAW: logged by a later version."""
         if isinstance(event, TextDelta):
             return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
         return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
@@ -292,11 +292,11 @@ class AISDKFormatter(InStretches):
         return self._approvals.ask(event)
 
     def _response(self, event: InputResponse) -> Chunks:
-        """An answer begins a step: clients that send by themselves look for one, or never stop."""
+        """An answer starts a step: clients that send automatically need one, or never stop."""
         step = [] if self._is_amid else self._steps.start()
         return self._approvals.answer(event) + step
 
-    # What a message carries besides
+    # Other parts of a message
 
     def _source(self, event: Source) -> Chunks:
         self._sources += 1
@@ -360,8 +360,8 @@ class AISDKFormatter(InStretches):
         EventType.CUSTOM: _custom,
         EventType.RAW: _start,
     }
-    """Total over EventType. Deltas of open blocks never get here: see `_write`. A RAW is nothing,
-    unless it is the first: then it is the START of a later version."""
+    """Total over EventType. Deltas of open blocks never get here: see `_write`. A RAW is ignored,
+    unless it is the first event: then it is the START of a later version."""
 
 
 def _metadata_chunk(metadata: dict[str, JSON]) -> bytes:

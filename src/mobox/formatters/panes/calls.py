@@ -1,4 +1,4 @@
-"""The tool calls of one run: the call in one message, what came of it in others."""
+"""The tool calls of one run: the call in one message, its results in others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INPUTS: Final[dict[ToolKind, Callable[[JSON], str]]] = {"code": code_of, "shell
 
 
 class _Call:
-    """What later events of a call need."""
+    """State of a call for its later events."""
 
     def __init__(self, start: ToolUseStart, message: Message) -> None:
         self.start = start
@@ -55,7 +55,7 @@ class Calls:
         return name in self._calls and self._calls[name].start.kind == "code"
 
     def start(self, event: ToolUseStart) -> Documents:
-        """A call began."""
+        """A call starts."""
         about = self._about(event, "tool_call", f"{USED} {event.name}")
         message = self._messages.new(
             self._policy.of_call(event.kind), event.id, **about, display=event.display
@@ -65,7 +65,7 @@ class Calls:
         return self._messages.pending(message)
 
     def more(self, event: ToolUseDelta) -> Documents:
-        """More of the input of a call; only code is shown before it is complete."""
+        """A delta of a call's input; only code is shown before it is complete."""
         if event.id in self._retracted:
             return []
         before, call = self._found(event)
@@ -85,7 +85,7 @@ class Calls:
         return before + self._messages.done(message, given)
 
     def result(self, event: ToolResult) -> Documents:
-        """What came of a call, or some of it."""
+        """A final or partial result."""
         if event.id in self._retracted:
             return []
         before, call = self._found(event)
@@ -96,19 +96,19 @@ class Calls:
         return [*before, *closing, *write(output, text), *self._returned(call, event)]
 
     def forget(self, name: str) -> None:
-        """A call was taken back: whatever is told of it now, nobody wants to hear."""
+        """A call was retracted: its later events are ignored."""
         if self._calls.pop(name, None) is not None:
             self._retracted.add(name)
 
     def _found(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> tuple[Documents, _Call]:
-        """The call, begun if nobody told so in words that we know."""
+        """The call; started here if its start is missing or RAW."""
         before: Documents = []
         if event.id not in self._calls:
             before = self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
         return before, self._calls[event.id]
 
     def _output(self, call: _Call, failed: bool) -> tuple[Message, Documents]:
-        """The message for what a call gives, and the end of one that began in another pane."""
+        """The message for a call's output, and the end of one that started in another pane."""
         component = self._policy.of_result(call.start.kind, failed)
         others = [each for name, each in call.outputs.items() if name != component]
         pending = filter(self._messages.is_pending, others)
@@ -121,7 +121,7 @@ class Calls:
         return message, closed
 
     def _partial(self, message: Message, text: str) -> Documents:
-        """What is new of an output that is told again and again, or all where it is another."""
+        """The new part of an output that is repeated as it grows, or all of a different one."""
         if self._messages.is_pending(message) and text.startswith(message.content):
             return self._messages.more(message, text[len(message.content) :])
         return self._messages.pending(message, text)
