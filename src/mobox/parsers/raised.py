@@ -1,4 +1,4 @@
-"""What an SDK raised, as a recording of it says: `{"_exception": class name, "str": message}`."""
+"""Exceptions of an SDK, as recordings have them: `{"_exception": class name, "str": message}`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mobox.events import JSON, Error
 __all__ = ["TOLD_BEFORE", "class_of", "is_raised", "raised"]
 
 TOLD_BEFORE = "told before"
-"""Why an exception is RAW whose error was told by an event before it."""
+"""The reason of a RAW for an exception whose error an earlier event reported."""
 
 
 class _Body(Struct):
@@ -30,7 +30,7 @@ class _Raised(Struct):
 
 
 def is_raised(raw: dict[str, JSON]) -> bool:
-    """Whether this line tells of an exception."""
+    """Whether this line is an exception."""
     return "_exception" in raw or "__exception__" in raw
 
 
@@ -41,7 +41,7 @@ def class_of(raw: dict[str, JSON]) -> str | None:
 
 
 def raised(raw: dict[str, JSON]) -> Error:
-    """The error that ended the SDK's stream; the API's own words for it where it has some."""
+    """The error that ended the SDK's stream; with the API's own message if there is one."""
     exception = convert(raw, _Raised)
     api = convert(exception.body, _Response).error if isinstance(exception.body, dict) else None
     name = exception.name or exception.long_name

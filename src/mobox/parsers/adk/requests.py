@@ -1,9 +1,9 @@
-"""What an ADK agent asks of people: confirmations, input, credentials, and tools that take long.
+"""Input requests of an ADK agent: confirmations, input, credentials, and long-running tools.
 
-Rule 1: a request is a call that ADK makes up, and is answered by a result of that call; it is no
-        tool call to us. A tool that takes long is one, and its first result is only a part of it.
-Rule 2: the run waits (PAUSED) when it says its last word and somebody is still to answer.
-Rule 3: a run that reaches its end after it has paused was answered, also where nobody tells how.
+Rule 1: a request is a call that ADK generates, answered by a result of that call; here it is not a
+        tool call. A long-running tool is one, and its first result is only partial.
+Rule 2: the run waits (PAUSED) when it emits its last event and a request is still open.
+Rule 3: a run that ends after it has paused was answered, even if the stream has no answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Requests"]
 
 
 class Requests:
-    """What was asked in a run and not answered."""
+    """The requests of a run without an answer."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, InputRequest] = {}
@@ -40,13 +40,13 @@ class Requests:
         return call.name in _REQUESTS and bool(call.id)
 
     def ask(self, call: FunctionCall, scope: Scope) -> Events:
-        """A request, as an event; the run waits at once for input, which nothing else precedes."""
+        """A request as an event; for input the run waits at once, as nothing else precedes it."""
         request = _REQUESTS[call.name or ""](call, scope)
         self._add(request)
         return [request, self._pause()] if request.kind == "input" else [request]
 
     def take_long(self, call: str, name: str | None, scope: Scope) -> Events:
-        """A tool whose real result somebody will bring."""
+        """A long-running tool, whose final result comes from outside."""
         if call in self.waiting:
             return []
         request = InputRequest(
@@ -56,7 +56,7 @@ class Requests:
         return [request]
 
     def is_placeholder(self, response: FunctionResponse, actions: wire.Actions) -> bool:
-        """Whether a result only says that somebody is asked first."""
+        """Whether a result is only a placeholder until the request is answered."""
         requested = {
             **(actions.requested_tool_confirmations or {}),
             **(actions.requested_auth_configs or {}),
@@ -64,7 +64,7 @@ class Requests:
         return response.id in requested
 
     def returned(self, call: str | None) -> bool:
-        """A call has a result: whether it is only the ticket of one that takes long."""
+        """A call has a result: whether it is only the ticket of a long-running tool."""
         request = self.waiting.get(call or "")
         if request is not None and request.kind == "tool":
             return not self._paused
@@ -74,7 +74,7 @@ class Requests:
         return False
 
     def answer(self, responses: Iterable[FunctionResponse]) -> Events:
-        """What a person said."""
+        """The answers of a person."""
         pause = Paused(request_ids=tuple(self.waiting))
         events: Events = []
         for response in responses:
@@ -87,14 +87,14 @@ class Requests:
         return events if has_paused else [pause, *events]
 
     def last_word(self) -> Events:
-        """The agent has said what it had to say."""
+        """The agent emitted its last event."""
         if self._paused:
             self.waiting.clear()
             self._paused = False
         return [self._pause()] if self.waiting else []
 
     def close(self) -> Events:
-        """The source ended while somebody is to answer."""
+        """The source ended while a request is open."""
         return [self._pause()]
 
     def _add(self, request: InputRequest) -> None:

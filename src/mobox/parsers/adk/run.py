@@ -50,26 +50,26 @@ class Run:
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self.speaker: Speaker | None = None
-        """Who spoke last, and in which branch: `speaks_in`."""
+        """The speaker of the last event; its branch and author are `speaks_in`."""
         self.speaks_in: tuple[str | None, str] = (None, "")
         self.failure: str | None = None
-        """What the run failed with."""
+        """The error message of the run."""
         self._framework = framework
         self._prefix = prefix
         self._started = False
         self._calls = OpenCalls(Names(prefix))
-        self._tasks: dict[str, str] = {}  # what calls ask for, which may spawn an agent
+        self._tasks: dict[str, str] = {}  # the tasks of calls that may spawn an agent
         self._speakers: dict[tuple[str | None, str], Speaker] = {}
         self._branches = Branches()
         self._requests = Requests()
         self._finish: str | None = None
-        self._finish_beside: str | None = None  # of those who ran beside each other
-        self._has_answered = False  # as the root
-        self._beside: dict[Scope, str] = {}  # what those said last who ran beside each other
+        self._finish_beside: str | None = None  # of parallel agents
+        self._has_answered = False  # in the root's scope
+        self._beside: dict[Scope, str] = {}  # the last text of parallel agents
         self._output: JSON = None
 
     def read(self, event: wire.Event) -> Events:
-        """What one event means."""
+        """Parse one event."""
         parts = event.content.parts or [] if event.content is not None else []
         if event.author == USER:
             responses = [_response(part) for part in parts]
@@ -81,7 +81,7 @@ class Run:
         return [*start, *entered, *handle(event, speaker, parts, scope)]
 
     def answer(self, responses: list[parts_wire.FunctionResponse]) -> Events:
-        """What a person said to a request; raises `NotUnderstood` if it is none."""
+        """Parse the answer to a request; raises `NotUnderstood` if it is none."""
         events = self._requests.answer(responses)
         if not events:
             raise NotUnderstood
@@ -91,7 +91,7 @@ class Run:
         return events
 
     def close(self) -> Events:
-        """The source ended: the run waits, or has ended as it said."""
+        """The source ended: the run waits, or ends with its last reason."""
         if self._requests.waiting:
             return self._requests.close()
         self._finish = self._finish or self._finish_beside
@@ -158,7 +158,7 @@ class Run:
             self._tasks[call["id"]] = task
 
     def _is_beside(self, scope: Scope) -> bool:
-        """Whether an agent speaks that no call spawned."""
+        """Whether the event is from an agent that no call spawned."""
         return bool(scope) and not any(name in self._calls for name in scope)
 
     # Results and requests
@@ -188,7 +188,7 @@ class Run:
         events: Events = []
         for part in filter(self._is_request, parts):
             call = _call(part)
-            assert call is not None  # it asks
+            assert call is not None  # it is a request
             events += or_raw(partial(self._requests.ask, call, scope), part, scope)
         calls = {call.id: call for part in parts if (call := _call(part)) is not None}
         for name in event.long_running_tool_ids or ():
@@ -235,7 +235,7 @@ class Run:
         return []
 
     def _fail(self, event: wire.Event, speaker: Speaker, scope: Scope) -> Events:
-        """An error that is an exception; if one call is open, it is the one that raised it."""
+        """An error that is an exception; a single open call is the one that raised it."""
         self.failure = message = event.error_message or event.error_code or "failed"
         self._finish = self._finish_beside = None  # of turns before this error
         calls, results = self._calls.functions, []
@@ -260,7 +260,7 @@ class Run:
         return event.output is not None and any("/" not in path for path in paths or ())
 
     def _parallel_answers(self) -> Events:
-        """The answer of a run in which nobody spoke as the root."""
+        """The answer of a run without output in the root's scope."""
         if self._has_answered:
             return []
         answers = {"/".join(scope): words for scope, words in self._beside.items()}
@@ -282,7 +282,7 @@ class Run:
 
 
 def _response(part: Part) -> parts_wire.FunctionResponse | None:
-    """The result that a part is; one that is broken, or has a broken file, is none."""
+    """The function result in a part; `None` if it is invalid or has an invalid file."""
     try:
         parsed = convert(part, parts_wire.Part)
         for file in _attached(parsed):

@@ -1,14 +1,13 @@
-"""What one agent of smolagents says, step by step.
+"""Parses the output of one smolagents agent, step by step.
 
-Rule 1: a step is told by its end: until ActionStep or PlanningStep comes, nobody knows which of
-        them it was, nor its number. What the model says in a step is a thought; the answer is what
-        FinalAnswerStep says.
-Rule 2: a plan is streamed as a thought, and told again as what it was (RETRACT).
-Rule 3: a call without an output of its own, as code is, came to what its step observed, or to its
-        error.
-Rule 4: the last ActionStep comes twice when the limit of steps is reached, and that is all that
-        tells of it.
-Rule 5: ids of calls are counted anew by every agent; a managed agent's get its name before them.
+Rule 1: the kind and the number of a step are known only at its end, from ActionStep or
+        PlanningStep. The model's text in a step is a thought; the answer is in FinalAnswerStep.
+Rule 2: a plan is streamed as a thought, then retracted and sent as a plan (RETRACT).
+Rule 3: the result of a call without an output of its own, such as code, is the observation of its
+        step, or its error.
+Rule 4: when the limit of steps is reached, the last ActionStep comes twice; there is no other sign.
+Rule 5: every agent counts its calls from the start; a managed agent's ids are prefixed with its
+        name.
 """
 
 from __future__ import annotations
@@ -70,13 +69,13 @@ class Agent:
     def __init__(self, prefix: str = "", scope: Scope = ()) -> None:
         self.scope = scope
         self.final: JSON = None
-        """What the run came to; `None`, if to nothing."""
+        """The output of the run; `None` if it has none."""
         self.has_ended = False
         self.reached_limit = False
         self.calls: dict[str, str] = {}
-        """The calls that have no result: their tools, by id."""
+        """The tools of calls without a result, by call id."""
         self.thought: str | None = None
-        """The block of the model's words that is open."""
+        """The open block of the model's text."""
         self._names = Names(prefix)
         self._step: str | None = None
         self._steps = 0
@@ -88,10 +87,10 @@ class Agent:
         self._timings: list[wire.Timing] = []
 
     def read(self, kind: str, data: Struct) -> Events:
-        """What an object of the class `kind` means, in the shape that READERS names for it."""
+        """Parse an object of the class `kind`, in the type that READERS names for it."""
         return self.READERS[kind][1](self, data)
 
-    # What the model says
+    # The model's text
 
     def _delta(self, delta: wire.StreamDelta) -> Events:
         events = self._add_text(delta.content) if delta.content else []
@@ -169,7 +168,7 @@ class Agent:
         return events + self._end_step(step, status, reason)
 
     def _unheard(self, words: JSON) -> Events:
-        """What the model said, where it was not streamed."""
+        """The model's text, if it was not streamed."""
         if self._thoughts or not isinstance(words, str) or not words:
             return []
         name = f"{self._step}:1"
@@ -240,7 +239,7 @@ class Agent:
         duration = round((max(ends) - min(starts)) * 1000, 3) if starts and ends else None
         return [Result(text=text, duration_ms=duration, num_turns=self._number or None)]
 
-    # The step under way
+    # The current step
 
     def _begin_step(self) -> Events:
         if self._step is not None:
@@ -271,7 +270,7 @@ class Agent:
         return [StepEnd(id=name, scope=self.scope, status=status, reason=reason)]
 
     def _use(self, usage: JSON) -> Events:
-        """What the step has used; the last piece of a stream says it, and the step once more."""
+        """The usage of the step; the last delta of a stream reports it, and the step repeats it."""
         if usage is None:
             return []
         return or_raw(lambda: self._used(usage), usage, self.scope)
@@ -308,12 +307,12 @@ class Agent:
 
 
 def _did_something(step: wire.ActionStep) -> bool:
-    """Whether a step in which the model said nothing came to something after all."""
+    """Whether a step without text of the model has content after all."""
     return step.observations is not None or step.action_output is not None
 
 
 def _is_image(output: JSON) -> bool:
-    """Whether a value stands for an image: only then is it told apart from words."""
+    """Whether a value is an image, and not text."""
     if isinstance(output, str):
         return output.startswith("data:image/")
     return isinstance(output, dict) and ("media_type" in output or "mime_type" in output)

@@ -1,4 +1,4 @@
-"""Images that a step observed or an answer is, in the forms in which they can be a JSON value."""
+"""Images that a step observed or returned, in the forms that a JSON value can have."""
 
 from __future__ import annotations
 
