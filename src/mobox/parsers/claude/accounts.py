@@ -1,8 +1,8 @@
-"""What a session has used: the program's own total, or the sum over its turns.
+"""Token usage of a session: the program's own total, or the sum over its turns.
 
 Rule 1: `modelUsage` of a result counts the session so far, with all models and subagents.
-Rule 2: `usage` of a result counts its turn, and the root alone. Earlier turns and what the messages
-        of subagents say they used are added to it.
+Rule 2: `usage` of a result counts its turn, and only the root. Earlier turns and the usage of
+        subagents' messages are added to it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The use of one session."""
+    """The usage of one session."""
 
     def __init__(self) -> None:
         self._turns: list[Usage] = []
         self._subagents: dict[str | None, Usage] = {}  # by message, whose latest count holds
 
     def note(self, used: Usage) -> None:
-        """A message says what it has used."""
+        """Take the usage of a message."""
         if used.scope:
             self._subagents[used.id] = used
 
     def total(self, line: lines.Result) -> Events:
-        """The session's use so far, if the result tells it."""
+        """The session's usage so far, if the result has it."""
         models, turn, cost = line.model_usage, line.usage, line.total_cost_usd
         if models:
             return or_raw(lambda: [_of_models(models, cost)], models)
@@ -39,7 +39,7 @@ class Account:
 
     def _of_turns(self, raw: JSON, cost: float | None) -> Events:
         turn = _of_turn(convert(raw, wire.Usage))
-        if turn.input or turn.output:  # one that was cut short counts nothing
+        if turn.input or turn.output:  # an interrupted turn reports zero
             self._turns.append(turn)
         uses = [*self._turns, *self._subagents.values()]
         return [_sum(uses, cost, turn.service_tier)] if self._turns else []

@@ -1,4 +1,4 @@
-"""What Claude's messages cite, and what its server tools come back with."""
+"""Citations of Claude's messages, and results of its server tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
 
 
 def uploaded(name: str, scope: Scope, file_id: str) -> File:
-    """A file in the container; the API tells neither its type nor its name."""
+    """A file in the container; the API has neither its type nor its name."""
     return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
 
 

@@ -22,7 +22,7 @@ _decode_delta: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
 _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
-"""What a chunk has at least one of."""
+"""Keys of which a chunk has at least one."""
 
 SIMPLIFIED: Final = {"function_call": "functionCall", "function_response": "functionResponse"}
 """The simplified lines that the event-mapping document plans for Gemini, and the parts they are."""
@@ -33,7 +33,7 @@ class _Words(msgspec.Struct):
 
 
 class GeminiParser(EventParser):
-    """One run of an agent that speaks Gemini's formats."""
+    """One run of an agent that emits Gemini's formats."""
 
     framework = "gemini"
     formats = FORMATS

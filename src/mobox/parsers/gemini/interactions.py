@@ -1,8 +1,8 @@
-"""The Interactions API: an interaction of steps, each with a start, deltas and a stop.
+"""Parses the Interactions API: an interaction of steps, each with a start, deltas and a stop.
 
-Rule 1: a step that speaks is a block, `<interaction>:<index>`, told when it says its first word.
-Rule 2: a step that calls a tool is keyed by the call's id; what it came to is a step of its own.
-Rule 3: an interaction that requires action hands its calls over.
+Rule 1: a step with text is a block, `<interaction>:<index>`, opened with its first text.
+Rule 2: a step that calls a tool is keyed by the call's id; its result is a step of its own.
+Rule 3: an interaction that requires action hands its calls over to the caller.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = ["Interactions"]
 
 Reader = Callable[["Interactions", Any], Events]
 Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]
-"""By the kind of a step or a delta, or by how it ends: tools come faster than names for them."""
+"""By the kind of a step or a delta, or its suffix: new tools appear often."""
 
 _ENDS: Final[dict[str, DoneReason]] = {
     "completed": "stop",
@@ -72,30 +72,30 @@ _KINDS: Final[dict[str, ToolKind]] = {
 }
 _MEDIA: Final = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
 _IMPLIED: Final = {"text": "model_output", "thought_summary": "thought"}
-"""The steps that deltas are of whose start we did not see."""
+"""The kinds of steps for deltas without a start."""
 
 
 class _Step:
-    """A step that has not stopped."""
+    """An open step."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind = kind
         self.name = name
-        self.is_open = False  # as a block
-        self.pieces: list[str] = []  # of a call's arguments
+        self.is_open = False  # its block is open
+        self.pieces: list[str] = []  # deltas of a call's arguments
         self.arguments: JSON = None
         self.outcome: wire.Outcome | None = None
         self.signatures: list[str] = []
 
     @property
     def provider(self) -> dict[str, JSON] | None:
-        """What has to go back with it."""
+        """Vendor state to send back with it."""
         state = {"signature": self.signatures[-1]} if self.signatures else None
         return {VENDOR: state} if state else None
 
 
 class Interactions:
-    """The events of one interaction, or of several that come one after the other."""
+    """The events of one interaction, or of several consecutive ones."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self._framework = framework
@@ -113,12 +113,12 @@ class Interactions:
         return isinstance(kind, str) and kind in self.EVENTS
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """What one event means."""
+        """Parse one event."""
         shape, reader = self.EVENTS[raw["event_type"]]
         return reader(self, convert(raw, shape))
 
     def close(self) -> Events:
-        """The stream ended; how, if it said so."""
+        """The stream ended; return how, if that is known."""
         if not self._ended or self._status is None:
             return []
         return [Done(reason=_ENDS.get(self._status, "stop"), native=self._status)]
@@ -145,7 +145,7 @@ class Interactions:
         events = [*self._stop_all(), *self._used(interaction)]
         if self._status == "failed":
             events.append(Error(message="The interaction failed.", code="failed"))
-        has_started = self._count > 0  # a stream that was joined in the middle may not say so
+        has_started = self._count > 0  # false if the stream was joined in the middle
         return [*events, StepEnd(id=self._name, reason=self._status)] if has_started else events
 
     def _used(self, interaction: wire.Interaction) -> Events:
@@ -349,7 +349,7 @@ class Interactions:
 
 
 def _row(rows: Rows, kind: str) -> tuple[type[Struct], Callable[..., Events]]:
-    """The shape and the reader of that kind; raises `NotUnderstood`."""
+    """The type and the reader of that kind; raises `NotUnderstood`."""
     _, dash, end = kind.rpartition("_")
     row = rows.get(kind) or rows.get(f"*{dash}{end}")
     if row is None:

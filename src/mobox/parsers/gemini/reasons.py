@@ -1,4 +1,4 @@
-"""Why Gemini stopped, and what it used, in our words."""
+"""Maps Gemini's finish reasons and usage to our names."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _REASONS: Final[dict[str, DoneReason]] = {
 
 
 def reason_of(word: str) -> DoneReason | None:
-    """Our word for the API's; `None` for what is no reason of the API's, but another error."""
+    """Our name of the API's reason; `None` if it is not a reason, but another error."""
     return _REASONS.get(word)
 
 
 def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> list[StreamEvent]:
-    """What one answer has used; thoughts are counted apart by the API, and are output to us."""
+    """The usage of one answer; the API counts thoughts apart, here they are output."""
     return or_raw(lambda: [_use_of(usage, name, scope, model)], usage, scope) if usage else []
 
 
