@@ -22,11 +22,11 @@ from mobox.parsers.raised import TOLD_BEFORE, class_of, is_raised
 __all__ = ["OpenAIAgentsParser", "OpenAIParser"]
 
 _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
-"""The simplified lines that have names of their own here."""
+"""The simplified lines under OpenAI's names."""
 
 
 class OpenAIParser(EventParser):
-    """One run of an agent that speaks OpenAI's formats."""
+    """One run of an agent that emits OpenAI's formats."""
 
     framework = "openai"
     formats = FORMATS
@@ -38,7 +38,7 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
-        self._fast_path: Stretch | None = None  # what the next line is if it says more of the same
+        self._fast_path: Stretch | None = None  # for deltas that continue the last block
 
     def more(self, line: bytes) -> StreamEvent | None:
         fast_path = self._fast_path
@@ -96,7 +96,7 @@ class OpenAIParser(EventParser):
         return [*self._start(self._responses.model), *events]
 
     def _read_agents(self, raw: dict[str, JSON]) -> Events:
-        self._started = True  # the SDK tells who speaks
+        self._started = True  # the SDK names the agent
         events = self._agents.read(raw)
         if raw.get("type") == "raw_response_event":
             self._fast_path = self._responses.stretch(raw["data"], wrapped=True)
@@ -109,7 +109,7 @@ class OpenAIParser(EventParser):
         return [Start(framework=self.framework, model=model)]
 
     def _raised(self, raw: dict[str, JSON], error_events: Events) -> Events:
-        """An exception left the SDK: what was being said is over."""
+        """An exception left the SDK: the current response is interrupted."""
         self._fast_path = None
         name = class_of(raw)
         known = self._agents.started and self._agents.has_failed
@@ -125,20 +125,20 @@ class OpenAIParser(EventParser):
         """A simplified line under OpenAI's name for it, with its arguments as JSON text."""
         data = dict(raw["data"])
         if isinstance(arguments := data.get("arguments"), str):
-            with suppress(NotJson):  # then they are what they are
+            with suppress(NotJson):  # then they stay text
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
 
 
 def _problem_in(raw: dict[str, JSON]) -> JSON:
-    """What a line reports in place of a chunk; some servers write the error itself."""
+    """The error that a line has in place of a chunk; some servers write the error itself."""
     if raw.get("object") == "error":
         return raw
     return raw.get("error") if "type" not in raw else None
 
 
 class OpenAIAgentsParser(OpenAIParser):
-    """One run of an agent that is built with the Agents SDK; the form is told by its shape."""
+    """One run of an agent that is built with the Agents SDK; its lines are recognized by shape."""
 
     framework = "openai-agents"
     formats = AGENTS_FORMATS

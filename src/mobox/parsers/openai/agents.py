@@ -1,13 +1,13 @@
-"""The Agents SDK: what `Runner.run_streamed().stream_events()` gives, and what the run leaves.
+"""Parses the Agents SDK: events of `Runner.run_streamed().stream_events()`, and the run's record.
 
-Rule 1: words, thoughts and inputs are told by the raw events; run items tell them again, later.
-        Only results, hand-offs and answers come in run items alone.
-Rule 2: a response ends a turn, never the run. How that ended is told by the exception that left the
-        iterator, or by the record that an agent prints when it is over: `{"__result__": true,
+Rule 1: text, thoughts and inputs come in raw events; run items repeat them later. Only results,
+        hand-offs and answers come in run items alone.
+Rule 2: a response ends a turn, never the run. How the run ended is known from the exception that
+        left the iterator, or from the record that an agent prints at its end: `{"__result__": true,
         "final_output", "current_turn", "interruptions", "usage", "state"}`.
-Rule 3: that a person is asked is told by the record alone; from `state` a later run goes on.
-Rule 4: an agent that is a tool tells its events to a callback; what that is given (event, agent,
-        tool_call) is a line of its own, and the call is its scope.
+Rule 3: only the record has approval requests; a later run continues from its `state`.
+Rule 4: an agent that is a tool passes its events to a callback; the callback's arguments (event,
+        agent, tool_call) are a line of its own, and the call is its scope.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _OUTCOMES: tuple[tuple[str, Outcome], ...] = (
     ("Tool execution was not approved.", "denied"),
     ("An error occurred while running the tool.", "error"),
 )
-"""What the SDK says to the model in place of an output: nothing else tells these apart."""
+"""Texts that the SDK gives the model in place of an output: the only sign of these outcomes."""
 
 
 class Agents:
@@ -66,14 +66,14 @@ class Agents:
         self._agents: dict[str, tuple[str, Scope]] = {}  # calls that are agents: name and scope
         self._streams = False  # raw events have come
         self._done: Done | None = None
-        self._over = False  # the run has told what it leaves
+        self._over = False  # the run's record was read
 
     def knows(self, raw: Object) -> bool:
-        """Whether a line is one of the SDK, or of a callback of it."""
+        """Whether a line comes from the SDK, or from a callback of it."""
         return _kind(raw) in self.LINES or "__result__" in raw or _is_nested(raw)
 
     def read(self, raw: Object) -> Events:
-        """What one line means."""
+        """Parse one line."""
         self.started = True
         self._responses[()].items.hands_off = True
         if "__result__" in raw:
@@ -94,11 +94,11 @@ class Agents:
 
     @property
     def has_failed(self) -> bool:
-        """The API has told the error which the SDK is about to raise."""
+        """Whether the API reported the error which the SDK is about to raise."""
         return self._responses[()].failed
 
     def close(self) -> Events:
-        """The run ended: it waits, or tells how it ended."""
+        """The run ended: return PAUSED if it waits, else how it ended."""
         waiting = tuple(self._responses[()].items.approvals)
         if waiting and self._done is None:
             return [Paused(request_ids=waiting)]
@@ -107,7 +107,7 @@ class Agents:
             return []
         if done.reason != "tool":
             return [done]
-        # The SDK runs the tools itself: a call that is left has no result because all broke off.
+        # The SDK runs the tools itself: a call without a result was interrupted.
         return [Done(reason="stop", native=done.native)] if self._over else []
 
     # Lines
@@ -118,7 +118,7 @@ class Agents:
 
     def _agent_updated(self, raw: Object, scope: Scope) -> Events:
         if scope:
-            return []  # that it was spawned is told already
+            return []  # its start was emitted already
         return [Start(framework=self._framework, agent=_name(raw.get("new_agent")))]
 
     def _run_item(self, raw: Object, scope: Scope) -> Events:
@@ -139,7 +139,7 @@ class Agents:
         return [*before, *self.LINES[_kind(event)](self, event, scope)]
 
     def _call_of(self, raw: Object) -> str:
-        """The call that an inner agent answers, by its id or by its tool's name."""
+        """The call that an inner agent runs for, by its id or by its tool's name."""
         tool_call = raw.get("tool_call")
         name = tool_call.get("call_id") if isinstance(tool_call, dict) else None
         if isinstance(name, str):
@@ -162,7 +162,7 @@ class Agents:
     # Run items
 
     def _repeated(self, item: wire.RunItem, scope: Scope) -> Events:
-        """An item of a response: news only where nothing is streamed."""
+        """An item of a response: it is new only if the response was not streamed."""
         if self._streams:
             return []
         return self._of(scope).whole(_object(item.raw_item, "raw_item"))
@@ -268,23 +268,23 @@ def _object(value: JSON, name: str) -> Object:
 
 
 def _name(agent: JSON) -> str | None:
-    """An agent's name, by itself or with all that is known of it."""
+    """An agent's name, from a string or an object."""
     name = agent.get("name") if isinstance(agent, dict) else agent
     return name if isinstance(name, str) else None
 
 
 def _agent_of(origin: JSON) -> str | None:
-    """The agent that a tool is, from where the SDK says the tool comes from."""
+    """The agent that a tool is, by the SDK's origin of the tool."""
     if isinstance(origin, dict):
         name = origin.get("agent_name")
         return name if isinstance(name, str) else None
-    # A recording has the words of its `repr`.
+    # A recording has its `repr`.
     _, named, rest = str(origin).partition("agent_name='")
     return rest.partition("'")[0] if named else None
 
 
 def _task(call: JSON) -> str | None:
-    """What an agent that is a tool is asked, if the call says it in the usual way."""
+    """The task of an agent that is a tool, if the call has it under the usual key."""
     arguments = call.get("arguments") if isinstance(call, dict) else None
     given = input_of("", arguments).input
     task = given.get("input") if isinstance(given, dict) else None

@@ -1,15 +1,15 @@
-"""Chat completions: chunks of a message, from OpenAI and from all who speak like it.
+"""Parses chat completions: chunks of a message, from OpenAI and compatible APIs.
 
 The older completions (`text_completion`), whose choices are plain text, are read the same way.
 
-Rule 1: nothing but the next block or the finish reason ends a block.
+Rule 1: only the next block or the finish reason ends a block.
 Rule 2: choice 0 is the message; the others are kept as RAW.
-Rule 3: a call is known by its index, its id and name come once; some providers leave out the index,
+Rule 3: a call is identified by its index, its id and name come once; some providers omit the index,
         others give each call index 0 and an id of its own.
 Rule 4: a message ends with its finish reason. Its usage comes later, and some providers give every
-        chunk another id: only words after the end begin another message.
-Rule 5: an answer that broke off with an error and begins again is sent again (RETRACT).
-Rule 6: a field of a delta, a part or a usage that cannot be read is RAW; the others are told.
+        chunk another id: only content after the end starts another message.
+Rule 5: an answer that was interrupted by an error and starts again is sent again (RETRACT).
+Rule 6: an invalid field of a delta, a part or a usage is RAW; the other fields are parsed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Chat:
 
     def __init__(self, names: Names) -> None:
         self.stretch: Stretch | None = None
-        """What the next line is if it says more of the block that the last one was about."""
+        """The fast path for deltas that continue the last block."""
         self._names = names
         self._message: str | None = None
         self._chunk_id: str | None = None
@@ -71,7 +71,7 @@ class Chat:
         self._refused = False
         self._broken = False
         self._noted = False
-        self._thought: list[dict[str, JSON]] = []  # the details that say more than their words
+        self._thought: list[dict[str, JSON]] = []  # details with more than text
         self._ending: dict[str, JSON] = {}
 
     @property
@@ -83,11 +83,11 @@ class Chat:
 
     @property
     def model(self) -> str | None:
-        """Who answers."""
+        """The model."""
         return self._model
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """What one chunk means."""
+        """Parse one chunk."""
         self.stretch = None
         chunk = convert(raw, wire.Chunk)
         self._model = chunk.model or self._model
@@ -111,12 +111,12 @@ class Chat:
         return [error_of(problem)]
 
     def break_off(self) -> None:
-        """Nothing more comes of this message; what comes next is sent again."""
+        """The message was interrupted; the next one sends it again."""
         self.stretch = None
         self._broken = True
 
     def close(self) -> Events:
-        """The stream ended: tell what was held back."""
+        """The stream ended: emit what was held back."""
         return self._calls.begin_held()
 
     # The message
@@ -181,7 +181,7 @@ class Chat:
     # Blocks
 
     def _turn(self, to: type[StreamEvent] | None, interrupted: bool = False) -> Events:
-        """End the block that is open unless it is one of `to`."""
+        """End the open block unless it is one of `to`."""
         if self._open is None or self._open[0] is to:
             return []
         kind, name = self._open
@@ -193,7 +193,7 @@ class Chat:
         return [ThinkingEnd(id=name, provider=provider)]
 
     def _block(self, opening: Any, **about: Any) -> Events:
-        """Begin a block of this kind, unless one is open."""
+        """Open a block of this kind, unless one is open."""
         events = self._turn(opening)
         if self._open is None:
             name = f"{self._message}:{len(self._blocks)}"
@@ -203,7 +203,7 @@ class Chat:
         return events
 
     def _name(self) -> str:
-        assert self._open is not None  # whoever asks has opened one
+        assert self._open is not None  # callers have opened one
         return self._open[1]
 
     def _add_text(self, text: str) -> Events:
@@ -220,7 +220,7 @@ class Chat:
         return [event for part in content for event in or_raw(partial(self._part, part), part)]
 
     def _part(self, part: JSON) -> Events:
-        """One of the parts that some providers make content of."""
+        """One part of a content list, which some providers send."""
         if isinstance(part, str):
             return self._add_text(part) if part else []
         if not isinstance(part, dict):
@@ -240,7 +240,7 @@ class Chat:
         return self._reason("reasoning_content", text)
 
     def _reasoning(self, text: JSON, delta: wire.Delta) -> Events:
-        if delta.reasoning_content:  # the same once more
+        if delta.reasoning_content:  # a duplicate
             return []
         if not isinstance(text, str):
             return [Raw(raw=text, source="reasoning that is no text")]
@@ -252,7 +252,7 @@ class Chat:
         return events
 
     def _details(self, details: list[dict[str, JSON]], delta: wire.Delta) -> Events:
-        """What a thought is made of; its words, unless they have come already."""
+        """The details of a thought; their text, unless it was in another field."""
         words = delta.reasoning_content or delta.reasoning
         texts = [] if words else [detail.get("text", detail.get("summary")) for detail in details]
         events = [e for text in texts if text and isinstance(text, str) for e in self._think(text)]
@@ -316,11 +316,11 @@ class Chat:
         "tool_calls": _tool_calls,
         "function_call": _function_call,
     }
-    """What a delta may say, in the order in which it is told."""
+    """The fields of a delta, in the order in which they are emitted."""
 
 
 def _fields_of(choice: wire.Choice) -> dict[str, JSON]:
-    """What a choice says: a delta, a whole message, or the text of the older completions.
+    """The content of a choice: a delta, a complete message, or the text of older completions.
 
     Some servers send that text beside the delta, which has it too.
     """
@@ -328,7 +328,7 @@ def _fields_of(choice: wire.Choice) -> dict[str, JSON]:
 
 
 def _delta_of(fields: dict[str, JSON]) -> tuple[wire.Delta, Events]:
-    """A delta, and those of its fields that cannot be read."""
+    """A delta, and its invalid fields as RAW."""
     try:
         return convert(fields, wire.Delta), []
     except ValidationError:
@@ -343,13 +343,13 @@ def _check(name: str, value: JSON) -> Events:
 
 
 def _unknown(delta: dict[str, JSON]) -> set[str]:
-    """The keys of a delta that say something, and nothing that we know."""
+    """The unknown keys of a delta that have a value."""
     known = _SILENT | Chat.TELLERS.keys()
     return {name for name, value in delta.items() if value and name not in known}
 
 
 def _texts(thinking: JSON) -> list[str]:
-    """The words of a thought, which is text or a list of parts."""
+    """The text of a thought, which is a string or a list of parts."""
     parts = thinking if isinstance(thinking, list) else [thinking]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return [text for text in texts if isinstance(text, str) and text]

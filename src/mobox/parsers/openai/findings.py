@@ -1,4 +1,4 @@
-"""What an answer cites, what a hosted tool comes back with: SOURCE and FILE."""
+"""Citations of an answer and results of hosted tools: SOURCE and FILE."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The output of a response: items, of which some are messages, some calls, some results.
+"""The output of a response: items, which are messages, calls or results.
 
-Rule 1: an item is known by its output index; its id may change on the way, and some models have
-        none. If what comes is not of the item's kind, it is of an item that nobody has told of.
+Rule 1: an item is identified by its output index; its id may change, and some models have none. An
+        event of another kind belongs to an item whose added event is missing.
 Rule 2: a call is complete when its item is done, and a hosted tool's result is in the same item.
-Rule 3: a call that was approved carries the name of the request: it is the call that was asked for.
+Rule 3: an approved call has the id of its request: it is the call to approve.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = ["Items"]
 Object = dict[str, JSON]
 
 HANDOFF = "transfer_to_"
-"""How the Agents SDK calls the tools by which an agent hands over to another."""
+"""Prefix of the tools by which the Agents SDK hands over to another agent."""
 
 
 class Items:
@@ -59,28 +59,28 @@ class Items:
     def __init__(self, names: Names, scope: Scope, *, hands_off: bool = False) -> None:
         self.parts = Parts(scope)
         self.approvals: dict[str, InputRequest] = {}
-        """The approvals that were asked for and not given, by their ids."""
+        """The open approval requests, by their ids."""
         self.calls: dict[str, str] = {}
-        """The calls that the caller is to run and that have no result yet, with their names."""
+        """The calls for the caller to run that have no result yet, with their names."""
         self.hands_off = hands_off
-        """An agent that may hand over to others is speaking."""
+        """The current agent may hand over to others."""
         self._names = names
         self._scope = scope
         self._items: dict[int, Item] = {}
-        self._searches: list[str] = []  # tool searches, whose outputs name none
+        self._searches: list[str] = []  # tool searches, whose outputs have no call id
         self._compactions: dict[str, None] = {}
 
     def __bool__(self) -> bool:
-        """Whether the response has told an item."""
+        """Whether the response has an item."""
         return bool(self._items)
 
     def begin(self) -> None:
-        """Another response: its indexes start again."""
+        """Another response: its indexes restart."""
         self._items = {}
         self.parts.begin()
 
     def find(self, event: wire.Event, kind: str) -> Item:
-        """The item that an event is about; one of `kind` that nobody told of, else."""
+        """The item of an event; a new one of `kind` if its added event is missing."""
         index = event.output_index
         if index is None:
             found = [i for i, item in self._items.items() if item.given_id == event.item_id]
@@ -92,7 +92,7 @@ class Items:
         return item
 
     def leave(self, *, interrupted: bool) -> Events:
-        """The response is over: end what its items have open."""
+        """The response ended: end the open parts of its items."""
         ends = [
             end
             for item in self._items.values()
@@ -102,7 +102,7 @@ class Items:
         self._compactions = {}
         return [*ends, *steps]
 
-    # An item begins
+    # An item is added
 
     def add(self, index: int | None, raw: Object) -> Events:
         """An item is added."""
@@ -120,7 +120,7 @@ class Items:
     def _begin_call(self, item: Item, parsed: wire.Item) -> Events:
         tool = TOOLS[parsed.type]
         item.call = parsed.approval_request_id or parsed.call_id or item.id
-        # A call that was approved in an earlier leg of the run is in its log.
+        # A call that was approved in an earlier attempt of the run is in its log.
         known = item.call in self.approvals or bool(self._names.prefix)
         item.silent = parsed.approval_request_id is not None and known
         if item.silent:
@@ -153,10 +153,10 @@ class Items:
         self._compactions[name] = None
         return [StepStart(id=name, scope=self._scope, kind="compaction")]
 
-    # More of a call
+    # Deltas of a call
 
     def add_input(self, item: Item, text: str, *, plain: bool = False) -> Events:
-        """More of a call's input; what is streamed as plain text is told as JSON."""
+        """A delta of a call's input; plain text is emitted as JSON."""
         if item.silent or not text:
             return []
         head = TOOLS[item.kind].head
@@ -166,16 +166,16 @@ class Items:
         return [ToolUseDelta(id=item.call, scope=self._scope, delta=delta)]
 
     def add_json(self, item: Item, text: str) -> Events:
-        """More of a call's input, made up by us."""
+        """A generated delta of a call's input."""
         item.streamed = True
         return [ToolUseDelta(id=item.call, scope=self._scope, delta=text)]
 
     def add_output(self, item: Item, output: JSON) -> Events:
-        """What a call has come back with so far."""
+        """The partial result of a call."""
         return [ToolResult(id=item.call, scope=self._scope, output=output, partial=True)]
 
     def add_shell_output(self, item: Item, command: int, delta: Object) -> Events:
-        """More of what a command prints; each time all of it, since results replace each other."""
+        """A delta of a command's output; sent complete each time, as results replace each other."""
         run = item.runs.setdefault(command, {"stdout": "", "stderr": ""})
         for name in run:
             text = delta.get(name)
@@ -211,7 +211,7 @@ class Items:
         return [*ends, *result_of(tool, item.call, self._scope, raw)]
 
     def ask(self, call: str) -> Events:
-        """A person is to approve of a call; nothing, if they were asked already."""
+        """Request approval of a call; nothing if it was requested already."""
         if call in self.approvals:
             return []
         request = InputRequest(id=call, scope=self._scope, tool_call_id=call)
@@ -219,7 +219,7 @@ class Items:
         return [request]
 
     def answer(self, raw: Object) -> Events:
-        """A person has answered."""
+        """Handle the answer of a person."""
         name = raw.get("approval_request_id")
         if not isinstance(name, str):
             raise NotUnderstood("an answer to nothing")

@@ -1,7 +1,7 @@
-"""The words of a response: the parts of its messages, and its thoughts.
+"""The text of a response: the parts of its messages, and its thoughts.
 
-Rule 1: what a stream leaves out is told when its item is done, and not what was told already.
-Rule 2: a thought ends when the next of its item begins, or with its item, whose encrypted form
+Rule 1: text that was not streamed is emitted when its item is done; streamed text is not repeated.
+Rule 2: a thought ends when the next of its item starts, or with its item, whose encrypted form
         comes only then.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["Item", "Part", "Parts", "Place"]
 
 Object = dict[str, JSON]
 Place = tuple[str, int]
-"""Which part of an item: text, refusal, summary, reasoning or sound, and its number."""
+"""The key of an item's part: text, refusal, summary, reasoning or sound, and its number."""
 
 _ABOUT: dict[str, dict[str, str]] = {
     "summary": {"source": "summary"},
@@ -51,13 +51,13 @@ class Part:
     def __init__(self, name: str, opening: Any) -> None:
         self.id = name
         self.opening = opening
-        self.has_text = False  # some of it was told
+        self.has_text = False  # some of its text was emitted
         self.ended = False
-        self.cited = 0  # annotations that were told
+        self.cited = 0  # number of emitted annotations
 
 
 class Item:
-    """One item of the response that is being streamed."""
+    """One item of the current response."""
 
     __slots__ = (
         "call",
@@ -78,17 +78,17 @@ class Item:
         self.id = name
         self.kind = kind
         self.given_id = given_id
-        self.raw = raw or {}  # as it was when it was added; nothing, if nobody told of it
+        self.raw = raw or {}  # as it was added; empty if that event is missing
         self.phase: str | None = None
         self.parts: dict[Place, Part] = {}
         self.call = name
-        self.silent = False  # somebody else has told of this call
-        self.streamed = False  # some of its input was
-        self.runs: dict[int, dict[str, str]] = {}  # what commands have printed so far
+        self.silent = False  # this call is in the log already
+        self.streamed = False  # some of its input was emitted
+        self.runs: dict[int, dict[str, str]] = {}  # printed output of commands so far
 
 
 class Parts:
-    """What one agent says and thinks."""
+    """The text and thoughts of one agent."""
 
     def __init__(self, scope: tuple[str, ...]) -> None:
         self.block_ids: list[str] = []
@@ -103,7 +103,7 @@ class Parts:
         self.refused = False
 
     def open(self, item: Item, place: Place, content: str = "") -> Events:
-        """Begin the part at this place, unless it has begun."""
+        """Open the part with this key, unless it is open."""
         if place in item.parts:
             return []
         field, number = place
@@ -120,7 +120,7 @@ class Parts:
         return [*ends, opening(id=part.id, scope=self._scope, content=content, **more)]
 
     def say(self, item: Item, place: Place, words: str) -> Events:
-        """More of a part."""
+        """A delta of a part."""
         opened = self.open(item, place)
         part = item.parts[place]
         part.has_text = True
@@ -128,7 +128,7 @@ class Parts:
         return [*opened, delta(id=part.id, scope=self._scope, delta=words)]
 
     def end(self, item: Item, place: Place, whole: str | None) -> Events:
-        """A part is complete; tell it, if nobody has."""
+        """A part is complete; emit its text, if it was not streamed."""
         part = item.parts.get(place)
         if part is not None and part.ended:
             return []
@@ -137,7 +137,7 @@ class Parts:
         part = item.parts.get(place)
         if part is None:
             return events
-        if part.opening is Thinking:  # of an item that nobody told of, no end will be told
+        if part.opening is Thinking:  # an item without an added event gets no done event
             return events if item.raw else events + self.end_thoughts(item)
         part.ended = True
         return [*events, TextEnd(id=part.id, scope=self._scope)]
@@ -154,7 +154,7 @@ class Parts:
         ]
 
     def leave(self, item: Item, *, interrupted: bool) -> Events:
-        """The response is over: end what this item has open."""
+        """The response ended: end the open parts of this item."""
         ends = self.end_thoughts(item)
         for part in item.parts.values():
             if not part.ended:
@@ -196,7 +196,7 @@ class Parts:
         return [*before, *cited, *self.end(item, place, whole)]
 
     def end_reasoning(self, item: Item, raw: Object) -> Events:
-        """A reasoning item is done; one that has told nothing is a thought that nobody may read."""
+        """A reasoning item is done; one without text is a redacted thought."""
         events: Events = []
         for field, name in (("summary", "summary"), ("reasoning", "content")):
             for number, each in enumerate(objects_in(raw.get(name))):
