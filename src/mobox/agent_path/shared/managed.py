@@ -1,7 +1,7 @@
-"""Agents that an agent manages: what they say while they work, which their framework keeps silent.
+"""Emits the steps of managed agents, which their framework does not stream.
 
-A managing agent calls the others as if they were functions, and hears only their answers. Who
-listens hears their steps as they come, with the way to whoever takes them: `["researcher:1"]`.
+A managing agent calls the others as if they were functions, and gets only their answers. `listen`
+reports their steps as they come, with the path of the agent: `["researcher:1"]`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _within: ContextVar[tuple[str, ...]] = ContextVar("within", default=())
 
 
 def emit_managed(agent: Any) -> None:
-    """Print what the agents under `agent` say, beside what `emit_object` prints of it itself."""
+    """Emit the steps of the agents under `agent`, beside those that `emit_object` emits of it."""
     objects = Objects()
 
     def report(step: Any, within: tuple[str, ...]) -> None:
@@ -35,7 +35,7 @@ def emit_managed(agent: Any) -> None:
 
 
 def listen(agent: Any, report: Tell) -> None:
-    """Call `report` with every step of the agents under `agent`, and who took it."""
+    """Call `report` with every step of the agents under `agent`, and its path."""
     _listen(agent, report, count(1), set())
 
 
@@ -44,7 +44,7 @@ def _listen(agent: Any, report: Tell, numbers: Any, wrapped: set[int]) -> None:
     for name, each in dict(managed).items() if hasattr(managed, "items") else ():
         if id(each) not in wrapped and callable(getattr(each, "run", None)):
             wrapped.add(id(each))
-            with suppress(AttributeError):  # an agent that lets nobody change it stays silent
+            with suppress(AttributeError):  # read-only agents are not reported
                 each.run = _with_reports(each.run, str(name), report, numbers)
             _listen(each, report, numbers, wrapped)
 
@@ -52,7 +52,7 @@ def _listen(agent: Any, report: Tell, numbers: Any, wrapped: set[int]) -> None:
 def _with_reports(
     run: Callable[..., Any], name: str, report: Tell, numbers: Any
 ) -> Callable[..., Any]:
-    """`run`, which tells its steps; who asks for the answer alone gets that."""
+    """`run` with its steps reported; a caller that wants only the answer gets that."""
 
     def runs(task: str, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs.get("stream"):

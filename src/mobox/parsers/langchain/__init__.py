@@ -29,7 +29,7 @@ __all__ = ["DeepAgentsParser", "LangChainParser"]
 
 
 class _Line(Struct):
-    """Holds the union: msgspec works its type out once for a class, but anew for a bare union."""
+    """Holds the union: msgspec analyzes a class once, but a bare union on every call."""
 
     line: protocol_wire.AnyLine
 
@@ -45,7 +45,7 @@ _decode = msgspec.json.Decoder(Spoken).decode
 
 
 def _decode_delta(line: bytes) -> Any:
-    """A line that says more of some block, decoded straight into its shape; `None` for others."""
+    """Decode a line with a delta of a block directly into its type; `None` for others."""
     try:
         return _decode(line).params if json_text.is_shallow(line) else None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -53,7 +53,7 @@ def _decode_delta(line: bytes) -> Any:
 
 
 class LangChainParser(EventParser):
-    """One run of an agent that speaks one of LangChain's formats."""
+    """One run of an agent that emits one of LangChain's formats."""
 
     framework = "langchain"
     formats = FORMATS
@@ -66,7 +66,7 @@ class LangChainParser(EventParser):
         self._callbacks = Callbacks(self._run, self._graph)
 
     def feed(self, raw: JSON) -> Events:
-        self._protocol.stretch = NO_STRETCH  # whatever it is, it may end what was being said
+        self._protocol.stretch = NO_STRETCH  # any line may end the block
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True

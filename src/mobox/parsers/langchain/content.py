@@ -1,10 +1,10 @@
-"""The content of chat messages: words, or blocks in LangChain's shapes or in the providers' own.
+"""Parses the content of chat messages: text, or blocks in LangChain's or the providers' types.
 
-Rule 1: what a message calls is told by its `tool_calls` or `tool_call_chunks`, whatever its content
-        says of that; only the calls that the provider runs itself are told by the content alone.
-Rule 2: a piece of a message may have any number of blocks, most have one; an index tells which
-        block of the message it goes on with.
-Rule 3: a block of an unknown type is RAW; the others do not depend on its being understood.
+Rule 1: a message's calls are in its `tool_calls` or `tool_call_chunks`, and repeated in its
+        content; only calls that the provider runs are in the content alone.
+Rule 2: a delta of a message may have any number of blocks, most have one; an index names the block
+        of the message that it continues.
+Rule 3: a block of unknown type is RAW; the others are parsed nevertheless.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CALL_TYPES: Final = {
 
 
 def read_content(message: Message, piece: wire.AiMessage, *, whole: bool) -> Events:
-    """What a message says, or a piece of one; its calls are told elsewhere."""
+    """Parse the content of a message, or of a delta of one; not its calls."""
     events = _reasoning_beside(message, piece.additional_kwargs or {}, whole)
     content = [piece.content] if isinstance(piece.content, str) else piece.content or []
     for block in content:
@@ -61,7 +61,7 @@ def _text(message: Message, block: Object, whole: bool) -> Events:
     index = _index(block)
     cited = [*objects_in(block.get("citations")), *objects_in(block.get("annotations"))]
     events = _add_text(message, "text", index, block.get("text"), whole)
-    if cited and not events:  # a citation may come before the words
+    if cited and not events:  # a citation may come before the text
         events = message.speak("text", index)
     name = message.name_of("text", index)
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in cited)]
@@ -88,7 +88,7 @@ def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
 
 
 def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
-    """Thoughts that a provider tells beside the content."""
+    """Thoughts that a provider sends beside the content."""
     text = beside.get("reasoning_content") or _summary(
         object_of(beside.get("reasoning")).get("summary")
     )
@@ -123,7 +123,7 @@ def _server_call(message: Message, block: Object, whole: bool) -> Events:
 
 
 def _server_input(message: Message, block: Object, _whole: bool) -> Events:
-    """More of the input of a call; the others' are told by `tool_call_chunks`."""
+    """An input delta of a provider's call; those of other calls are in `tool_call_chunks`."""
     index, text = _index(block), block.get("partial_json")
     opened = message.find("tool", index)
     is_ours = opened is not None and opened.server and isinstance(text, str)
@@ -135,7 +135,7 @@ def _server_result(message: Message, block: Object, _whole: bool) -> Events:
 
 
 def server_result(message: Message, block: Object) -> Events:
-    """What came of a call that the provider ran."""
+    """The result of a call that the provider ran."""
     call_id = block.get("tool_use_id") or block.get("tool_call_id")
     if not isinstance(call_id, str):
         return [Raw(scope=message.scope, raw=block)]

@@ -1,4 +1,4 @@
-"""What messages cite, and the images and files that they and the results of tools carry."""
+"""Citations of messages, and images and files of messages and tool results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TYPES: Final = {
     "file": "application/octet-stream",
     "text-plain": "text/plain",
 }
-"""The blocks that carry data, and what that is where nobody says."""
+"""The types of blocks with data, and their default media types."""
 
 _KNOWN_FIELDS: Final = {
     *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
@@ -29,7 +29,7 @@ _KNOWN_FIELDS: Final = {
 
 
 def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
-    """A citation of a text block, in LangChain's words or in the provider's own."""
+    """A citation of a text block, with LangChain's or the provider's keys."""
     fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
     link = text_in(fields, "url", "source") or ""
     is_url = is_link(link)
@@ -52,7 +52,7 @@ def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
 
 
 def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
-    """The file that a block of content is; `None` where it is none that we can name."""
+    """The file of a content block; `None` if it has none that can be referenced."""
     kind = str(block.get("type"))
     if kind not in _TYPES:
         return None

@@ -1,8 +1,8 @@
-"""The typed protocol, `astream_events` v3: what a run tells, each event with its namespace.
+"""Parses the typed protocol, `astream_events` v3: each event of a run has its namespace.
 
-Rule 1: the events of a message do not name it: its namespace and the run of its model do.
-Rule 2: the ends of all blocks come in a burst when the message is over, so a block ends where the
-        next one begins. Only the burst has citations, signatures and what a provider's tool found.
+Rule 1: the events of a message have no message id: namespace and model run identify it.
+Rule 2: the ends of all blocks come in a burst at the end of the message, so a block ends where the
+        next one starts. Only the burst has citations, signatures and results of provider tools.
 Rule 3: a call of a tool that does not exist has no event; its result is in the graph's state.
 """
 
@@ -53,7 +53,7 @@ _KINDS: Final = {
 _TEXT_KINDS: Final = {"text": "text", "reasoning": "thinking"}
 _CALLED: Final = {"tool_call_chunk", "tool_call", "server_tool_call_chunk", "server_tool_call"}
 _LATER: Final = {"non_standard", "server_tool_result", "invalid_tool_call"}
-"""Blocks that only their end tells in full."""
+"""Blocks that are complete only at their end."""
 _ENDS: Final[dict[str, Outcome]] = {
     "completed": "ok",
     "failed": "error",
@@ -66,8 +66,8 @@ _DELTA_TYPES: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 Stretch = tuple[list[str], str | None, Any, Any, Any, str, tuple[str, ...], list[str] | None]
-"""Deltas of one block that come one after the other: namespace, model's run and index, what the
-block hears, what it tells, its id and scope, and where a call keeps the pieces of its input."""
+"""Consecutive deltas of one block (fast path): namespace, model run and index, the wire type, the
+event class, the block's id and scope, and the list of a call's input deltas."""
 
 NO_STRETCH: Stretch = ([], None, None, None, None, "", (), None)
 
@@ -77,13 +77,13 @@ class Protocol:
 
     def __init__(self, run: Run, graph: Graph) -> None:
         self.stretch = NO_STRETCH
-        """What the next line is if it says more of the block that the last one was about."""
+        """The fast path for deltas that continue the last block."""
         self._run = run
         self._graph = graph
-        self._messages: dict[Key, Message | None] = {}  # `None` for what the model hears
+        self._messages: dict[Key, Message | None] = {}  # `None` for input of the model
 
     def read(self, line: Any) -> Events:
-        """What one line means."""
+        """Parse one line."""
         self._run.is_graph = True
         self.stretch = NO_STRETCH
         space = tuple(line.params.namespace or ())
@@ -99,7 +99,7 @@ class Protocol:
         return self.read_event(event, metadata, space)
 
     def read_event(self, event: lines.Event, metadata: Object, space: Space = ()) -> Events:
-        """What an event of a message means."""
+        """Parse an event of a message."""
         key = (space, convert(metadata, lines.Speaker).run_id)
         if isinstance(event, lines.MessageStart):
             return self._message_start(event, convert(metadata, wire.MessageMetadata), key)
@@ -176,7 +176,7 @@ class Protocol:
             return message.speak(kind, event.index, delta.said)
         if isinstance(delta, lines.BlockDelta):
             return _other(message, event.index, delta.fields)
-        return []  # data, which the end of its block has whole
+        return []  # data, which the end of its block repeats
 
     def _block_finish(self, message: Message, event: lines.BlockFinish) -> Events:
         finish = _FINISHES.get(str(event.content.get("type")), _other)
@@ -251,8 +251,8 @@ class Protocol:
         return events
 
     def _in_input(self, params: lines.InputParams, space: Space) -> Events:
-        asked = {"id": params.data.interrupt_id, "value": params.data.payload}
-        return self._run.ask([asked], self._graph.scope(space))
+        interrupt = {"id": params.data.interrupt_id, "value": params.data.payload}
+        return self._run.ask([interrupt], self._graph.scope(space))
 
     LINES: ClassVar[dict[type[lines.Line], Callable[[Protocol, Any, Space], Events]]] = {
         lines.Messages: _in_messages,
@@ -276,7 +276,7 @@ class Protocol:
 
 
 def finished(run: Run, graph: Graph, call_id: str, output: JSON, space: Space) -> Events:
-    """What a tool came back with: the message for the model, a Command, or a value."""
+    """The result of a tool: the message for the model, a Command, or a value."""
     scope = graph.scope(space)
     message = as_message(output)
     if message is not None and message.kind == "tool":
@@ -292,7 +292,7 @@ def finished(run: Run, graph: Graph, call_id: str, output: JSON, space: Space) -
     return run.calls.settle(call_id, None, scope, output)
 
 
-# What the start of a block says, or its end
+# Starts and ends of blocks
 
 Finish = Callable[[Message, wire.Index, Object], Events]
 _FILES: Final = {"image", "audio", "video", "file"}

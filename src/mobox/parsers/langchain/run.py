@@ -1,10 +1,10 @@
-"""One run, whichever way it is told: its messages, calls, agents, plan, state and requests.
+"""One run, in any of the formats: its messages, calls, agents, plan, state and requests.
 
-Rule 1: a message that was streamed is not told again when it comes whole, in a node's update, in
-        the graph's state, as the model's output.
-Rule 2: the first state that a graph tells is its past: what is in there is not told.
-Rule 3: a graph has no last word. It ends well where it is at rest: no message is being told, no
-        call waits for its result. A run that is one message ends as that does.
+Rule 1: a streamed message is not emitted again when it comes complete, in a node's update, in the
+        graph's state, or as the model's output.
+Rule 2: the first state of a graph is its history, which is not emitted.
+Rule 3: a graph has no final event. It succeeds if it is idle: no message is open, no call waits for
+        its result. A run that is one message ends with that message.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _WATCHED = {ToolUseStart, ToolUseEnd}
 
 
 class Run:
-    """What was told of a run so far."""
+    """The state of one run."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         names = Names(prefix)
@@ -62,14 +62,14 @@ class Run:
         self.is_graph = False
         """A line of a graph was read; a run without one is a message."""
         self.failed = False
-        """An error came, and no work since."""
+        """An error came, and no work after it."""
         self.ended: Done | None = None
-        """What the framework itself said of the end."""
+        """The end that the framework itself reported."""
         self.answer: str | None = None
         """The last one in the graph's own state."""
         self._framework = framework
         self._started = False
-        self._thoughts: set[str] = set()  # calls whose thought was told
+        self._thoughts: set[str] = set()  # calls whose thought was emitted
 
     def pass_on(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
@@ -91,7 +91,7 @@ class Run:
         return [start, *events]
 
     def _with_last_words(self, event: StreamEvent) -> Events:
-        """An agent that has ended says no more; not all streams tell the ends of messages."""
+        """End the messages of an agent that ended: not all streams have the ends of messages."""
         if not isinstance(event, SubagentEnd):
             return [event]
         within = (*event.scope, event.id)
@@ -99,7 +99,7 @@ class Run:
         return [*(end for message in left for end in self.end(message)), event]
 
     def watch(self, events: Events) -> Events:
-        """Remember the calls, and tell the thoughts that are told by calling a tool."""
+        """Remember the calls, and emit the thoughts that are calls of a tool."""
         if _WATCHED.isdisjoint(map(type, events)):
             return events
         watched: Events = []
@@ -136,23 +136,23 @@ class Run:
         model: str | None = None,
         node: str | None = None,
     ) -> tuple[Message, Events]:
-        """A message begins: the run goes on."""
+        """A message starts: the run continues."""
         self.interrupts.waiting.clear()
         message, opened = self.messages.begin(name, scope, vendor, model, node)
         return message, self.watch(opened)
 
     def end(self, message: Message, status: Outcome = "ok") -> Events:
-        """A message is over."""
+        """A message ends."""
         return self.watch(self.messages.end(message, status))
 
     def piece(self, piece: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
-        """A piece of a message, which may begin with it, and end."""
+        """A delta of a message, which may also start and end it."""
         message = self.messages.find(piece.id) or self.messages.alias(
             piece.id, scope, about.checkpoint_ns
         )
         events: Events = []
         if message is None and self.messages.is_known(piece.id):
-            return []  # a state told it whole
+            return []  # a state had it complete
         if message is None:
             events = self.watch(self.messages.rest(scope, about.langgraph_step))
             metadata = piece.response_metadata or {}
@@ -166,17 +166,17 @@ class Run:
         return [*events, *self.end(message)] if is_last else events
 
     def add(self, message: Message, piece: wire.AiMessage) -> Events:
-        """A piece of a message."""
+        """A delta of an open message."""
         events = read_content(message, piece, whole=False)
         for chunk in piece.tool_call_chunks or ():
             events += _piece_of_call(message, chunk)
         if not piece.tool_call_chunks and piece.tool_calls and not message.calls:
-            events += _whole_calls(message, piece)  # some models tell their calls at once
+            events += _whole_calls(message, piece)  # some models send their calls complete
         message.stop_reason = stop_reason(piece.response_metadata) or message.stop_reason
         return self.watch([*events, *message.use(piece.usage_metadata)])
 
     def tell(self, message: Told, scope: Scope, vendor: str | None = None) -> Events:
-        """A whole message, of the state or of a node's update; nothing, where it was told."""
+        """A complete message, of the state or of a node's update; nothing if it was emitted."""
         if message.kind == "tool":
             result = convert(message.fields, wire.ToolMessage)
             self.messages.know(result.id)
@@ -202,7 +202,7 @@ class Run:
         return [*self.watch(events), *self.end(message)]
 
     def remember(self, message: Told, scope: Scope) -> None:
-        """A message of the past."""
+        """A message of the history."""
         if self.messages.find(message.id) is None:
             self.messages.know(message.id)
         if message.kind == "tool":
@@ -214,7 +214,7 @@ class Run:
     # State, plan, requests
 
     def update(self, update: Object, scope: Scope, space: Space) -> Events:
-        """What a node, or a tool, changes in the state of the graph of that namespace."""
+        """The changes of a node or a tool in the state of the graph of that namespace."""
         messages = update.get("messages")
         events = [e for m in _messages(messages) for e in self.tell(m, scope)]
         self._note_answer(messages, scope)
@@ -240,11 +240,11 @@ class Run:
             self.answer = text_of(last[0]) if last[0].kind in ("ai", "chunk") else None
 
     def custom(self, name: str | None, value: JSON, scope: Scope) -> Events:
-        """What an application says."""
+        """An application's own event."""
         return [Custom(scope=scope, name=name or "custom", value=value)]
 
     def ask(self, interrupts: JSON, scope: Scope) -> Events:
-        """What people are asked; the messages that led there are over."""
+        """Input requests; the open messages end before them."""
         requests = self.interrupts.ask(interrupts, scope)
         if not requests:
             return []
@@ -265,7 +265,7 @@ class Run:
         return [Result(text=answer)] if isinstance(answer, str) and answer else []
 
     def close(self) -> Events:
-        """The stream ended: that it waits, or how it ended."""
+        """The stream ended: return PAUSED if it waits, else how it ended."""
         if self.interrupts.waiting:
             return [self.interrupts.pause()]
         if self.ended is not None or self.failed:
