@@ -189,7 +189,7 @@ def _env(
     pairs = dict.fromkeys(variables) if isinstance(variables, list) else variables
     for name in pairs:
         if not NAME.fullmatch(name):
-            raise page.wrong("env", f"{name!r} is no name of a variable")
+            raise page.wrong("env", f"{name!r} is not a valid variable name")
     return {name: _as_text(value) for name, value in pairs.items()}
 
 

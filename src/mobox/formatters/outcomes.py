@@ -16,7 +16,7 @@ FAILED: Final[Collection[Outcome]] = ("error", "denied", "interrupted")
 _ERRORS = {"denied": "The call was denied.", "interrupted": "The call was interrupted."}
 _END_TEXTS: dict[DoneReason, str] = {
     "error": "The run failed.",
-    "lost": "The server stopped while the agent was at work. What it had said is kept.",
+    "lost": "The server stopped while the agent was working. Everything up to here is saved.",
 }
 """The texts for failures without a message."""
 

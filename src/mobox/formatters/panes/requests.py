@@ -11,9 +11,9 @@ from mobox.formatters.panes.messages import Documents, Message, Messages
 __all__ = ["Requests"]
 
 _WORDS: Final = {
-    "approval": "May this be done?",
+    "approval": "Allow this action?",
     "question": "A question",
-    "input": "Something is needed",
+    "input": "Input is needed",
     "auth": "Please sign in",
     "tool": "A tool of the page is called",
 }

@@ -265,7 +265,7 @@ class Content:
     def _fallback(self, line: wire.ContentBlockStart, name: str) -> Events:
         fallback = convert(line.content_block, wire.Fallback)
         self._open(line.index, name, "fallback")
-        message = f"{fallback.from_.model} declined; {fallback.to.model} goes on"
+        message = f"{fallback.from_.model} declined; {fallback.to.model} continues"
         provider = {VENDOR: {"fallback": line.content_block}}
         return [Status(scope=self._scope, message=message, kind="fallback", provider=provider)]
 

@@ -264,7 +264,7 @@ _PROGRESS = {
     "response.file_search_call.searching": "Searching in files",
     "response.code_interpreter_call.interpreting": "Running code",
     "response.image_generation_call.generating": "Drawing an image",
-    "response.mcp_list_tools.in_progress": "Asking a server for its tools",
+    "response.mcp_list_tools.in_progress": "Listing the tools of a server",
 }
 """Status lines of hosted tools, while their item has no other content."""
 
