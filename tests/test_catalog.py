@@ -138,7 +138,7 @@ WRONG = {
         "Expected `float` > 0.0",
     ),
     "wrong item": ("env:\n- A\n- 3\n", 3, "env[1]", "Expected `str`, got `int`"),
-    "wrong name": ("env:\n  A B: 1\n", 1, "env", "'A B' is no name of a variable"),
+    "wrong name": ("env:\n  A B: 1\n", 1, "env", "'A B' is not a valid variable name"),
     "empty entry": ("entry: []\n", 1, "entry", "expected a script or a command, got an empty list"),
     "not fields": ("- a\n- b\n", 1, "", "expected fields such as `name: My agent`"),
     "not YAML": (

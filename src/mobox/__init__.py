@@ -48,11 +48,11 @@ _LATER = {
     "agent": "mobox.function_agents",
     "mount": "mobox.library",
 }
-"""What needs more than the pipeline does, and the documents' own names (docs/names.md)."""
+"""Names imported on first use: they need more than the pipeline, or are aliases (docs/names.md)."""
 
 
 def __getattr__(name: str) -> object:
-    """What is imported when somebody asks for it."""
+    """Import the names of `_LATER` on first access."""
     if name == "emit":
         return import_module("mobox.emit")
     if name not in _LATER:

@@ -1,13 +1,13 @@
-"""Which block without an id of its own is open after which event.
+"""Blocks without an id of their own: which one is open after which event.
 
-Status lines, todos and the simplified lines of agents name no blocks. A reader still sees them as
+Status lines, todos and the simplified lines of agents name no blocks. Clients still show them as
 blocks, Processing, Thinking and Text, of which one is open at a time.
 
 Rule 1: every such opening and closing is a row of BLOCK_OF.
-Rule 2: blocks that a framework names are its own affair; opening one closes ours.
-Rule 3: the same log gives the same blocks and the same ids to the lifecycle that writes it and to
-        whoever reads it: so nobody has to store what is Processing. For that, every entry of the
-        log is turned to, also the ends.
+Rule 2: blocks with a framework's id are not managed here; opening one closes ours.
+Rule 3: the lifecycle that writes a log and every reader of it derive the same blocks and ids, so
+        Processing blocks need not be stored. Each of them must pass every entry to `turn_to`,
+        including the ends.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ __all__ = [
 ]
 
 BETWEEN_THOUGHTS = "\n\n"
-"""A thought that is told whole is a paragraph of the Thinking block."""
+"""Separates whole thoughts: each is a paragraph of the Thinking block."""
 
 
 class Block(StrEnum):
-    """The kinds of block a reader of the chat sees; the value starts their ids."""
+    """The kinds of block that a client shows; the value is the prefix of their ids."""
 
     PROCESSING = "processing"
     THINKING = "thinking"
@@ -77,22 +77,22 @@ BLOCK_OF: Final[dict[EventType, Block | None]] = {
 _OPENINGS = {EventType.TEXT: Block.TEXT, EventType.THINKING: Block.THINKING}
 _DELTAS = {EventType.TEXT_DELTA: Block.TEXT, EventType.THINKING_DELTA: Block.THINKING}
 _ENDS = {EventType.TEXT_END: Block.TEXT, EventType.THINKING_END: Block.THINKING}
-_SAID_IN = _OPENINGS | _DELTAS
+_CONTENT_IN = _OPENINGS | _DELTAS
 
-LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _SAID_IN.keys()
-"""What has no text of its own: each is a line of the block that it opens."""
+LINES: Final = {kind for kind, block in BLOCK_OF.items() if block is not None} - _CONTENT_IN.keys()
+"""Events without text of their own: each adds one line to the block that it opens."""
 
 NOTES: Final = frozenset({EventType.SUBAGENT_START, EventType.SUBAGENT_END})
-"""Those of LINES that stand among the thoughts."""
+"""Those of LINES that are part of the Thinking block."""
 
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer ones are no count of ours
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # longer numbers are not generated here
 
 
 _OUR_NAMES: Final = tuple(f"{block}_" for block in Block)
 
 
 class OpenBlock(NamedTuple):
-    """A block that we opened, because the framework names none."""
+    """A block with a generated id, because the framework gave none."""
 
     block: Block
     id: str
@@ -100,7 +100,7 @@ class OpenBlock(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What an event closes, then what it opens, before it is told itself."""
+    """The block that an event closes, then the one that it opens, before the event itself."""
 
     closed: OpenBlock | None = None
     opened: OpenBlock | None = None
@@ -110,7 +110,7 @@ _NO_MOVE = Move()
 
 
 class Line(NamedTuple):
-    """What an event adds to a block; `between` goes in front unless it is the first."""
+    """A line that an event adds to a block; `between` precedes every line but the first."""
 
     block_id: str
     text: str
@@ -118,7 +118,7 @@ class Line(NamedTuple):
 
 
 class Blocks:
-    """The block without a name that is open in one run."""
+    """Tracks the open block without a framework id of one run."""
 
     def __init__(self) -> None:
         self.open: OpenBlock | None = None
@@ -129,7 +129,7 @@ class Blocks:
         kind = event.type
         if kind not in BLOCK_OF:
             return _NO_MOVE
-        # What the rest would come to as well, and most events are these.
+        # Shortcuts for the most frequent events; the code below would return the same.
         if self.open is None and (BLOCK_OF[kind] is None or _is_anothers(event)):
             return _NO_MOVE
         if kind in _DELTAS and self._is_open(_DELTAS[kind], event.id or ""):
@@ -139,13 +139,13 @@ class Blocks:
 
     def name_for(self, event: StreamEvent) -> str:
         """The id of the block that a TEXT, THINKING or delta without one belongs to."""
-        return self._unnamed(_SAID_IN[event.type], event.scope).id
+        return self._unnamed(_CONTENT_IN[event.type], event.scope).id
 
     def line(self, event: StreamEvent) -> Line | None:
-        """The line that an event of LINES is in the block it turned to; `None` for a pulse."""
+        """The line that an event of LINES adds to the open block; `None` for a progress pulse."""
         if _is_pulse(event):
             return None
-        assert self.open is not None  # BLOCK_OF has a row for whatever is told as a line
+        assert self.open is not None  # BLOCK_OF has a row for every event of LINES
         between = BETWEEN_THOUGHTS if self.open.block is Block.THINKING else "\n"
         return Line(self.open.id, line_of(event), between)
 
@@ -159,9 +159,9 @@ class Blocks:
         return _is_pulse(event)
 
     def _is_ended_by(self, step: StepStart) -> bool:
-        """Whether a step ends the open block: that of its own agent or of one below it.
+        """Whether a step ends the open block: one of its own agent or of a subagent of it.
 
-        As with a status line, Processing goes on across a step; only the root's turn ends it too.
+        Processing continues across steps; only a turn of the root agent ends it.
         """
         if step.kind == "turn" and not step.scope:
             return True
@@ -177,7 +177,7 @@ class Blocks:
         if block is None:
             return None
         if event.type in LINES:
-            # Processing, and the notes on subagents, belong to the run, whoever the line is from.
+            # Processing, and the notes on subagents, belong to the run, in whatever scope they are.
             return self._unnamed(block, ())
         if event.id is None:
             return self._unnamed(block, event.scope)
@@ -193,8 +193,8 @@ class Blocks:
         return OpenBlock(block, f"{block}_{self._count[block] + 1}", scope)
 
     def _keep_clear_of(self, event: StreamEvent) -> None:
-        """A framework may call a block as we call ours; ours are then counted on from there."""
-        if event.id is None or not event.id.startswith(_OUR_NAMES) or event.type not in _SAID_IN:
+        """A framework's id may look like a generated one; continue counting after it."""
+        if event.id is None or not event.id.startswith(_OUR_NAMES) or event.type not in _CONTENT_IN:
             return
         block = next((block for block in Block if not _is_foreign(event.id, block)), None)
         if block is not None:
@@ -210,21 +210,21 @@ class Blocks:
 
 
 def end_of(opening: StreamEvent, interrupted: bool = False) -> StreamEvent:
-    """What ends the block that TEXT or THINKING opened."""
+    """The event that ends the block which TEXT or THINKING opened."""
     if isinstance(opening, Text):
         return TextEnd(id=opening.id, scope=opening.scope, interrupted=interrupted)
     return ThinkingEnd(id=opening.id, scope=opening.scope)
 
 
 def _is_pulse(event: StreamEvent) -> bool:
-    """Whether it is no line: it comes too often to be kept, or it is not the agent's."""
+    """Whether it adds no line: it is too frequent to keep, or the server's own."""
     return isinstance(event, Status) and event.kind in ("progress", "preparation")
 
 
 def _is_anothers(event: StreamEvent) -> bool:
-    """Whether it is said in a block with a name that cannot be one of ours."""
+    """Whether it belongs to a block whose id cannot be a generated one."""
     name = event.id
-    return name is not None and event.type in _SAID_IN and not name.startswith(_OUR_NAMES)
+    return name is not None and event.type in _CONTENT_IN and not name.startswith(_OUR_NAMES)
 
 
 def _is_foreign(name: str | None, block: Block) -> bool:

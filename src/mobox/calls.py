@@ -1,10 +1,10 @@
-"""The tool calls of one run: what is known of each, and what has to be told to make them whole.
+"""The tool calls of one run: their state, and the events added to complete their sequence.
 
-Rule 1: a call is told as START, pieces of its input, END, then its results.
-Rule 2: ids of calls do not repeat in a run: one that a framework uses again gets another name, and
-        what is told of it later follows it there.
-Rule 3: what is told of a call that nobody started starts it.
-Rule 4: a method that tells nothing could not place its event.
+Rule 1: a call is START, deltas of its input, END, then its results.
+Rule 2: ids of calls do not repeat in a run: one that a framework reuses is renamed, and later
+        events with that id get the new name.
+Rule 3: an event of an unknown call starts that call.
+Rule 4: a method that yields nothing could not place its event.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ABOUT_CALLS = {
     EventType.SOURCE,
     EventType.FILE,
 }
-"""Events whose `id` may be a call's; that of a START is the framework's own word."""
+"""Events whose `id` may be a call's id; that of a START is never translated."""
 
 
 class _Call:
@@ -49,10 +49,10 @@ class _Call:
         self.deltas: list[str] = []
         self.ended = False
         self.settled = False
-        self.answered = False  # settled, and not only because we said so
+        self.answered = False  # settled by a result of its own, not by an interruption
 
     def end(self) -> ToolUseEnd:
-        """The end of an input that nobody ended."""
+        """The END to add for an input that was not ended."""
         if self.start.input is None and self.deltas:
             return input_of(self.name, "".join(self.deltas), self.start.scope)
         return ToolUseEnd(id=self.name, scope=self.start.scope, input=self.start.input)
@@ -64,15 +64,15 @@ class Calls:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._calls: dict[str | None, _Call] = {}
-        self._open: dict[str | None, _Call] = {}  # those that are not settled
+        self._open: dict[str | None, _Call] = {}  # calls without a result
         self.latest: dict[str | None, str] = {}
-        """By an id that was used again, the name that its latest call has in the log."""
+        """For each reused id, the name of its latest call in the log."""
 
     def __contains__(self, name: str | None) -> bool:
         return name in self._calls
 
     def start(self, event: ToolUseStart) -> Iterator[StreamEvent]:
-        """A call begins; nothing, if it has begun and its input is not complete."""
+        """Start a call; nothing if it is open and its input is not complete."""
         known = self._calls.get(self.latest.get(event.id, event.id))
         if known is not None and not known.ended:
             return
@@ -84,19 +84,19 @@ class Calls:
         yield event
 
     def add_input(self, event: ToolUseDelta) -> Iterator[StreamEvent]:
-        """A piece of the input; nothing, if that is complete."""
+        """A delta of the input; nothing if the input is complete."""
         call = yield from self._call_of(event.id, event.scope)
         if not call.ended:
             call.deltas.append(event.delta)
             yield named(event, call.name)
 
     def input_of(self, name: str | None) -> list[str] | None:
-        """The pieces of an input that still comes, under the very id that the call is known by."""
+        """The deltas of an input that is still streamed; `None` if it ended or ids are renamed."""
         call = self._calls.get(name)
         return call.deltas if call is not None and not call.ended and not self.latest else None
 
     def end(self, event: ToolUseEnd) -> Iterator[StreamEvent]:
-        """The input is complete; nothing, if it was."""
+        """The input is complete; nothing if it was already."""
         call = yield from self._call_of(event.id, event.scope)
         if not call.ended:
             call.ended = True
@@ -104,7 +104,7 @@ class Calls:
             yield named(event, call.name)
 
     def add_result(self, event: ToolResult) -> Iterator[StreamEvent]:
-        """A result, or a part of one."""
+        """A final or partial result."""
         call = yield from self.complete(event.id, event.scope)
         if not event.partial:
             self._settle(call)
@@ -121,15 +121,15 @@ class Calls:
         return call
 
     def is_answered(self, name: str) -> bool:
-        """Whether a call has a result that is more than its interruption."""
+        """Whether a call has a result other than an interruption."""
         return name in self._calls and self._calls[name].answered
 
     def interrupt(self, name: str, *, handed_over: bool = False) -> Iterator[StreamEvent]:
-        """Give a call the result it will not get; nothing, if it has one or there is no call."""
+        """Add the result of an interrupted call; nothing if it has one or is unknown."""
         call = self._calls.get(name)
         if call is None or call.settled:
             return
-        # Whoever a complete call is handed over to runs it; an incomplete one nobody can run.
+        # A complete call that is handed over is run by the caller; an incomplete one cannot be.
         if handed_over and call.ended and not call.start.server:
             return
         yield from self.complete(name, call.start.scope)
@@ -137,12 +137,12 @@ class Calls:
         yield ToolResult(id=name, scope=call.start.scope, status="interrupted")
 
     def interrupt_all(self, *, handed_over: bool) -> Iterator[StreamEvent]:
-        """The run ends: settle what is open, except what the caller is to run."""
+        """The run ends: settle all open calls, except those that the caller runs."""
         for call in list(self._open.values()):
             yield from self.interrupt(call.name, handed_over=handed_over)
 
     def with_latest_names(self, event: StreamEvent) -> StreamEvent:
-        """`event` with the names that its calls have in the log; an empty id is none."""
+        """`event` with its calls' names in the log; an empty id becomes `None`."""
         event = replace(event, id=None) if event.id == "" else event
         if not self.latest:
             return event

@@ -1,10 +1,10 @@
 """The agents there are: found in folders (`agents/*/agent.yaml`) or registered in Python.
 
 Rule 1: an agent's id is the name of its folder.
-Rule 2: a file that is wrong keeps only its own agent out, and says in which line and field.
-Rule 3: a field that nobody knows is an error: it is more often a slip than a wish.
+Rule 2: an invalid file disables only its own agent; the error names the line and the field.
+Rule 3: an unknown field is an error, as it is usually a typo.
 
-docs/agents.md tells the fields.
+docs/agents.md lists the fields.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ Count = Annotated[int, Meta(gt=0)]
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long a leg may take, in seconds."""
+    """Timeouts of one attempt, in seconds."""
 
     idle: Seconds = 300
-    """Without a word."""
+    """Without output."""
     total: Seconds = 3600
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a leg may use; sizes in bytes, or with a unit (`512M`). Left out: the sandbox's own."""
+    """Resources of one attempt; sizes in bytes or with a unit (`512M`). Default: the sandbox's."""
 
     memory: Count | None = None
     """Address space."""
@@ -70,14 +70,14 @@ class Agent(Struct, frozen=True, kw_only=True):
     description: str = ""
     framework: str = "emitted"
     env: Mapping[str, str | None] = field(default_factory=dict)
-    """Names with their values; `None` stands for the server's own value."""
+    """Values by name; `None` passes on the server's own value."""
     optional_env: frozenset[str] = frozenset()
     """Those of `env` that the agent works without."""
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
 
     def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
-        """Which variables it is to get from the server, and the server does not have; in words."""
+        """A sentence naming the variables to pass on that the server does not have."""
         needed = {name for name, value in self.env.items() if value is None} - self.optional_env
         names = [name for name in self.env if name in needed and name not in ours]
         if not names:
@@ -87,7 +87,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 
 class _File(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What an agent.yaml may say."""
+    """The fields of an agent.yaml."""
 
     name: str | None = None
     description: str = ""
@@ -105,7 +105,7 @@ class Catalog:
     def __init__(self, agents: Iterable[Agent] = ()) -> None:
         self._agents: dict[str, Agent] = {}
         self.problems: list[InvalidAgent] = []
-        """What is wrong with the files of agents that are not here."""
+        """The errors of agents that could not be loaded."""
         for agent in agents:
             self.add(agent)
 
@@ -133,7 +133,7 @@ class Catalog:
         self._agents[agent.id] = agent
 
     def get(self, name: str) -> Agent:
-        """The agent of that id; raises `UnknownAgent`, which lists what there is."""
+        """The agent of that id; raises `UnknownAgent`, which lists the known ids."""
         if name not in self._agents:
             raise UnknownAgent(name, self._agents)
         return self._agents[name]
@@ -154,21 +154,21 @@ def load_agent(folder: Path) -> Agent:
             f"the folder's name is the agent's id and cannot be {folder.name!r}"
             f" (expected {ID.pattern})",
         )
-    told = page.read()
-    if told.framework not in frameworks():
+    config = page.read()
+    if config.framework not in frameworks():
         known = ", ".join(frameworks())
-        raise page.wrong("framework", f"unknown framework {told.framework!r}; known: {known}")
+        raise page.wrong("framework", f"unknown framework {config.framework!r}; known: {known}")
     return Agent(
         id=folder.name,
-        name=told.name or folder.name,
+        name=config.name or folder.name,
         folder=folder.absolute(),
-        argv=_argv(page, told.entry),
-        description=told.description.strip(),
-        framework=told.framework,
-        env=_env(page, told.optional_env) | _env(page, told.env),
-        optional_env=frozenset(told.optional_env),
-        timeouts=told.timeouts,
-        limits=told.limits,
+        argv=_argv(page, config.entry),
+        description=config.description.strip(),
+        framework=config.framework,
+        env=_env(page, config.optional_env) | _env(page, config.env),
+        optional_env=frozenset(config.optional_env),
+        timeouts=config.timeouts,
+        limits=config.limits,
     )
 
 
@@ -189,13 +189,13 @@ def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
 
 
 def _env(
-    page: _Page, told: list[str] | dict[str, str | int | float | bool | None]
+    page: _Page, variables: list[str] | dict[str, str | int | float | bool | None]
 ) -> dict[str, str | None]:
-    """A list names what is passed on from the server; an object may give values too."""
-    pairs = dict.fromkeys(told) if isinstance(told, list) else told
+    """A list names variables of the server to pass on; an object may give values too."""
+    pairs = dict.fromkeys(variables) if isinstance(variables, list) else variables
     for name in pairs:
         if not NAME.fullmatch(name):
-            raise page.wrong("env", f"{name!r} is no name of a variable")
+            raise page.wrong("env", f"{name!r} is not a valid variable name")
     return {name: _as_text(value) for name, value in pairs.items()}
 
 
@@ -206,7 +206,7 @@ def _as_text(value: str | int | float | bool | None) -> str | None:
 
 
 class _Page:
-    """A YAML file of which every value knows its line."""
+    """A YAML file that knows the line of each value."""
 
     PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
     UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*?)`")
@@ -216,7 +216,7 @@ class _Page:
         self._root: yaml.Node | None = None
 
     def read(self) -> _File:
-        """What it says; raises `InvalidAgent`."""
+        """The parsed fields; raises `InvalidAgent`."""
         value = self._parse()
         if not isinstance(value, dict):
             raise self.wrong("", "expected fields such as `name: My agent`")
@@ -226,7 +226,7 @@ class _Page:
             raise self._explained(str(error)) from None
 
     def wrong(self, field: str, problem: str) -> InvalidAgent:
-        """The error to raise for what stands in `field`, as `timeouts.idle`."""
+        """The error to raise for the value of `field`, such as `timeouts.idle`."""
         return InvalidAgent(self.file, self._line_of(field), field, problem)
 
     def _parse(self) -> JSON:
@@ -252,7 +252,7 @@ class _Page:
         return {**value, "limits": read}
 
     def _explained(self, problem: str) -> InvalidAgent:
-        """What msgspec says, with its path (`$.timeouts.idle`, `$.env[0]`) turned into a line."""
+        """The error of msgspec, with its path (`$.timeouts.idle`, `$.env[0]`) as a line number."""
         at = self.PLACE.search(problem)
         path = at[1] if at else ""
         what = self.PLACE.sub("", problem)
@@ -275,7 +275,7 @@ class _Page:
 
 
 def _inside(node: yaml.Node | None, name: str) -> tuple[yaml.Node, int] | None:
-    """What stands under `name` in a node, and in which line."""
+    """The value of `name` in a node, and its line."""
     if isinstance(node, yaml.SequenceNode) and name.isdigit() and int(name) < len(node.value):
         item = node.value[int(name)]
         return item, item.start_mark.line + 1

@@ -1,8 +1,8 @@
 """The names of the event-mapping document, each thin over the real thing.
 
-Rule 1: top of the import order, so nothing of ours can come to depend on it.
-Rule 2: frames are those that real clients read, also where the document's differ; docs/names.md
-        says where.
+Rule 1: it is at the top of the import order, so no other module can depend on it.
+Rule 2: frames are those that real clients read, even where the document's differ; docs/names.md
+        lists the differences.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ class NormalizedToAISDK:
         self._seq = 0
 
     def format(self, event: events.StreamEvent) -> list[str]:
-        """The frames that tell `event` and its `more`; those of DONE end the stream."""
+        """The frames of `event` and its `more`; those of DONE end the stream."""
         return [frame for each in split(event) for frame in self._format(each)]
 
     def _format(self, event: events.StreamEvent) -> list[str]:
-        told = self._lifecycle.feed(event)
+        logged = self._lifecycle.feed(event)
         if event.type is EventType.DONE:
-            told += self._lifecycle.close()
-        return self._frames(told)
+            logged += self._lifecycle.close()
+        return self._frames(logged)
 
     def close(self) -> list[str]:
-        """The frames that end a stream which had no DONE; none after one that had."""
+        """The frames that end a stream without a DONE; none if it had one."""
         return self._frames(self._lifecycle.close())
 
-    def _frames(self, told: list[events.StreamEvent]) -> list[str]:
+    def _frames(self, logged: list[events.StreamEvent]) -> list[str]:
         frames: list[str] = []
-        for event in told:
+        for event in logged:
             self._seq += 1
             entry = LogEntry(self._seq, self._seq, None, event)
             frames += [_frame(document) for document in self._formatter.format(entry)]

@@ -1,6 +1,6 @@
 """What a person may decide about an approval.
 
-An agent lists it in its request, in the words of `DECISIONS`. Where it lists none of them, a person
+An agent lists the allowed decisions in its request, as keys of `DECISIONS`. Without a list a person
 may approve and reject.
 """
 
@@ -18,22 +18,22 @@ DECISIONS: Final = {
     "reject": "denied",
     "respond": "answered",
 }
-"""By the word that allows it: `edit` approves with another input, which is the answer's value;
-`respond` answers in the tool's place."""
+"""Decisions by the name that allows them: `edit` approves with a changed input, the answer's value;
+`respond` answers in place of the tool."""
 
 _USUAL: Final = ("approve", "reject")
 _NOT_APPROVALS: Final = ("approve", "reject", "respond")
 
 
 def allowed_words(request: InputRequest) -> tuple[str, ...]:
-    """What a person may do, in the order of the table."""
+    """The allowed decisions, in the order of the table."""
     if request.kind != "approval":
         return _NOT_APPROVALS
     return tuple(word for word in DECISIONS if word in request.allowed) or _USUAL
 
 
 def allowed_decisions(request: InputRequest) -> tuple[str, ...]:
-    """The decisions that an answer may have; an agent that has a form of its own is answered."""
+    """The decisions that an answer may have; a request with its own form takes `answered`."""
     decisions = [DECISIONS[word] for word in allowed_words(request)]
     if request.schema is not None and "answered" not in decisions:
         decisions.append("answered")

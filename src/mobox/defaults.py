@@ -1,4 +1,4 @@
-"""The limits of a server where nothing else is set: settings, supervisor and store share them."""
+"""Default limits of a server, shared by settings, supervisor and store."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ __all__ = ["HOLD_SECONDS", "LEASE_SECONDS", "QUEUE_SECONDS", "RUNS", "RUNS_PER_O
 
 RUNS: Final = 200
 RUNS_PER_OWNER: Final = 20
-"""Of one owner among many."""
+"""Per owner."""
 HOLD_SECONDS: Final = 600
 LEASE_SECONDS: Final = 15
 QUEUE_SECONDS: Final = 60

@@ -1,7 +1,7 @@
-"""What an agent that is a function says, beside an SDK's objects: it yields `emit.text("Hello")`.
+"""Events for agents that are functions: they yield `emit.text("Hello")` or an SDK's objects.
 
-Each name makes the line that `emit_*` of `mobox.emitter` prints, of the same arguments. What opens
-something has an `id`, and whatever belongs to it takes either:
+Each function returns the line that `emit_*` of `mobox.emitter` prints for the same arguments. Lines
+that open something have an `id`, which later lines refer to:
 
     search = emit.search("Lisbon weather")
     yield search
@@ -20,22 +20,22 @@ P = ParamSpec("P")
 
 
 class Emitted(dict[str, Any]):
-    """A line that is to be said: `{"type": …, "data": {…}}`."""
+    """A line to emit: `{"type": …, "data": {…}}`."""
 
     @property
     def id(self) -> str:
-        """Of what it opens, "" if it opens nothing."""
+        """The id of what it opens, "" if it opens nothing."""
         return str(self["data"].get("id", ""))
 
 
 def _line_of(emit: Callable[P, object]) -> Callable[P, Emitted]:
-    """A function that returns what `emit` would print."""
+    """A function that returns the line which `emit` would print."""
 
     def line(*args: P.args, **kwargs: P.kwargs) -> Emitted:
-        said: list[Any] = []
-        with told_to(said.append):
+        lines: list[Any] = []
+        with told_to(lines.append):
             emit(*args, **kwargs)
-        return Emitted(said[0])
+        return Emitted(lines[0])
 
     line.__doc__ = emit.__doc__
     return line
@@ -50,7 +50,7 @@ usage_total = _line_of(emitter.emit_usage_total)
 result = _line_of(emitter.emit_result)
 done = _line_of(emitter.emit_done)
 
-# Words
+# Text
 text = _line_of(emitter.emit_text)
 thinking = _line_of(emitter.emit_thinking)
 think = _line_of(emitter.emit_think)
@@ -71,13 +71,13 @@ subagent_spawn = _line_of(emitter.emit_subagent_spawn)
 subagent_start = _line_of(emitter.emit_subagent_start)
 subagent_complete = _line_of(emitter.emit_subagent_complete)
 
-# Things
+# Sources, files, state
 source = _line_of(emitter.emit_source)
 file = _line_of(emitter.emit_file)
 state = _line_of(emitter.emit_state)
 custom = _line_of(emitter.emit_custom)
 chart = _line_of(emitter.emit_chart)
 
-# Asking a person; `Turn.ask` does all of it
+# Input requests; `Turn.ask` also waits for the answer
 input_request = _line_of(emitter.emit_input_request)
 paused = _line_of(emitter.emit_paused)

@@ -1,4 +1,4 @@
-"""How a run ends by its agent's own account: what was proposed, and whether an error came last."""
+"""How a run ends: the DONE that its agent proposed, and whether an error came last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AGENTS_OWN_REASONS", "GOES_ON", "Ending", "failed_after"]
 AGENTS_OWN_REASONS: Final[frozenset[DoneReason]] = frozenset(
     {"stop", "tool", "length", "content_filter", "refusal", "max_turns"}
 )
-"""The ends that an agent, or its model, comes to by itself."""
+"""Reasons that come from the agent or its model, not from the server."""
 _SUCCESSES: Final[frozenset[DoneReason]] = frozenset({"stop", "tool"})
 GOES_ON: Final = {
     EventType.TEXT,
@@ -31,8 +31,8 @@ GOES_ON: Final = {
     EventType.FILE,
     EventType.INPUT_REQUEST,
 }
-"""The work of an agent. What only closes or counts what was there before, such as the end of a
-step or its usage, leaves an error the last word."""
+"""Events that count as work. Events that only close or count earlier work, such as the end of a
+step or its usage, do not supersede an error."""
 
 
 def failed_after(failed: bool, event: StreamEvent) -> bool:
@@ -40,7 +40,7 @@ def failed_after(failed: bool, event: StreamEvent) -> bool:
     if event.type is EventType.ERROR:
         return True
     if isinstance(event, ToolResult) and event.status == "interrupted":
-        return failed  # made up for a call that has no result
+        return failed  # added for a call without a result
     return failed and event.type not in GOES_ON
 
 
@@ -49,31 +49,31 @@ class Ending:
 
     def __init__(self) -> None:
         self.failed = False
-        """An error came, and no work since."""
+        """An error came, and no work after it."""
         self._proposal: Done | None = None
         self._explains = False  # the proposal came after the error
 
     def see(self, event: StreamEvent) -> None:
-        """Note an event that may be an error, or go on after one."""
+        """Take an event that may be an error, or work after one."""
         self.failed = failed_after(self.failed, event)
         self._explains = self._explains and event.type is not EventType.ERROR
 
     def propose(self, done: Done) -> None:
-        """The agent names its end."""
+        """The agent proposes its end."""
         self._proposal, self._explains = done, self.failed
 
     def withdraw(self) -> None:
-        """The agent begins another turn, whose end is not known."""
+        """The agent starts another turn, so the proposed end no longer counts."""
         self._proposal = None
 
     def fall_back_on(self, done: Done) -> None:
-        """The source has ended, and its last message ended like this, before an error or after."""
+        """The source ended, and its last message ended like this, before or after an error."""
         if not (self.failed and self._explains):
             self._proposal = done
 
     @property
     def done(self) -> Done:
-        """The end. An error that is the last word outweighs what was proposed before it."""
+        """The end. A final error overrides what was proposed before it."""
         if self._proposal is None:
             return Done(reason="error" if self.failed else "truncated")
         gives_way = _SUCCESSES if self._explains else AGENTS_OWN_REASONS

@@ -1,7 +1,7 @@
-"""Entries of a log that follow each other, made where they are asked for.
+"""Consecutive entries of a log, built only when they are accessed.
 
-Nine of ten events are deltas of the block that speaks. A store keeps those of a block as one, and
-who tells them may take them as one: most of them are then never made.
+Nine of ten events are deltas of the open block. A store keeps the consecutive deltas of a block as
+one row, and a formatter may take them as one: most of these entries are then never built.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AnyDelta: TypeAlias = TextDelta | ThinkingDelta | ToolUseDelta
 
 
 class Deltas(Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"):
-    """Deltas of one block, one after the other."""
+    """Consecutive deltas of one block."""
 
     delta_class: ClassVar[type[AnyDelta]]
 
@@ -42,21 +42,21 @@ class Deltas(Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type"
 
     @classmethod
     def of(cls, texts: Texts, block_id: str | None, scope: tuple[str, ...]) -> Self:
-        """Deltas that say these."""
+        """Deltas with these texts."""
         return cls(Raw(texts.listed()), block_id, scope)
 
     @property
     def texts(self) -> Texts:
-        """What they say."""
+        """Their texts."""
         return Texts.read(bytes(self.deltas))
 
     def events(self) -> Iterator[AnyDelta]:
-        """What it stands for."""
+        """The single events that it stands for."""
         make, id_, scope = self.delta_class, self.id, self.scope
         return (make(id=id_, scope=scope, delta=delta) for delta in self.texts)
 
     def cut(self, start: int, stop: int) -> Deltas:
-        """Some of them."""
+        """A slice of them."""
         return self.of(self.texts[start:stop], self.id, self.scope)
 
 
@@ -91,19 +91,19 @@ _GATHERED: dict[type[AnyDelta], type[Deltas]] = {
 
 
 def gathered(events: Iterable[StreamEvent]) -> list[Piece]:
-    """The events, with deltas of a block that follow each other as one."""
+    """The events, with consecutive deltas of a block as one."""
     return list(_gather(events))
 
 
 def _gather(events: Iterable[StreamEvent]) -> Iterator[Piece]:
     for block, group in groupby(events, _block_of):
         together = list(group)
-        if block is None or len(together) == 1:  # one is smaller, and told faster, as it is
+        if block is None or len(together) == 1:  # a single delta is smaller and faster as it is
             yield from together
         else:
             kind, block_id, scope = block
-            said = [delta.delta for delta in together if isinstance(delta, AnyDelta)]
-            yield kind.of(Texts.of(said), block_id, scope)
+            texts = [delta.delta for delta in together if isinstance(delta, AnyDelta)]
+            yield kind.of(Texts.of(texts), block_id, scope)
 
 
 def _block_of(event: StreamEvent) -> tuple[type[Deltas], str | None, tuple[str, ...]] | None:
@@ -119,11 +119,11 @@ def spread(pieces: Iterable[Piece]) -> Iterator[StreamEvent]:
 
 
 _ONE = Texts.of([""])
-"""Stands for what an event says that is no delta, and counts as one."""
+"""Stands for an event that is not a delta, and counts as one entry."""
 
 
 class Entries(Sequence[LogEntry]):
-    """Some entries, up to number `last`; their ids and times are asked for where they are told."""
+    """Some entries, up to number `last`; ids and times are looked up when an entry is built."""
 
     __slots__ = (
         "_ids",
@@ -178,7 +178,7 @@ class Entries(Sequence[LogEntry]):
         return self._times
 
     def placed(self) -> Iterator[tuple[int, Piece, Texts]]:
-        """The pieces, each with the place of its first entry; of deltas, with what they say."""
+        """The pieces, each with the index of its first entry; deltas also with their texts."""
         return zip(self._places, self.pieces, self._texts, strict=True)
 
     def _cut(self, start: int, stop: int) -> Entries:

@@ -1,10 +1,10 @@
-"""The one vocabulary: every framework is parsed into it, every protocol is formatted from it.
+"""The event model: every framework is parsed into it, every protocol is formatted from it.
 
-Rule 1: an event says what the agent did, never how a screen shows it.
+Rule 1: an event states what the agent did, never how a client shows it.
 Rule 2: nothing here knows a framework or a protocol by name.
 Rule 3: an opening event may carry the whole block; blocks and tools are keyed by `id`.
 Rule 4: USAGE is absolute per id (replace, never add); TODO_* always carries the full list.
-Rule 5: what is not understood is RAW; a log written by another version decodes to RAW too.
+Rule 5: unrecognized input is RAW; unknown events of a log of another version decode to RAW too.
 
 docs/events.md explains each type.
 """
@@ -24,10 +24,10 @@ from mobox.errors import CorruptLog, InvalidEvent
 JSON = Any
 """A JSON value: what json.loads can return."""
 Scope = tuple[str, ...]
-"""The tool calls that spawned the agent which speaks, outermost first; empty for the root."""
+"""The tool calls that spawned the emitting agent, outermost first; empty for the root."""
 
 MOST = 2**53
-"""No more can every client count, nor every database."""
+"""The largest integer that every client and database can hold."""
 Count = Annotated[int, Meta(ge=0, le=MOST)]
 """A number of tokens, of turns, of milliseconds."""
 
@@ -74,7 +74,7 @@ def _tag(class_name: str) -> str:
 
 
 # gc=False: events hold JSON and never themselves, so the collector has no cycle to find in them.
-@dataclass_transform(kw_only_default=True, frozen_default=True)  # tells mypy what is inherited
+@dataclass_transform(kw_only_default=True, frozen_default=True)  # for mypy: what is inherited
 class StreamEvent(
     Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="type", tag=_tag
 ):
@@ -126,7 +126,7 @@ class StreamEvent(
 
 
 Events = list[StreamEvent]
-"""What happened, in order."""
+"""Events in order."""
 _ENVELOPE = {"type", "id", "scope", "provider"}
 
 DoneReason = Literal[
@@ -134,16 +134,16 @@ DoneReason = Literal[
     "truncated", "interrupted", "lost", "error",
 ]  # fmt: skip
 FAILURES: frozenset[DoneReason] = frozenset({"error", "lost"})
-"""The ends that are told as an error: the last one that was logged, if there is one."""
+"""The reasons that clients get as an error: the last logged ERROR, if there is one."""
 ToolKind = Literal[
     "function", "code", "shell", "search", "mcp", "image", "agent", "handoff", "custom"
 ]
 Display = Literal["todos", "think", "agent"]
 AGENT_STARTED = "agent-started"
-"""The name of the CUSTOM event that has the fields of a START which was not the run's first word.
-Its id is the same: a reader who keeps one of them has the latest."""
+"""The name of the CUSTOM event with the fields of a START which was not the run's first event.
+Its id is the same, so that clients keep only the latest."""
 UNKNOWN_TOOL = "unknown"
-"""The name of a call whose start nobody told, or not in words that we know."""
+"""The name of a call whose start is missing or was not recognized."""
 Outcome = Literal["ok", "error", "denied", "interrupted", "unknown"]
 
 
@@ -163,11 +163,11 @@ class Done(StreamEvent):
 
     reason: DoneReason
     native: str | None = None
-    """The provider's own word for the reason."""
+    """The provider's own name for the reason."""
 
 
 class Paused(StreamEvent):
-    """Nothing more can be said without an answer; responses end here, the run does not."""
+    """The run waits for an answer; responses end here, the run does not."""
 
     request_ids: tuple[str, ...]
     resume: JSON = None
@@ -189,8 +189,8 @@ class Status(StreamEvent):
 
     message: str
     kind: Literal["activity", "retry", "progress", "notice", "fallback", "preparation"] = "activity"
-    """`progress` comes often, `preparation` is the server's own, before the agent works: neither is
-    a line of Processing."""
+    """`progress` is frequent, `preparation` is the server's own, before the agent starts: neither
+    is a line of Processing."""
 
 
 class Text(StreamEvent):
@@ -217,7 +217,7 @@ class Thinking(StreamEvent):
 
     content: str = ""
     source: str = "model"
-    """Where the thought comes from: model, think, plan, summary, or an application's own word."""
+    """Where the thought comes from: model, think, plan, summary, or an application's own name."""
     redacted: bool = False
 
 
@@ -240,7 +240,7 @@ class ToolUseStart(StreamEvent):
     server: bool = False
     """The provider runs this tool itself."""
     display: Display | None = None
-    """What the call shows up as elsewhere, so that a screen need not show it twice."""
+    """The other event that shows this call, so that a client need not show it twice."""
 
 
 class ToolUseDelta(StreamEvent):
@@ -258,7 +258,7 @@ class ToolUseEnd(StreamEvent):
 
 
 class ToolResult(StreamEvent):
-    """What came of a tool call."""
+    """The result of a tool call."""
 
     output: JSON = None
     status: Outcome = "ok"
@@ -358,7 +358,7 @@ class State(StreamEvent):
 
 
 class InputRequest(StreamEvent):
-    """A person is asked."""
+    """The agent requests input from a person."""
 
     kind: Literal["approval", "question", "input", "auth", "tool"] = "approval"
     tool_call_id: str | None = None
@@ -366,17 +366,17 @@ class InputRequest(StreamEvent):
     schema: JSON = None
     options: JSON = None
     allowed: tuple[str, ...] = ()
-    """What a person may decide about an approval, in the words of decisions.py."""
+    """The decisions that a person may make about an approval, by their names in decisions.py."""
     resume: JSON = None
 
 
 class InputResponse(StreamEvent):
-    """What they said."""
+    """The answer to a request."""
 
     decision: Literal["approved", "denied", "edited", "answered", "cancelled"]
     value: JSON = None
     reason: str | None = None
-    """What they wrote beside their yes or no."""
+    """A comment beside the decision."""
 
     @property
     def words(self) -> str | None:
@@ -399,7 +399,7 @@ class Usage(StreamEvent):
     model: str | None = None
     service_tier: str | None = None
     execution: str | None = None
-    """Which execution of the agent used this; `None` for the first. A run is the sum of them."""
+    """The execution of the agent that used this; `None` for the first. A run is their sum."""
 
 
 class Result(StreamEvent):
@@ -412,7 +412,7 @@ class Result(StreamEvent):
     cost_usd: float | None = None
     is_error: bool = False
     execution: str | None = None
-    """As that of USAGE."""
+    """As in USAGE."""
 
 
 class Retract(StreamEvent):
@@ -430,7 +430,7 @@ class Custom(StreamEvent):
 
 
 class Raw(StreamEvent):
-    """Not understood: the vendor's line as it was."""
+    """Not recognized: the vendor's line as it was."""
 
     raw: JSON
     source: str | None = None

@@ -1,9 +1,9 @@
 """Agents that are functions of this program: `@mobox.agent("weather", framework="openai")`.
 
 Rule 1: a function that takes an argument gets the `Turn`; one that takes none is called without.
-Rule 2: what it yields or returns is the SDK's objects as they are, lines of `mobox.emit`, or words.
-        capture/callable.py tells what becomes of each.
-Rule 3: what is wrong with it is told where it is declared, not when somebody asks it something.
+Rule 2: it yields or returns the SDK's objects as they are, lines of `mobox.emit`, or text.
+        capture/callable.py explains how each is read.
+Rule 3: errors in a declaration are raised when the function is registered, not when it is run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FunctionAgent(Agent, frozen=True, kw_only=True):
     function: Function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function gives."""
+        """The function's own result."""
         return self.function(*args, **kwargs)
 
 
@@ -45,8 +45,8 @@ def agent(
 ) -> Callable[[Function], FunctionAgent]:
     """Make an agent of a function; raises `InvalidAgent`.
 
-    `idle` is how many seconds it may say nothing, `total` how many it may take, both without the
-    time in which it waits for a person.
+    `idle` is the timeout without output, `total` that of the whole attempt, both in seconds and
+    without the time in which it waits for a person.
     """
 
     def made(function: Function) -> FunctionAgent:
@@ -55,11 +55,11 @@ def agent(
             timeouts = msgspec.convert({"idle": idle, "total": total}, Timeouts)
         except msgspec.ValidationError as error:
             raise _wrong(function, "timeouts", str(error)) from None
-        told = description or (inspect.getdoc(function) or "").partition("\n")[0]
+        summary = description or (inspect.getdoc(function) or "").partition("\n")[0]
         return FunctionAgent(
             id=agent_id,
             name=name or agent_id,
-            description=told,
+            description=summary,
             framework=framework,
             timeouts=timeouts,
             function=function,
@@ -69,7 +69,7 @@ def agent(
 
 
 def takes_turn(function: Function) -> bool:
-    """Whether it wants to know what it is asked."""
+    """Whether it takes the turn as an argument."""
     return bool(inspect.signature(function).parameters)
 
 

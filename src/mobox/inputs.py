@@ -1,4 +1,4 @@
-"""The end of a call's input that came as JSON text."""
+"""The END of a call whose input came as JSON text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["input_of"]
 
 
 def input_of(name: str, text: JSON, scope: tuple[str, ...] = ()) -> ToolUseEnd:
-    """The end of a call with this input: JSON text, nothing, or the value itself."""
+    """The END of a call with this input: JSON text, nothing, or the value itself."""
     if not isinstance(text, str):
         return ToolUseEnd(id=name, scope=scope, input={} if text is None else text)
     if not text.strip():

@@ -1,7 +1,7 @@
-"""JSON text as values that can be stored and read back, whoever wrote it.
+"""Decodes JSON text into values that can be stored and read back, whatever wrote it.
 
-Agents write JSON with more freedom than databases and browsers read it: what msgspec refuses is
-read again by the standard library and made harmless. Invalid UTF-8 and lone surrogates become
+Agents write JSON that databases and browsers cannot read: what msgspec refuses is read again by the
+standard library and sanitized. Invalid UTF-8 and lone surrogates become
 U+FFFD; NaN, the infinities and numbers out of range become null; nesting past MAX_DEPTH is refused,
 and so is text of more than MAX_CONTAINERS brackets.
 """
@@ -28,8 +28,8 @@ SHORT: Final = 2 * MAX_DEPTH
 """No text up to this length can nest past MAX_DEPTH: every level takes two brackets."""
 
 MAX_CONTAINERS: Final = 500_000
-"""How many objects and arrays may begin, in strings too: each takes 2 bytes of a line, but 60 of
-memory, and time in which nobody else is heard."""
+"""How many opening brackets a text may have, including those in strings: each takes 2 bytes of a
+line, but 60 of memory, and time in which the event loop is blocked."""
 
 TOO_DEEP: Final = "nested too deeply"
 TOO_MANY: Final = "too many objects and arrays"
@@ -38,7 +38,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def decode(text: bytes) -> JSON:
-    """The value that `text` is; raises `NotJson`, which says why, where it is none."""
+    """Decode `text`; raises `NotJson` with the reason if it is not JSON."""
     brackets = 0 if len(text) <= SHORT else text.count(b"[") + text.count(b"{")
     if brackets > MAX_CONTAINERS:
         raise NotJson(TOO_MANY)
@@ -46,7 +46,7 @@ def decode(text: bytes) -> JSON:
         value = _STRICT.decode(text)
     except (ValueError, RecursionError):
         value = _decode_leniently(text)
-    if brackets > MAX_DEPTH and _is_deep(value):  # most texts are not walked
+    if brackets > MAX_DEPTH and _is_deep(value):  # most texts need no walk
         raise NotJson(TOO_DEEP)
     return value
 
@@ -57,7 +57,7 @@ def is_shallow(text: bytes) -> bool:
 
 
 def kept(text: bytes, why: str) -> Raw:
-    """The event that stands for text which is not JSON."""
+    """The RAW event for text which is not JSON."""
     return Raw(raw=text.decode(errors="backslashreplace"), source=why)
 
 

@@ -1,21 +1,21 @@
 """The grammar of a run: START first, one DONE last, and nothing left open in between.
 
-Every event of a run passes through one Lifecycle on its way into the log. It mends what agents and
-frameworks leave out, so that whoever reads the log may rely on these rules:
+Every event of a run passes through one Lifecycle on its way into the log. It adds the events that
+agents and frameworks leave out, so that readers of the log can rely on these rules:
 
-Rule 1: START is the first entry, DONE the last, each exactly once. A DONE on the way is only the
-        agent's proposal, until it begins another turn. A run that ends waiting (PAUSED) stays open.
+Rule 1: START is the first entry, DONE the last, each exactly once. An earlier DONE is only a
+        proposal, until the agent starts another turn. A run that ends waiting (PAUSED) stays open.
         PAUSED is logged once, and again after other work of an agent whose request is still open.
         An ERROR after which no work follows is the run's end, unless a DONE after it gives a
         reason other than success.
-        A START on the way, of an agent that was set up or of another leg, is told as CUSTOM.
-Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. What is
-        sent again after a RETRACT has another id: a page hides what was taken back by its id.
+        A later START, of a subordinate agent or of another attempt, is logged as CUSTOM.
+Rule 2: every TEXT and THINKING has an id and one END; deltas and ends name an open block. A block
+        that is sent again after a RETRACT gets a new id: clients hide retracted blocks by id.
 Rule 3: a tool call has START, END, then its results; ids of calls do not repeat in a run. When the
         run ends each has a result, except those that DONE(tool) hands over to the caller.
-Rule 4: what cannot be placed (an end of nothing) is kept, as RAW.
-Rule 5: feeding a log to a new Lifecycle gives that log again, and the state at its end. That is how
-        a crashed run is closed by somebody else.
+Rule 4: an event that cannot be placed (an end without a start) is kept as RAW.
+Rule 5: feeding a log to a new Lifecycle gives the same log and the state at its end. That is how
+        another process closes a crashed run.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ __all__ = ["AGENT_STARTED", "Lifecycle"]
 
 Handler = Callable[["Lifecycle", Any], Iterable[StreamEvent]]
 _E = TypeVar("_E", bound=StreamEvent)
-Stretch = tuple[str | None, type[StreamEvent] | None, list[str] | None]
-"""The id and the class of deltas that come one after the other; a call keeps what it heard."""
-NO_STRETCH: Stretch = (None, None, None)
+FastPath = tuple[str | None, type[StreamEvent] | None, list[str] | None]
+"""The id and the class of consecutive deltas, which are logged as they are; for a tool call also
+the list of its input's deltas."""
+NO_FAST_PATH: FastPath = (None, None, None)
 Unnamed = tuple[type[StreamEvent], tuple[str, ...], str] | None
-"""The class and scope of deltas without an id that follow each other, and the id of their block."""
+"""The class and scope of consecutive deltas without an id, and the id of their block."""
 
 _DELTA_OF: dict[type[StreamEvent], type[StreamEvent]] = {Text: TextDelta, Thinking: ThinkingDelta}
 _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
@@ -75,9 +76,9 @@ _OPENING_OF: dict[type[StreamEvent], type[StreamEvent]] = {
     ThinkingEnd: Thinking,
 }
 _HALTS = {EventType.PAUSED, EventType.ERROR, EventType.INPUT_RESPONSE}
-_SAID_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
+_OPENING_IN: dict[Block, type[StreamEvent]] = {Block.TEXT: Text, Block.THINKING: Thinking}
 NOISE = 32
-"""How much that means nothing may come before the first event that does, and wait for a START."""
+"""How many RAW events are held back until the first other event, so that START can precede them."""
 
 
 class Lifecycle:
@@ -87,52 +88,52 @@ class Lifecycle:
         self.ended = False
         self._framework = framework
         self._started = False
-        self._noise: Events = []  # what came before the first event that means something
+        self._noise: Events = []  # RAW events before the first other event
         self._ending = Ending()
         self._pause = Pause()
         self._blocks = Blocks()
-        self._thoughts = Thoughts()  # of the block without a name
+        self._thoughts = Thoughts()  # of the block without a framework id
         self._open: dict[str | None, tuple[type[StreamEvent], StreamEvent]] = {}
         self._names = Names()
         self._spans = Spans(self._names)
-        self._told: set[str | None] = set()  # all blocks that were ever open
+        self._block_ids: set[str | None] = set()  # all blocks that were opened in this run
         self._retracted: set[str] = set()
-        self._resent: dict[str | None, str] = {}  # a block that was retracted: its name since
+        self._resent: dict[str | None, str] = {}  # new ids of retracted blocks that are sent again
         self._calls = Calls(self._names)
         self._renamed = RenamedCalls(self._calls.latest)
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
         self._unnamed: Unnamed = None
 
     @property
     def waiting(self) -> bool:
-        """Whether nothing more can be said without an answer."""
+        """Whether the run waits for an answer."""
         return self._pause.waiting
 
     def feed(self, event: StreamEvent) -> Events:
-        """Take what a parser made; return what goes into the log."""
+        """Take an event of a parser; return the events to log."""
         return self.feed_all((event,))
 
     def feed_all(self, events: Iterable[StreamEvent]) -> Events:
-        """`feed` for what one read brought. Nine of ten events say more of what was said before."""
+        """`feed` for the events of one read. Nine of ten are deltas of the same block as before."""
         log: Events = []
-        block, delta_class, heard = self._stretch
+        block, delta_class, pieces = self._fast_path
         for event in events:
             if type(event) is delta_class and event.id == block:
-                if heard is not None:
-                    heard.append(event.delta)  # type: ignore[attr-defined]
+                if pieces is not None:
+                    pieces.append(event.delta)  # type: ignore[attr-defined]
                 log.append(event)
             elif event.id is None and (more := self._named(event)) is not None:
                 log.append(more)
             else:
                 placed = self._place(event)
                 log += self._renamed.follow(placed) if self._calls.latest else placed
-                block, delta_class, heard = self._stretch = self._stretch_after(event)
+                block, delta_class, pieces = self._fast_path = self._fast_path_after(event)
         return log
 
     def feed_last(self, events: Iterable[StreamEvent]) -> Events:
-        """`feed_all` for what a parser adds when its source has ended.
+        """`feed_all` for the events that a parser adds when its source has ended.
 
-        That is no new work: a run that has failed neither goes on nor waits by it.
+        They are not new work: a failed run stays failed and does not wait.
         """
         failed = self._ending.failed
         log: Events = []
@@ -143,16 +144,16 @@ class Lifecycle:
             elif not (failed and isinstance(event, Paused)):
                 log += self.feed(event)
                 self._ending.failed = self._ending.failed or failed
-        self._stretch, self._unnamed = NO_STRETCH, None
+        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return log
 
     def lets_pass(self, event: StreamEvent) -> bool:
-        """Take `event` if it says more of what was said before, and goes into the log as it is."""
-        block, delta_class, heard = self._stretch
+        """Take `event` if it is another delta of the same block, which is logged as it is."""
+        block, delta_class, pieces = self._fast_path
         if type(event) is not delta_class or event.id != block:
             return False
-        if heard is not None:
-            heard.append(event.delta)  # type: ignore[attr-defined]
+        if pieces is not None:
+            pieces.append(event.delta)  # type: ignore[attr-defined]
         return True
 
     def _place(self, event: StreamEvent) -> Events:
@@ -164,7 +165,7 @@ class Lifecycle:
         if isinstance(event, Done):
             return self._propose(event)
         if isinstance(event, Paused) and self._pause.is_said_by(event):
-            return []  # parsers say so again when their source ends
+            return []  # parsers repeat it when their source ends
         if not self._started and isinstance(event, Raw) and len(self._noise) < NOISE:
             self._noise.append(self._calls.with_latest_names(event))
             return []
@@ -173,26 +174,26 @@ class Lifecycle:
         placed = self._log(handler(self, self._calls.with_latest_names(event)))
         return before + (placed or self._log([_stray(event)]))
 
-    def _stretch_after(self, event: StreamEvent) -> Stretch:
-        """What follows `event` if it is more of the same, which changes nothing but the log.
+    def _fast_path_after(self, event: StreamEvent) -> FastPath:
+        """The fast path for deltas that follow `event` and change nothing but the log.
 
-        A delta of an open block, or of a call under the very id that it is known by, goes into the
-        log as it is, and all that it could end, name or make up for the one before it has done.
+        A delta of an open block, or of a call that was not renamed, is logged as it is: whatever
+        it could end, rename or add was done for the delta before it.
         """
         self._unnamed = None
-        if self.waiting or self._ending.failed or self._calls.latest:  # the next one is more
-            return NO_STRETCH
-        is_said = event.id is None and type(event) in _DELTA_OF.values()
-        if is_said and (block := self._blocks.open) is not None:
+        if self.waiting or self._ending.failed or self._calls.latest:  # needs the full path
+            return NO_FAST_PATH
+        is_delta = event.id is None and type(event) in _DELTA_OF.values()
+        if is_delta and (block := self._blocks.open) is not None:
             self._unnamed = type(event), block.scope, block.id
         opened = self._open.get(event.id)
         if opened is not None:
             return event.id, opened[0], None
-        heard = self._calls.input_of(event.id)
-        return (event.id, ToolUseDelta, heard) if heard is not None else NO_STRETCH
+        pieces = self._calls.input_of(event.id)
+        return (event.id, ToolUseDelta, pieces) if pieces is not None else NO_FAST_PATH
 
     def _named(self, event: StreamEvent) -> StreamEvent | None:
-        """`event` as it goes into the log, if it says more of the block without a name."""
+        """`event` with its block's id, if it is another delta of the block without one."""
         if self._unnamed is None or (type(event), event.scope) != self._unnamed[:2]:
             return None
         return replace(event, id=self._unnamed[2])
@@ -203,27 +204,27 @@ class Lifecycle:
         return self._pause.is_due(at_end=True)
 
     def pause_again(self, *, at_end: bool = False) -> Events:
-        """PAUSED, if the agent still waits after other work; for who writes, after each line."""
+        """PAUSED, if the agent still waits after other work; writers call it after each line."""
         if not self._pause.is_due(at_end):
             return []
-        self._stretch, self._unnamed = NO_STRETCH, None
+        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._log([self._pause.again()])
 
     def close(self, done: Done | None = None) -> Events:
-        """The input ended; return what closes the run. `done` overrules what the agent proposed."""
+        """The input ended; return the events that close the run. `done` overrides the proposal."""
         if self.ended or (self.waiting and done is None):
             return []
         events = self._log(self._end_all(done or self.own_end()))
         self.ended = True
-        self._stretch, self._unnamed = NO_STRETCH, None
+        self._fast_path, self._unnamed = NO_FAST_PATH, None
         return self._renamed.follow(events)
 
     def _log(self, events: Iterable[StreamEvent]) -> Events:
-        """Let `events` into the log. All pass here, so that its readers' Blocks agree with ours."""
+        """Log `events`. All pass here, so that readers derive the same Blocks from the log."""
         log: Events = []
         for event in events:
             closed = self._blocks.turn_to(event).closed
-            if closed is not None and self._is_said_in(closed):
+            if closed is not None and self._is_logged(closed):
                 self._enter(self._end_block(closed.id), log)
             self._enter(event, log)
             if event.type in NOTES and (note := self._blocks.open) is not None:
@@ -237,17 +238,17 @@ class Lifecycle:
             self._halt(event)
 
     def _halts(self, event: StreamEvent) -> bool:
-        """Whether `event` may change it that the run waits, or has failed."""
+        """Whether `event` may change that the run waits or has failed."""
         return self._pause.is_on or self._ending.failed or event.type in _HALTS
 
     def _halt(self, event: StreamEvent) -> None:
         self._pause.see(event)
         self._ending.see(event)
 
-    def _is_said_in(self, block: OpenBlock) -> bool:
-        """Whether the log has this block: not Processing, nor one of notes alone."""
+    def _is_logged(self, block: OpenBlock) -> bool:
+        """Whether the log has this block: not Processing, nor a block that has only notes."""
         opened = self._open.get(block.id)
-        return opened is not None and type(opened[1]) is _SAID_IN.get(block.block)
+        return opened is not None and type(opened[1]) is _OPENING_IN.get(block.block)
 
     # The run
 
@@ -275,7 +276,7 @@ class Lifecycle:
         return []
 
     def own_end(self) -> Done:
-        """How the run ends if nobody overrules what the agent said."""
+        """How the run ends if `close` gets no other DONE."""
         return self._ending.done
 
     def _end_all(self, done: Done) -> Iterator[StreamEvent]:
@@ -288,7 +289,7 @@ class Lifecycle:
 
     # Blocks
 
-    def _say(self, event: Text | Thinking) -> Iterator[StreamEvent]:
+    def _handle_opening(self, event: Text | Thinking) -> Iterator[StreamEvent]:
         if event.id is None:
             name = self._blocks.name_for(event)
             more = self._thoughts.continued(event, name)
@@ -298,7 +299,7 @@ class Lifecycle:
             event = replace(event, id=name)
         yield from self._open_block(self._anew(event))
 
-    def _say_more(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
+    def _handle_delta(self, event: TextDelta | ThinkingDelta) -> Iterator[StreamEvent]:
         if event.id is None:
             event = self._thoughts.continued(event, self._blocks.name_for(event))
         event = self._anew(event)
@@ -307,7 +308,7 @@ class Lifecycle:
             yield from self._open_block(opening(id=event.id, scope=event.scope))
         yield event
 
-    def _say_no_more(self, event: TextEnd | ThinkingEnd) -> Iterator[StreamEvent]:
+    def _handle_end(self, event: TextEnd | ThinkingEnd) -> Iterator[StreamEvent]:
         unnamed = self._blocks.open
         name = self._name_of(event.id) or (unnamed.id if unnamed is not None else None)
         if self._is_open(name, _OPENING_OF[type(event)]):
@@ -318,7 +319,7 @@ class Lifecycle:
         return self._resent.get(name, name)
 
     def _anew(self, event: _E) -> _E:
-        """`event` under the name that its block has now; a new one, if that was retracted."""
+        """`event` under the current id of its block; a new id if the block was retracted."""
         name = self._name_of(event.id)
         if name in self._retracted:
             name = self._resent[event.id] = self._names.fresh(event.id or "")
@@ -331,7 +332,7 @@ class Lifecycle:
         if event.id in self._open:
             yield self._end_block(event.id)
         self._open[event.id] = (_DELTA_OF[type(event)], event)
-        self._told.add(event.id)
+        self._block_ids.add(event.id)
         yield event
 
     def _end_block(self, name: str | None, interrupted: bool = False) -> StreamEvent:
@@ -349,7 +350,7 @@ class Lifecycle:
 
     def _request(self, event: InputRequest) -> Iterator[StreamEvent]:
         scope = event.scope
-        if event.tool_call_id:  # a person can only judge a call that is complete
+        if event.tool_call_id:  # only a complete call can be approved
             call = yield from self._calls.complete(event.tool_call_id, event.scope)
             scope = call.start.scope
         event = replace(event, id=event.id or self._names.fresh("request"))
@@ -357,7 +358,7 @@ class Lifecycle:
         yield event
 
     def _retract(self, event: Retract) -> Iterator[StreamEvent]:
-        """Blocks that are sent again end here; a call that has its result stays."""
+        """End the retracted blocks; a call that has a result stays."""
         names = dict.fromkeys(self._resent.get(name, name) for name in event.blocks)
         blocks = tuple(name for name in names if self._can_be_retracted(name))
         if not blocks:
@@ -370,7 +371,7 @@ class Lifecycle:
         yield replace(event, blocks=blocks)
 
     def _can_be_retracted(self, name: str) -> bool:
-        is_known = name in self._told or name in self._calls
+        is_known = name in self._block_ids or name in self._calls
         return is_known and name not in self._retracted and not self._calls.is_answered(name)
 
     def _pass(self, event: StreamEvent) -> Iterator[StreamEvent]:
@@ -378,12 +379,12 @@ class Lifecycle:
 
     HANDLERS: ClassVar[dict[EventType, Handler]] = {
         EventType.START: _start,
-        EventType.TEXT: _say,
-        EventType.TEXT_DELTA: _say_more,
-        EventType.TEXT_END: _say_no_more,
-        EventType.THINKING: _say,
-        EventType.THINKING_DELTA: _say_more,
-        EventType.THINKING_END: _say_no_more,
+        EventType.TEXT: _handle_opening,
+        EventType.TEXT_DELTA: _handle_delta,
+        EventType.TEXT_END: _handle_end,
+        EventType.THINKING: _handle_opening,
+        EventType.THINKING_DELTA: _handle_delta,
+        EventType.THINKING_END: _handle_end,
         EventType.TOOL_USE_START: lambda run, event: run._calls.start(event),
         EventType.TOOL_USE_DELTA: lambda run, event: run._calls.add_input(event),
         EventType.TOOL_USE_END: lambda run, event: run._calls.end(event),
@@ -396,7 +397,7 @@ class Lifecycle:
         EventType.INPUT_REQUEST: _request,
         EventType.RETRACT: _retract,
     }
-    """What needs more than to be passed on. A handler that tells nothing could not place it."""
+    """Events that are not logged as they are. A handler that yields nothing could not place one."""
 
 
 def _stray(event: StreamEvent) -> Raw:

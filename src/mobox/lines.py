@@ -1,4 +1,4 @@
-"""What events without text of their own read like: status lines, plans, subagents' notes."""
+"""Text for events without text of their own: status lines, plans, notes on subagents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOW_IT_ENDED: dict[Outcome, str] = {
 
 
 def line_of(event: StreamEvent) -> str:
-    """What an event without text of its own reads like in its block."""
+    """The line of text for such an event in its block."""
     match event:
         case Status():
             return event.message

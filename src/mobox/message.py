@@ -1,7 +1,7 @@
-"""A message at rest: what is stored of a run, reloaded into a page, and shown to agents again.
+"""A stored message: what is kept of a run, reloaded into a page, and passed to agents as history.
 
-Its parts say no more and no less than the events they are folded from (mobox.transcript); how a
-frontend wants to see them is the business of that protocol's snapshot.
+Its parts hold exactly what the events hold that they are folded from (mobox.transcript); each
+protocol's snapshot formats them for its clients.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def _tag(class_name: str) -> str:
 
 
 class Part(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag=_tag):
-    """One thing of a message that a reader sees."""
+    """One visible part of a message."""
 
 
 class BlockPart(Part):
-    """Text that comes in pieces; `ended` once there are no more."""
+    """Streamed text; `ended` when it is complete."""
 
     id: str
     text: str = ""
@@ -47,13 +47,13 @@ class BlockPart(Part):
 
 
 class TextPart(BlockPart):
-    """What the agent answered."""
+    """Text of the answer."""
 
     kind: str = "answer"
 
 
 class ThinkingPart(BlockPart):
-    """What the agent thought, and how its subagents came and went."""
+    """Reasoning, and notes on the starts and ends of subagents."""
 
     source: str = "model"
     redacted: bool = False
@@ -61,11 +61,11 @@ class ThinkingPart(BlockPart):
 
 
 class ProcessingPart(BlockPart):
-    """What the agent was busy with, a line each."""
+    """Status lines of the agent."""
 
 
 class ToolPart(Part):
-    """A tool call, from its first word to its result."""
+    """A tool call, from its start to its result."""
 
     id: str
     name: str
@@ -75,7 +75,7 @@ class ToolPart(Part):
     scope: tuple[str, ...] = ()
     input: JSON = None
     input_text: str = ""
-    """The input as far as it has come; the whole of it where it is not JSON."""
+    """The input received so far; all of it where it is not JSON."""
     ended: bool = False
     """The input is complete."""
     invalid: bool = False
@@ -84,7 +84,7 @@ class ToolPart(Part):
     output: JSON = None
     structured: JSON = None
     provider: dict[str, JSON] | None = None
-    """What the vendor wants to see again with the call."""
+    """Vendor state to send back with the call."""
 
 
 class SourcePart(Part):
@@ -107,13 +107,13 @@ class TodosPart(Part):
 
 
 class UsagePart(Part):
-    """What the run has used."""
+    """Token usage of the run."""
 
     totals: Totals
 
 
 class TurnPart(Part):
-    """A turn of the loop begins here."""
+    """A turn of the loop starts here."""
 
 
 class StepPart(Part):
@@ -131,31 +131,31 @@ class SubagentPart(Part):
 
 
 class RequestPart(Part):
-    """What a person is asked, and what they said."""
+    """An input request and its answer."""
 
     request: InputRequest
     response: InputResponse | None = None
     approval: bool = False
-    """It asks whether a call that waits may run."""
+    """It is the approval of a pending call."""
     again: bool = False
-    """The same was asked before, apart from a call: what is told now takes the place of that."""
+    """The same request was made before, not for a call: this one replaces it."""
 
     @property
     def has_part(self) -> bool:
-        """Whether it is a part of its own: an approval is its call's, but what it allows is not."""
+        """Whether it is shown apart from its call: an approval is, if it lists its decisions."""
         return not self.approval or bool(self.request.allowed)
 
 
 class RetractPart(Part):
-    """Blocks that are sent again after this, and are not to be shown."""
+    """Blocks that are sent again after this, and must not be shown."""
 
     blocks: tuple[str, ...] = ()
     whole_turn: bool = False
-    """They were all that the turn had said."""
+    """They were the whole output of the turn."""
 
 
 class CustomPart(Part):
-    """An application's own."""
+    """An application's own event."""
 
     name: str
     id: str | None = None
@@ -187,9 +187,9 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     role: str = "assistant"
     parts: list[AnyPart]
     content: str = ""
-    """The answer alone."""
+    """The text of the answer only."""
     metadata: dict[str, JSON] = {}
-    """`processing`, a list of lines, and `thinking`, a text: what older readers look for."""
+    """`processing`, a list of lines, and `thinking`, a text: for older clients."""
     usage: Totals | None = None
     reason: DoneReason | None = None
     """Why the run ended; `None` while it has not."""
@@ -198,14 +198,14 @@ class Message(Struct, kw_only=True, omit_defaults=True):
 
 
 def told_again(message: Message) -> list[AnyPart]:
-    """What an agent is shown of what was said before: nothing taken back, every call with an end.
+    """The parts passed to an agent as history: nothing retracted, every call with a result.
 
-    So history is always valid input for a model, wherever a run broke off.
+    So history is valid input for a model, wherever a run was interrupted.
     """
     parts: list[AnyPart] = []
     for part in message.parts:
         if isinstance(part, RetractPart):
-            parts = [said for said in parts if _block_of(said) not in part.blocks]
+            parts = [kept for kept in parts if _block_of(kept) not in part.blocks]
         elif isinstance(part, ToolPart) and message.reason is not None and _is_unsettled(part):
             parts.append(replace(part, ended=True, status="interrupted", partial=False))
         else:
@@ -214,7 +214,7 @@ def told_again(message: Message) -> list[AnyPart]:
 
 
 def _block_of(part: AnyPart) -> str | None:
-    """The block or call that a part is, or belongs to: it is taken back with it."""
+    """The block or call that a part is, or belongs to: it is retracted with it."""
     match part:
         case TextPart() | ThinkingPart() | ToolPart():
             return part.id
@@ -236,20 +236,20 @@ def is_answer(part: AnyPart) -> TypeGuard[TextPart]:
 
 
 def is_told_elsewhere(part: AnyPart) -> bool:
-    """Whether it adds nothing here: it is told with its call, or where it was asked before."""
+    """Whether it is not shown here: it is shown with its call, or where it was first requested."""
     return isinstance(part, RequestPart) and (part.again or not part.has_part)
 
 
 def block_id(part: AnyPart) -> str | None:
-    """The id by which a RETRACT takes it back; `None` if it cannot be."""
+    """The id by which a RETRACT names it; `None` if it cannot be retracted."""
     return part.id if isinstance(part, TextPart | ThinkingPart | ToolPart) else None
 
 
 def said_in_turn(parts: list[AnyPart]) -> list[AnyPart]:
-    """The parts of the turn that is under way, the last first; none where there are no turns."""
-    said: list[AnyPart] = []
+    """The parts of the current turn, the last first; none where there are no turns."""
+    kept: list[AnyPart] = []
     for part in reversed(parts):
         if isinstance(part, TurnPart) or (isinstance(part, RetractPart) and part.whole_turn):
-            return said
-        said.append(part)
+            return kept
+        kept.append(part)
     return []

@@ -1,4 +1,4 @@
-"""capture -> parse -> log, without a store: what converting, demos and tests go through."""
+"""capture -> parse -> log, without a store: for conversion, demos and tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Makes the log of one run: what a framework says, parsed, mended and numbered."""
+    """Builds the log of one run: parses agent output, repairs event order, numbers the entries."""
 
     def __init__(self, framework: str) -> None:
         self._lines = JsonLines()
@@ -25,9 +25,9 @@ class Recorder:
         self._seq = 0
 
     def read(self, data: bytes, ts: int | None = None) -> list[LogEntry]:
-        """The entries made by what an agent wrote, read at `ts` in milliseconds: lines or SSE."""
-        # Most reads are one line that says more of an open block. Such a line is what `split` would
-        # make of it, but for the white space at its end, which is nothing to a parser.
+        """The entries for an agent's output, lines or SSE, read at `ts` in milliseconds."""
+        # Most reads are one line with a delta of an open block. `split` would only remove the white
+        # space at its end, which parsers ignore.
         if data.find(b"\n") + 1 == len(data) <= self._lines.longest:
             event = self._parser.more(data)
             if event is not None:
@@ -38,14 +38,14 @@ class Recorder:
         return self._take(self._parser.feed_lines(self._lines.split(data)), ts)
 
     def feed(self, raws: Iterable[JSON], ts: int | None = None) -> list[LogEntry]:
-        """The entries made by raw events that are JSON values already."""
+        """The entries for raw events that are JSON values already."""
         feed = self._parser.feed
         return self._take([event for raw in raws for event in feed(raw)], ts)
 
     def close(self, done: Done | None = None, ts: int | None = None) -> list[LogEntry]:
-        """The entries that end the run; `done` overrules what the agent proposed.
+        """The entries that end the run; `done` overrides the agent's proposal.
 
-        Without it, a run of which nothing was understood ends with an error.
+        Without it, a run of which no line was recognized ends with an error.
         """
         entries = self._take(self._parser.feed_lines(self._lines.split(END)), ts)
         last = self._parser.close()

@@ -1,11 +1,11 @@
 """Placeholders in a text, `<<{…}>>`: a JSON object that names a tool call to be shown there.
 
 Rule 1: a placeholder names a call by a string value that is the call's id, under any key.
-Rule 2: only such values are replaced. All else, and what only looks like a placeholder, stays the
-        text that it is.
-Rule 3: a text may come in pieces of any size. A piece that may be the beginning of a placeholder is
-        held back until that is certain, and a placeholder is told in one piece. What is told and
-        what is held back depend on the whole text only, never on the pieces.
+Rule 2: only such values are replaced. All other text is unchanged, including text that only looks
+        like a placeholder.
+Rule 3: a text may come in pieces of any size. A piece that may be the start of a placeholder is
+        held back until that is certain, and a placeholder is returned in one piece. What is
+        returned and held back depends on the whole text only, never on the pieces.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Final
 __all__ = ["LONGEST", "Placeholders", "Resolve", "resolved"]
 
 Resolve = Callable[[str], str | None]
-"""What to write for a string of a placeholder; `None` leaves it as it is."""
+"""The replacement for a string of a placeholder; `None` leaves it as it is."""
 
 LONGEST: Final = 2000
-"""Characters of a placeholder; more is held back from nobody, and has no id replaced."""
+"""Maximum characters of a placeholder; a longer one is passed on with no id replaced."""
 
 _OPENING: Final = "<<{"
 _CLOSING: Final = "}>>"
 _NO_OBJECT: Final = re.compile(r'<<\{\s*[^\s"]|<<\{.*?\n[ \t\r]*\n', re.DOTALL)
-"""A member must begin with a quote, and a blank line ends a paragraph: JSON has none here."""
+"""Not a placeholder: a member must start with a quote, and this JSON has no blank line."""
 _VALUE: Final = re.compile(r'"(?:[^"\\]|\\.)*"(?=\s*[,\]}])')
 """A string that is no key, in JSON that is valid."""
 
@@ -39,29 +39,29 @@ class Placeholders:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be told by now, with the ids of its placeholders replaced."""
+        """The text that is certain by now, with the ids of its placeholders replaced."""
         if not self._held and "<" not in piece:
             return piece
         text, self._held = self._held + piece, ""
-        told: list[str] = []
+        ready: list[str] = []
         done, start = 0, text.find("<")
         while start >= 0:
             end = _end_of(text, start)
             if end is None:
                 self._held = text[start:]
-                return "".join([*told, text[done:start]])
+                return "".join([*ready, text[done:start]])
             if end > start:
-                told += [text[done:start], self._replaced(text[start:end])]
+                ready += [text[done:start], self._replaced(text[start:end])]
                 done = end
             start = text.find("<", max(end, start + 1))
-        return "".join([*told, text[done:]])
+        return "".join([*ready, text[done:]])
 
     def concern(self, pieces: Sequence[str]) -> bool:
-        """Whether these pieces may have to do with a placeholder: most have not."""
+        """Whether these pieces may be part of a placeholder: most are not."""
         return bool(self._held) or "<" in "".join(pieces)
 
     def flush(self) -> str:
-        """The text has ended: what was held back is no placeholder."""
+        """The text has ended: return what was held back, which is no placeholder."""
         held, self._held = self._held, ""
         return held
 
@@ -74,16 +74,16 @@ class Placeholders:
 
 
 def resolved(text: str, resolve: Resolve, *, ended: bool) -> str:
-    """What is told of a text that has come so far."""
+    """The text received so far with its ids replaced, without what is held back."""
     if "<" not in text:
         return text
     placeholders = Placeholders(resolve)
-    told = placeholders.feed(text)
-    return told + placeholders.flush() if ended else told
+    ready = placeholders.feed(text)
+    return ready + placeholders.flush() if ended else ready
 
 
 def _end_of(text: str, start: int) -> int | None:
-    """Behind the placeholder that begins at `start`; `start` if none does, `None` if it may be."""
+    """The end of the placeholder at `start`; `start` if there is none, `None` if it may be one."""
     head = text[start : start + len(_OPENING)]
     if head != _OPENING:
         is_cut = start + len(head) == len(text) and _OPENING.startswith(head)

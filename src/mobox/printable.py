@@ -1,4 +1,4 @@
-"""What agents wrote, for a terminal: nothing in it that a terminal would obey, or that hides."""
+"""Escapes agent output for a terminal: no control sequences and no invisible characters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ LAYOUT: Final = "\n\t"
 
 
 def printable(text: str) -> str:
-    """The text on its lines; whatever else is not seen is shown by its number."""
+    """The text with its line ends; other invisible characters are shown by their number."""
     return "".join(c if c.isprintable() or c in LAYOUT else _escaped(c) for c in text)
 
 
 def on_one_line(text: str, most: int = 200) -> str:
-    """The text, or as many characters of it, on one line."""
+    """The text on one line, cut to that many characters."""
     shown = "".join(c if c.isprintable() else _escaped(c) for c in text[:most])
     return shown if len(text) <= most else f"{shown}…"
 

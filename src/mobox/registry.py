@@ -3,8 +3,8 @@
 A package adds a framework or a protocol by declaring an entry point in the group of its folder
 (`mobox.parsers`, `mobox.formatters`); nothing here knows one by name.
 
-Rule 1: a name belongs to one package, ours included: one that two register is nobody's.
-Rule 2: only what is asked for is loaded; what cannot be is in the way of nothing else.
+Rule 1: a name belongs to one package, ours included: a name that two register can't be used.
+Rule 2: plugins are loaded on first use; one that cannot be loaded does not affect the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["find", "names"]
 
 @cache  # reading the metadata of every installed package takes milliseconds
 def _registered(group: str) -> dict[str, dict[str, EntryPoint]]:
-    """By name, who registered it as what."""
+    """The entry points of a group, by name."""
     registered: dict[str, dict[str, EntryPoint]] = defaultdict(dict)
     for entry in entry_points(group=group):
         package = entry.dist.name if entry.dist is not None else entry.module
@@ -37,8 +37,8 @@ def names(group: str) -> list[str]:
 def find(group: str, name: str, unknown: type[UnknownName], *needs: str) -> Any:
     """The object registered as `name` in `group`, which has the attributes that it `needs`.
 
-    Raises `unknown`, which lists what there is, and `NameTaken` or `BrokenPlugin` for what is there
-    and cannot be used.
+    Raises `unknown`, which lists the known names, and `NameTaken` or `BrokenPlugin` for one that
+    cannot be used.
     """
     registered = _registered(group)
     if name not in registered:
@@ -48,7 +48,7 @@ def find(group: str, name: str, unknown: type[UnknownName], *needs: str) -> Any:
     [(package, entry)] = registered[name].items()
     try:
         found = entry.load()
-    except Exception as error:  # whatever somebody else's module does when it is imported
+    except Exception as error:  # a plugin's module may raise anything on import
         raise BrokenPlugin(unknown.kind, name, package, repr(error)) from error
     if missing := [attribute for attribute in needs if not hasattr(found, attribute)]:
         raise BrokenPlugin(unknown.kind, name, package, f"it has no {', '.join(missing)}")

@@ -1,7 +1,7 @@
-"""Texts that name a call by an id which the agent used again: the log has another name for it.
+"""Renames calls in texts: for an id which the agent reused, the log has another name.
 
-In the log ids of calls do not repeat. So that a placeholder in a text still names the call that its
-agent means, the latest of that id, it gets the name that this call has in the log.
+Ids of calls do not repeat in a log. A placeholder in a text names the latest call of its id, so
+it gets the name that this call has in the log.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ __all__ = ["RenamedCalls"]
 
 
 class RenamedCalls:
-    """The texts that are open."""
+    """Renames calls in the open texts of one run."""
 
     def __init__(self, latest: Mapping[str | None, str]) -> None:
         self._latest = latest
         self._texts: dict[str | None, Placeholders] = {}
 
     def follow(self, events: Iterable[StreamEvent]) -> Events:
-        """What goes into the log, with the latest names in its texts."""
+        """`events` for the log, with the latest names of calls in their texts."""
         log: Events = []
         for event in events:
             match event:
                 case Text(content=words):
                     log.append(replace(event, content=self._text(event.id).feed(words)))
                 case TextDelta(delta=words):
-                    told = self._text(event.id).feed(words)
-                    log += [replace(event, delta=told)] if told or not words else []
+                    text = self._text(event.id).feed(words)
+                    log += [replace(event, delta=text)] if text or not words else []
                 case TextEnd():
                     rest = self._text(event.id).flush()
                     more = TextDelta(id=event.id, scope=event.scope, delta=rest)

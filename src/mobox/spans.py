@@ -21,14 +21,14 @@ _PREFIXES: Final[dict[type[StreamEvent], str]] = {StepStart: "step", SubagentSta
 
 
 class Spans:
-    """Those that are open, in the order of their starts."""
+    """The open steps and subagents, in the order of their starts."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._open: dict[tuple[type[StreamEvent], str], StreamEvent] = {}
 
     def start(self, event: StepStart | SubagentStart) -> Iterator[StreamEvent]:
-        """One begins; one of its name that is open ends before."""
+        """Start one; an open one of the same name ends first."""
         kind = type(event)
         name = event.id or self._names.fresh(_PREFIXES[kind])
         if (kind, name) in self._open:
@@ -38,7 +38,7 @@ class Spans:
         yield event
 
     def end(self, event: StepEnd | SubagentEnd) -> Iterator[StreamEvent]:
-        """One ends, the last if none is named; what is not open tells nothing."""
+        """End one, the last if none is named; nothing if it is not open."""
         kind = _START_OF[type(event)]
         name = event.id if event.id is not None else self._last(kind)
         start = self._open.pop((kind, name or ""), None)
@@ -50,7 +50,7 @@ class Spans:
         yield event
 
     def interrupt_all(self) -> Iterator[StreamEvent]:
-        """The run is over: end what is open, the last first."""
+        """The run ends: end all that are open, the last first."""
         for start in reversed(self._open.values()):
             yield _end_of(start, status="interrupted")
 

@@ -1,7 +1,7 @@
-"""Texts on their way from a store to a wire: both have them as JSON, so most are never read.
+"""Texts between a store and a client: both use JSON, so most texts are never decoded.
 
-No JSON text has a line end in it. A list that has a line for each of its texts can therefore be
-taken apart, and told, without looking at what is in them.
+No JSON text has a line end in it. A list with one line per text can therefore be split and
+formatted without decoding the texts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _decode = msgspec.json.Decoder(list[str]).decode
 
 
 class Texts(Sequence[str]):
-    """Some texts as JSON."""
+    """A list of texts, each kept as JSON."""
 
     __slots__ = ("_joined", "_length")
 
     def __init__(self, joined: bytes, length: int) -> None:
-        """Of JSON texts that have a comma and a line end between each two."""
+        """From JSON texts with a comma and a line end between each two."""
         self._joined = joined
         self._length = length
 
@@ -39,7 +39,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def read(cls, listed: bytes) -> Texts:
-        """Of a JSON list; one of earlier versions has no lines, and is read."""
+        """From a JSON list; one without lines, of an earlier version, is decoded."""
         lines = listed.count(_LINE_END)
         is_in_lines = lines and lines == listed.count(_BETWEEN_TEXTS)
         if is_in_lines and listed.startswith(b'["') and listed.endswith(b'"]'):
@@ -47,11 +47,11 @@ class Texts(Sequence[str]):
         return cls.of(_read(listed))
 
     def listed(self) -> bytes:
-        """A JSON list with a line for each."""
+        """A JSON list with a line for each text."""
         return b"[%b]" % self._joined
 
     def joined(self, between: bytes) -> bytes:
-        """The JSON texts, with something else between each two."""
+        """The JSON texts, with another separator between each two."""
         return self._joined.replace(_BETWEEN, between)
 
     def __len__(self) -> int:

@@ -1,9 +1,9 @@
-"""What stands between the thoughts of one block.
+"""Separators between the thoughts of one block.
 
-Rule 1: the model's own words without an id may come token by token, as text does: they are joined
+Rule 1: the model's reasoning without an id may come token by token, as text does: it is joined
         without a separator.
 Rule 2: a whole thought (of a think tool, a plan, a block with an id) and a note on a subagent are
-        paragraphs: a separator stands before and after each.
+        paragraphs, with a separator before and after each.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["Thoughts"]
 
 
 class Thoughts:
-    """Remembers whether the last words of a block are a whole thought."""
+    """Remembers whether a block ends with a whole thought."""
 
     def __init__(self) -> None:
-        self._whole: str | None = None  # the block whose last words are
+        self._whole: str | None = None  # the block that ends with one
 
     def before(self, event: StreamEvent, block: str) -> str:
-        """What goes in front of the words of `event`, the next in `block`, unless it is empty."""
+        """The separator before the text of `event`, the next in `block`."""
         match event:
             case Text() | TextDelta():
                 return ""
@@ -40,7 +40,7 @@ class Thoughts:
     def continued(
         self, event: Text | Thinking | TextDelta | ThinkingDelta, block: str
     ) -> TextDelta | ThinkingDelta:
-        """An event without an id as more of `block`."""
+        """An event without an id as a delta of `block`."""
         words = event.content if isinstance(event, Text | Thinking) else event.delta
         delta = TextDelta if isinstance(event, Text | TextDelta) else ThinkingDelta
         about: dict[str, Any] = {"id": block, "scope": event.scope, "provider": event.provider}

@@ -1,11 +1,11 @@
 """The fold of a run's events into its message.
 
-Rule 1: parts stand in the order in which they were begun; an event adds one, changes one, or both.
-Rule 2: what a formatter tells a client live, the transcript says at rest: for every protocol and
-        every prefix of a log, `client(format(log[:k])) == snapshot(fold(log[:k]))`.
-Rule 3: the log is the truth: a transcript can be thrown away and made again.
-Rule 4: in the log of a later version, what begins something may be RAW: what is told of it then
-        begins it, as formatters do too.
+Rule 1: parts are in the order in which they were started; an event adds one, changes one, or both.
+Rule 2: a transcript holds what a formatter sends live: for every protocol and every prefix of a
+        log, `client(format(log[:k])) == snapshot(fold(log[:k]))`.
+Rule 3: the log is the source of truth: a transcript can be discarded and rebuilt.
+Rule 4: in the log of a later version, an opening event may be RAW: the next event of the block or
+        call then opens it, as in the formatters.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ __all__ = ["Transcript", "fold"]
 
 
 def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
-    """The message that a log, or the beginning of one, tells."""
+    """The message that a log, or a prefix of one, adds up to."""
     transcript = Transcript()
     for entry in entries:
         transcript.add(entry.event, entry.ts)
@@ -84,22 +84,22 @@ def fold(entries: Iterable[LogEntry], message_id: str) -> Message:
 
 
 class Transcript:
-    """One run's message as far as it has come."""
+    """The message of one run so far."""
 
     def __init__(self) -> None:
         self._parts: list[AnyPart] = []
-        self._places: dict[tuple[Any, ...], int] = {}  # of those that there is one of by a name
+        self._places: dict[tuple[Any, ...], int] = {}  # of parts that are replaced by name
         self._blocks = Blocks()
         self._open: dict[str | None, BlockPart] = {}
-        self._begun: dict[str | None, int | None] = {}  # when the open ones were
-        self._pieces: dict[str | None, list[str]] = {}  # of the open ones' text
+        self._started_at: dict[str | None, int | None] = {}  # start times of the open blocks
+        self._pieces: dict[str | None, list[str]] = {}  # the deltas of the open blocks
         self._tools: dict[str | None, ToolPart] = {}
-        self._inputs: dict[str | None, list[str]] = {}  # of the tools whose input still comes
+        self._inputs: dict[str | None, list[str]] = {}  # the deltas of incomplete inputs
         self._steps: dict[str | None, StepPart] = {}
         self._subagents: dict[str | None, SubagentPart] = {}
         self._requests: dict[str | None, RequestPart] = {}  # without an answer
-        self._asked: set[str | None] = set()  # what was, apart from its call
-        self._hidden: set[int] = set()  # the places of the parts that were taken back
+        self._requested: set[str | None] = set()  # requests shown apart from their call
+        self._hidden: set[int] = set()  # the indexes of retracted parts
         self._usage = UsageTotal()
         self._processing: list[str] = []
         self._errors = HeldErrors()
@@ -107,10 +107,10 @@ class Transcript:
         self._fatal: str | None = None
         self._ts: int | None = None
         self._began: int | None = None
-        self._has_begun = False
+        self._has_started = False
 
     def add(self, event: StreamEvent, ts: int | None) -> None:
-        """Take what the next entry of the log tells, and when it was told."""
+        """Add the event of the next log entry, and its time."""
         part = self._open.get(event.id)
         if part is not None and type(part) is _WRITES.get(type(event)):  # nine of ten events
             self._pieces[event.id].append(event.delta)  # type: ignore[attr-defined]
@@ -122,12 +122,12 @@ class Transcript:
             adder(self, event)
 
     def pieces_of(self, kind: type[StreamEvent], name: str | None) -> list[str]:
-        """The text so far of the block or the input that such an event is about; one may add."""
+        """The deltas so far of the block or input of such an event; callers may append."""
         pieces = self._inputs if kind.type in _ABOUT_INPUT else self._pieces
         return pieces.get(name, [])
 
     def message(self, message_id: str) -> Message:
-        """All of it, as it stands."""
+        """The whole message as it is now."""
         self._join_pieces()
         shown = [part for n, part in enumerate(self._parts) if n not in self._hidden]
         answer = [part.text for part in shown if is_answer(part)]
@@ -153,7 +153,7 @@ class Transcript:
             pieces[:] = [self._tools[name].input_text]
 
     def _put(self, part: AnyPart, *name: str | int | None) -> None:
-        """Add a part; under a name that one was added by before, it takes that one's place."""
+        """Add a part; it replaces an earlier part of the same name."""
         place = self._places.setdefault((type(part), *name), len(self._parts))
         self._parts[place : place + 1] = [part]
 
@@ -163,8 +163,8 @@ class Transcript:
     # The run
 
     def _start(self, _event: Start | Raw) -> None:
-        if not self._has_begun:
-            self._has_begun, self._began = True, self._ts
+        if not self._has_started:
+            self._has_started, self._began = True, self._ts
 
     def _end(self, event: Done) -> None:
         fatal, notices = self._errors.told(event.reason)
@@ -184,7 +184,7 @@ class Transcript:
             self._turn()
 
     def _turn(self) -> None:
-        """A turn begins, unless something is open, or the one before has said nothing."""
+        """Start a turn, unless something is open or the turn before is empty."""
         is_amid = bool(self._open or self._inputs)
         if not is_amid and not (self._parts and isinstance(self._parts[-1], TurnPart)):
             self._parts.append(TurnPart())
@@ -204,18 +204,18 @@ class Transcript:
             self._begin(kind(id=move.opened.id))
 
     def _begin(self, part: TextPart | ThinkingPart | ProcessingPart) -> None:
-        if part.id in self._open:  # its end is RAW to us: it stays as it is
+        if part.id in self._open:  # its end is RAW to this version: it stays as it is
             self._join_pieces()
         self._parts.append(part)
         self._open[part.id] = part
         self._pieces[part.id] = []
-        self._begun[part.id] = self._ts
+        self._started_at[part.id] = self._ts
 
     def _close(self, name: str | None) -> None:
         part = self._open.pop(name)
         part.text = "".join(self._pieces.pop(name))
         part.ended = True
-        part.duration_ms = self._since(self._begun.pop(name))
+        part.duration_ms = self._since(self._started_at.pop(name))
 
     def _write(self, name: str, text: str, between: str = "") -> None:
         pieces = self._pieces[name]
@@ -302,9 +302,9 @@ class Transcript:
     def _request(self, event: InputRequest) -> None:
         approval = event.kind == "approval" and self._waits(event)
         part = RequestPart(request=event, approval=approval)
-        part.again = part.has_part and event.id in self._asked
+        part.again = part.has_part and event.id in self._requested
         self._requests[event.id] = part
-        self._asked |= {event.id} if part.has_part else set()
+        self._requested |= {event.id} if part.has_part else set()
         self._parts.append(part)
 
     def _response(self, event: InputResponse) -> None:
@@ -314,7 +314,7 @@ class Transcript:
         self._turn()
 
     def _waits(self, request: InputRequest) -> bool:
-        """Whether it is about a call that has its input and no result."""
+        """Whether it belongs to a call that has its input and no result."""
         call = self._tools.get(request.tool_call_id)
         return call is not None and call.ended and not call.invalid and call.status is None
 
@@ -340,10 +340,10 @@ class Transcript:
             self._put(UsagePart(totals=totals))
 
     def _retract(self, event: Retract) -> None:
-        # By place: in the log of an older version, what is sent again may have the id that it had.
+        # By index: in the log of an older version, a block that is sent again may have the same id.
         self._hidden |= {n for n, p in enumerate(self._parts) if block_id(p) in event.blocks}
-        said = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
-        whole = bool(said) and said <= set(event.blocks)
+        ids = {block_id(part) for part in said_in_turn(self._parts) if not is_told_elsewhere(part)}
+        whole = bool(ids) and ids <= set(event.blocks)
         self._parts.append(RetractPart(blocks=event.blocks, whole_turn=whole))
 
     def _custom(self, event: Custom) -> None:
@@ -353,7 +353,7 @@ class Transcript:
     ADDERS: ClassVar[dict[EventType, Callable[[Transcript, Any], None]]] = {
         EventType.START: _start,
         EventType.DONE: _end,
-        EventType.ERROR: lambda told, event: told._errors.hold(event),
+        EventType.ERROR: lambda run, event: run._errors.hold(event),
         EventType.STATUS: _line,
         EventType.TEXT: _text,
         EventType.TEXT_DELTA: _more,
@@ -372,8 +372,8 @@ class Transcript:
         EventType.TODO_CREATE: _todo,
         EventType.TODO_UPDATE: _todo,
         EventType.TODO_DONE: _todo,
-        EventType.SOURCE: lambda told, event: told._parts.append(SourcePart(source=event)),
-        EventType.FILE: lambda told, event: told._parts.append(FilePart(file=event)),
+        EventType.SOURCE: lambda run, event: run._parts.append(SourcePart(source=event)),
+        EventType.FILE: lambda run, event: run._parts.append(FilePart(file=event)),
         EventType.INPUT_REQUEST: _request,
         EventType.INPUT_RESPONSE: _response,
         EventType.USAGE: _use,
@@ -382,13 +382,13 @@ class Transcript:
         EventType.CUSTOM: _custom,
         EventType.RAW: _start,
     }
-    """What changes the message; PAUSED and STATE do not, nor does RAW but at the beginning."""
+    """Events that change the message; PAUSED and STATE do not, nor does RAW except as the first."""
 
 
 _WRITES: dict[type[StreamEvent], type[BlockPart]] = {
     TextDelta: TextPart,
     ThinkingDelta: ThinkingPart,
 }
-"""The part that a delta is written to: in a log of a later version both may have one id."""
+"""The class of part for each delta: in a log of a later version two parts may share an id."""
 _ABOUT_INPUT = {EventType.TOOL_USE_DELTA, EventType.TOOL_USE_END, EventType.TOOL_RESULT}
 _ENDS = {EventType.TEXT_END, EventType.THINKING_END}

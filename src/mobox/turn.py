@@ -1,12 +1,12 @@
-"""What a person asks for and what an agent gets of it, whatever protocol they speak.
+"""A client's request and the turn that an agent gets, independent of the protocol.
 
-A protocol's requests.py makes a `Request` of what a frontend sent; the server applies it to the
-stored chat and hands the agent a `Turn`.
+A protocol's requests.py parses the body that a frontend sent into a `Request`; the server applies
+it to the stored chat and gives the agent a `Turn`.
 
-Rule 1: the stored chat is the truth: a request says where to cut it, never what stood in it.
-Rule 2: ids are the client's words: whether there is such a message or run, the store knows.
-Rule 3: a client may repeat old answers and name calls that nobody asked about: an answer counts
-        only for a request that is open.
+Rule 1: the stored chat is the source of truth: a request says where to cut it, not what is in it.
+Rule 2: ids come from the client: only the store knows whether such a message or run exists.
+Rule 3: a client may repeat old answers and name calls without a request: an answer counts only for
+        an open request.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ Decision = Literal["approved", "denied", "edited", "answered", "cancelled"]
 
 
 class PromptText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
 
 
 class PromptFile(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="file"):
-    """A file that came with them."""
+    """An attached file."""
 
     media_type: str
     url: str
@@ -81,7 +81,7 @@ class UserMessage(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Its words alone."""
+        """Its text only."""
         return _text_of(self.parts)
 
 
@@ -94,21 +94,21 @@ class HistoryMessage(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a person, or the client for them, said to a request of the agent."""
+    """The answer of a person, or of the client for them, to a request of the agent."""
 
     decision: Decision
     """`answered` brings a `value`; `edited` approves with the changed input as its `value`;
     `denied` is a person's no or a tool that the client could not run, and `reason` says why.
     `approved` may have a reason too."""
     request_id: str | None = None
-    """The request, where the client knows it; else the one that is open for the tool call."""
+    """The request's id, if the client knows it; else the open request of the tool call."""
     tool_call_id: str | None = None
     value: JSON = None
     reason: str | None = None
 
     @property
     def approved(self) -> bool:
-        """Whether the person said yes; if it is `edited`, to the input in `value`."""
+        """Whether the person approved; if it is `edited`, the input in `value`."""
         return self.decision in ("approved", "edited")
 
 
@@ -118,18 +118,18 @@ class FrontendTool(Struct, frozen=True, kw_only=True):
     name: str
     description: str = ""
     parameters: JSON = None
-    """What it takes, as JSON Schema."""
+    """Its input as JSON Schema."""
 
 
 class ContextItem(Struct, frozen=True, kw_only=True):
-    """Something that the page says of itself."""
+    """A piece of context from the page."""
 
     description: str
     value: JSON = None
 
 
 class Frontend(Struct, frozen=True, kw_only=True):
-    """What the page brings along with a request; an agent uses it, or leaves it alone."""
+    """What the page sends along with a request; an agent may use or ignore it."""
 
     tools: tuple[FrontendTool, ...] = ()
     context: tuple[ContextItem, ...] = ()
@@ -148,23 +148,23 @@ class Place(StrEnum):
     AFTER = "after"
     """The message stays, and all that follows it goes."""
     ANSWER = "answer"
-    """The client did not tell whose message it is: an answer goes, a question stays."""
+    """The client did not send the role of the message: an answer goes, a user's message stays."""
 
 
 class Cut(Struct, frozen=True):
-    """What of the history is to go before the turn begins."""
+    """Which messages to remove from the history before the turn starts."""
 
     place: Place
     message_id: str | None = None
     """`None` is the last message."""
 
     def kept(self, history: Sequence[HistoryMessage]) -> int | None:
-        """How many messages stay; `None` where the one it names is not there."""
+        """How many messages stay; `None` if the named message does not exist."""
         index = self._index(history)
         if index is None:
             return None
-        asks = history[index].role == "user"
-        stays = asks if self.place is Place.ANSWER else self.place is Place.AFTER
+        is_question = history[index].role == "user"
+        stays = is_question if self.place is Place.ANSWER else self.place is Place.AFTER
         return index + stays
 
     def _index(self, history: Sequence[HistoryMessage]) -> int | None:
@@ -175,7 +175,7 @@ class Cut(Struct, frozen=True):
 
 
 class Action(StrEnum):
-    """What the person did."""
+    """What the person did in the client."""
 
     SUBMIT = "submit"
     EDIT = "edit"
@@ -184,7 +184,7 @@ class Action(StrEnum):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What a frontend asks for.
+    """What a frontend requests.
 
     ========== ============================================ ======================================
     action     `message`                                    `cut`
@@ -192,7 +192,7 @@ class Request(Struct, frozen=True, kw_only=True):
     submit     the new one                                  none
     edit       what replaces a message, maybe with a new id before the message that it replaces, a
                                                             user's; not stored yet: cuts nothing
-    regenerate the one to answer, if the client told it;    the old answer, with all after it
+    regenerate the one to answer, if the client sent it;    the old answer, with all after it
                the store's wins, but after a failed POST
                the store has none
     continue   none                                         none
@@ -205,36 +205,36 @@ class Request(Struct, frozen=True, kw_only=True):
     message: UserMessage | None = None
     cut: Cut | None = None
     run_id: str | None = None
-    """The run to continue, which is the assistant message that is answered."""
+    """The run to continue: the assistant message with the answered requests."""
     answers: tuple[Answer, ...] = ()
-    """With a new message, what the client told of the run that this message cuts short."""
+    """Answers; with a new message, those to the run that this message interrupts."""
     name: str | None = None
-    """What the client calls this request: by that it may ask for it again, or stop it."""
+    """The client's id of this request, by which it may resume or stop it."""
     frontend: Frontend | None = None
     idempotency_key: str | None = None
     extra: dict[str, JSON] = field(default_factory=dict)
-    """What else the client sent, under its own names."""
+    """Other fields that the client sent, under its own names."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What an agent gets; every key is there when it is sent to a process."""
+    """The input of an agent; every key is present when it is sent to a process."""
 
     prompt: tuple[PromptPart, ...] = ()
     """Empty where answers continue a run."""
     history: tuple[HistoryMessage, ...] = ()
-    """What was said before the prompt."""
+    """The messages before the prompt."""
     answers: tuple[Answer, ...] = ()
-    """To the requests of the last pause, in their order."""
+    """Answers to the requests of the last pause, in their order."""
     earlier_answers: tuple[Answer, ...] = ()
-    """To those of earlier pauses of this run."""
+    """Answers to the requests of earlier pauses of this run."""
     resume: JSON = None
-    """What the agent gave when it paused."""
+    """The `resume` value that the agent emitted when it paused."""
     frontend: Frontend | None = None
-    """What the page brought along, where its protocol has words for that."""
+    """What the page sent along, if its protocol supports that."""
 
     @property
     def text(self) -> str:
-        """The prompt's words alone."""
+        """The prompt's text only."""
         return _text_of(self.prompt)
 
     @property
@@ -244,7 +244,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 def with_reason(answer: Answer) -> Answer:
-    """`answer` with its reason where it belongs: clients send it as the value, or within it."""
+    """`answer` with its reason in `reason`: clients send it as the value, or within it."""
     if answer.reason or answer.decision not in ("approved", "denied"):
         return answer
     if isinstance(answer.value, str):
@@ -256,13 +256,13 @@ def with_reason(answer: Answer) -> Answer:
 def submission_key(request: Request) -> str | None:
     """The idempotency key of a request that came without one.
 
-    Only a new message has one, so that sending it twice is one turn; editing, regenerating and
-    continuing are done again on purpose, with words that may be the same.
+    Only a new message has one, so that sending it twice is one turn; edits, regenerations and
+    continuations may be repeated on purpose, with the same text.
     """
     if request.action is not Action.SUBMIT or request.message is None:
         return None
-    said = [request.chat_id, request.message.id, request.message.parts]
-    return hashlib.sha256(_canonical(said)).hexdigest()
+    fields = [request.chat_id, request.message.id, request.message.parts]
+    return hashlib.sha256(_canonical(fields)).hexdigest()
 
 
 _canonical = msgspec.json.Encoder(order="sorted").encode

@@ -1,9 +1,9 @@
-"""The lines of a run that its parser did not understand: how many there are, and what they are.
+"""The lines of a run that its parser did not recognize: how many, and of which kinds.
 
-Rule 1: a run of which nothing was understood is no success: it ends with the error NOT_UNDERSTOOD.
-        START and DONE frame a run, and tell nothing of what is in it.
-Rule 2: messages name keys and types of lines, a few and cut short, and never what a line says.
-Rule 3: a log tells the same as the lines that it was made of: see `recall`.
+Rule 1: a run of which no line was recognized fails, with the error NOT_UNDERSTOOD. START and DONE
+        do not count as recognized lines.
+Rule 2: error messages name keys and types of a few lines, shortened, and never their content.
+Rule 3: a log gives the same counts as the lines that it was made of: see `recall`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ NOT_UNDERSTOOD: Final = "not_understood"
 
 _FRAME: Final = {EventType.START, EventType.DONE}
 _SERVERS_OWN: Final = {*_FRAME, EventType.STATUS, EventType.INPUT_RESPONSE, EventType.CUSTOM}
-"""What a log has that an agent may not have said."""
+"""Events of a log that an agent may not have emitted."""
 _READ: Final = (
     "not shown", "told before", "answered already", "somebody is asked first",
     "stray ", "choice ", "another candidate",
 )  # fmt: skip
-"""How the `source` of a RAW begins whose line was understood: it is kept, and not an event."""
+"""Prefixes of the `source` of a RAW whose line was recognized, but is no event of its own."""
 _KEYS: Final = 8
 _KEY: Final = 40
 _TYPES: Final = ((bool, "a boolean"), (str, "a string"), (int | float, "a number"))
@@ -36,24 +36,24 @@ _ADD_A_FRAMEWORK: Final = "docs/add-a-framework.md"
 
 
 def is_unread(event: StreamEvent) -> bool:
-    """Whether this is a line, or a part of one, that was not understood."""
+    """Whether this is a line, or a part of one, that was not recognized."""
     return isinstance(event, Raw) and not (event.source or "").startswith(_READ)
 
 
 class UnreadLines:
-    """Those of one run."""
+    """The unrecognized lines of one run."""
 
     def __init__(self, framework: str) -> None:
         self.count = 0
         self.understood = False
-        """Whether anything was."""
+        """Whether any line was recognized."""
         self._framework = framework
         self._first = ""
         self._has_json = False
         self._detector = Detector()
 
     def see(self, events: Iterable[StreamEvent]) -> None:
-        """Take what a parser made of an agent's lines."""
+        """Take the events that a parser made of an agent's lines."""
         for event in events:
             if isinstance(event, Raw):
                 if is_unread(event):
@@ -62,11 +62,11 @@ class UnreadLines:
                 self.understood = True
 
     def recall(self, events: Iterable[StreamEvent]) -> None:
-        """Take what a log has, in which the server's own events are too."""
+        """Take the events of a log, which has the server's own events too."""
         self.see(event for event in events if event.type not in _SERVERS_OWN)
 
     def afresh(self) -> UnreadLines:
-        """None yet, of the same run; that something was understood stays true."""
+        """Reset the count for the same run; that a line was recognized stays true."""
         lines = UnreadLines(self._framework)
         lines.understood = self.understood
         return lines
@@ -82,13 +82,13 @@ class UnreadLines:
             self._detector.see(event.raw)
 
     def error(self) -> Error | None:
-        """What ends a run of which nothing was understood; `None` for any other run."""
+        """The error that ends a run of which no line was recognized; `None` for other runs."""
         if self.understood or not self.count:
             return None
         return Error(message=self.summary(), code=NOT_UNDERSTOOD, retryable=False)
 
     def summary(self) -> str:
-        """How many lines there are, what the first looks like, and what to do if all are such."""
+        """How many lines there are, what the first looks like, and what to do."""
         if self.understood:
             lines = "1 line" if self.count == 1 else f"{self.count:,} lines"
             return f"{lines} could not be read as {self._framework}. {self._first}"
@@ -110,7 +110,7 @@ class UnreadLines:
 
 
 def shape_of(event: Raw) -> str:
-    """What kind of value a line is, without what it says."""
+    """The kind of value that a line is, without its content."""
     match event.raw:
         case {"dropped_bytes": int() as size} if event.source is not None:
             return f"too long to be read ({size:,} bytes)"

@@ -1,13 +1,13 @@
 """When a run waits: from PAUSED until it is answered.
 
-Rule 1: what only closes what was open before, or reports, leaves a run waiting: LETS_WAIT. So
-        whoever has the status of a run and its next events knows the next status.
-Rule 2: an agent may go on with other work while it waits for an answer: the rest of the message
-        that called the tool, other tools, other subagents. The run counts as running only while
-        that streams. PAUSED is then logged again, so that rule 1 is all that a reader needs.
-Rule 3: a request is open until it is answered, until its call has a result, or until the agent that
-        asked goes on without an answer: it starts again, fails, or begins another turn. A request
-        that the log does not have is over with the next word.
+Rule 1: events that only close open blocks, or report, leave a run waiting: LETS_WAIT. So the next
+        status follows from the status of a run and its next events.
+Rule 2: an agent may do other work while it waits for an answer: the rest of the message that
+        called the tool, other tools, other subagents. The run counts as running only while that
+        is streamed. PAUSED is then logged again, so that rule 1 is all that a reader needs.
+Rule 3: a request is open until it is answered, until its call has a result, or until its agent
+        continues without an answer: it starts again, fails, or starts another turn. A request
+        that is not in the log is closed by the next output.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LETS_WAIT: Final = {
     EventType.TOOL_USE_END,
     EventType.USAGE,
 }
-"""What may come after PAUSED while the run waits, such as the end of the message that paused."""
+"""Events that may follow PAUSED while the run waits, such as the end of the paused message."""
 
 _STREAMS: Final = {
     EventType.TEXT,
@@ -65,18 +65,18 @@ _NEXT_TURN: Final = {"turn", "node"}
 
 
 def waits_after(waiting: bool, events: Sequence[StreamEvent]) -> bool:
-    """Whether a run waits that has said `events`, and was `waiting` or not before."""
+    """Whether a run waits after `events`, given whether it was `waiting` before."""
     for event in reversed(events):
         if event.type not in LETS_WAIT:
             return event.type is EventType.PAUSED
     return waiting
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     scope: Scope
-    """Of the agent that asked."""
+    """The scope of the agent that made the request."""
     calls: Scope
-    """The calls that wait for the answer: the one that is asked about, and those around it."""
+    """The calls that wait for the answer: the call to approve, and those that contain it."""
 
 
 class Pause:
@@ -84,11 +84,11 @@ class Pause:
 
     def __init__(self) -> None:
         self.waiting = False
-        """Whether nothing more can be said without an answer."""
+        """Whether the run waits for an answer."""
         self._last = Paused(request_ids=())
-        self._asked: dict[str, _Asked] = {}  # all requests without an answer
-        self._open: dict[str, _Asked] = {}  # those of the last PAUSED
-        self._streaming: set[str | None] = set()  # blocks and inputs that are written meanwhile
+        self._requests: dict[str, _Request] = {}  # all requests without an answer
+        self._open: dict[str, _Request] = {}  # those of the last PAUSED
+        self._streaming: set[str | None] = set()  # blocks and inputs that are streamed meanwhile
 
     @property
     def is_on(self) -> bool:
@@ -101,7 +101,7 @@ class Pause:
         return self.waiting and is_same and event.resume in (None, self._last.resume)
 
     def is_due(self, at_end: bool) -> bool:
-        """Whether PAUSED is to be logged again: a request is open, and nothing is being written."""
+        """Whether to log PAUSED again: a request is open, and nothing is being streamed."""
         return bool(self._open) and not self.waiting and (at_end or not self._streaming)
 
     def again(self) -> Paused:
@@ -112,7 +112,7 @@ class Pause:
     def ask(self, request: InputRequest, scope: Scope) -> None:
         """The agent at `scope` makes a request."""
         about = (request.tool_call_id,) if request.tool_call_id else ()
-        self._asked[request.id or ""] = _Asked(scope, scope + about)
+        self._requests[request.id or ""] = _Request(scope, scope + about)
 
     def see(self, event: StreamEvent) -> None:
         """Take an entry of the log."""
@@ -125,29 +125,29 @@ class Pause:
             self.CHANGES[event.type](self, event)
 
     def end(self) -> None:
-        """The run goes on, or ends, without an answer."""
+        """The run continues, or ends, without an answer."""
         self.waiting = False
         self._open = {}
 
     def _begin(self, event: Paused) -> None:
         self._last = event
-        self._open = {n: self._asked[n] for n in event.request_ids if n in self._asked}
+        self._open = {n: self._requests[n] for n in event.request_ids if n in self._requests}
         self._streaming.clear()
 
     def _answer(self, event: InputResponse) -> None:
-        self._asked.pop(event.id or "", None)
+        self._requests.pop(event.id or "", None)
         self._open.pop(event.id or "", None)
 
     def _finish_call(self, event: ToolResult) -> None:
         if not event.partial:
-            self._keep(lambda asked: event.id not in asked.calls)
+            self._keep(lambda request: event.id not in request.calls)
 
     def _begin_turn(self, event: StepStart) -> None:
         if event.kind in _NEXT_TURN:
-            self._keep(lambda asked: event.scope != asked.scope)
+            self._keep(lambda request: event.scope != request.scope)
 
-    def _keep(self, is_open: Callable[[_Asked], bool]) -> None:
-        self._open = {name: asked for name, asked in self._open.items() if is_open(asked)}
+    def _keep(self, is_open: Callable[[_Request], bool]) -> None:
+        self._open = {name: request for name, request in self._open.items() if is_open(request)}
 
     def _start_again(self, event: Custom) -> None:
         if event.name == AGENT_STARTED:
@@ -165,4 +165,4 @@ class Pause:
         EventType.CUSTOM: _start_again,
         EventType.ERROR: _fail,
     }
-    """What opens and closes the requests of a pause."""
+    """Handlers of the events that open and close the requests of a pause."""

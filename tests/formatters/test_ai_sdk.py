@@ -269,7 +269,11 @@ def test_a_cancelled_run_is_an_abort_and_not_a_finish() -> None:
         ("error", [Error(message="one"), Error(message="two")], "two"),
         ("lost", [Error(message="one")], "one"),
         ("error", [], "The run failed."),
-        ("lost", [], "The server stopped while the agent was at work. What it had said is kept."),
+        (
+            "lost",
+            [],
+            "The server stopped while the agent was working. Everything up to here is saved.",
+        ),
     ],
 )
 def test_a_failed_run_ends_with_its_last_error(

@@ -58,7 +58,7 @@ KEYS: dict[str, tuple[set[str], set[str]]] = {
 }
 VARIANTS = {"thinking": "thinking", "processing": "processing"}
 
-LOST = "The server stopped while the agent was at work. What it had said is kept."
+LOST = "The server stopped while the agent was working. Everything up to here is saved."
 
 
 def frames_of(log: Sequence[LogEntry]) -> list[Frame]:

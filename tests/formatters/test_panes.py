@@ -53,7 +53,7 @@ from strategies import logs, numbered
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 
-LOST = "The server stopped while the agent was at work. What it had said is kept."
+LOST = "The server stopped while the agent was working. Everything up to here is saved."
 
 
 def recorded(name: str) -> list[LogEntry]:

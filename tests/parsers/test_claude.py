@@ -274,7 +274,7 @@ def test_a_fallback_to_another_model_is_a_status() -> None:
     block = {"from": {"model": "opus"}, "to": {"model": "sonnet"}, "trigger": {"type": "refusal"}}
     [status] = told(start(0, "fallback", **block), stop(0))
     assert isinstance(status, Status)
-    assert (status.kind, status.message) == ("fallback", "opus declined; sonnet goes on")
+    assert (status.kind, status.message) == ("fallback", "opus declined; sonnet continues")
     assert status.provider == {"anthropic": {"fallback": {"type": "fallback", **block}}}
 
 

@@ -2,7 +2,7 @@
 
 Rule 1: one protocol, one folder; nothing else in mobox knows its wire names.
 Rule 2: a formatter sees one entry at a time, in order, from the first; the same log gives the same
-        bytes. So a resumed stream is the log formatted again, with what was sent left out.
+        bytes. So a resumed stream is the log formatted again, without what was sent before.
 Rule 3: what a frontend cannot show is left out here, never by the parser.
 """
 
@@ -36,17 +36,17 @@ __all__ = [
 GROUP = "mobox.formatters"
 
 FormatJoined = Callable[[Sequence[LogEntry], bytes], bytes]
-"""The documents that tell some entries, with what the delivery wants between each two."""
+"""Formats entries into documents, with the delivery's separator between each two."""
 
 
 class Formatter(Protocol):
-    """The state of one stream of one protocol, of which there may be copies (`copy.deepcopy`).
+    """The state of one stream of one protocol; it can be copied (`copy.deepcopy`).
 
     Documents are whole JSON on one line, unframed.
     """
 
     def format(self, entry: LogEntry) -> list[bytes]:
-        """The documents that tell `entry`."""
+        """The documents of `entry`."""
         ...
 
     def pause(self) -> list[bytes]:
@@ -54,7 +54,7 @@ class Formatter(Protocol):
         ...
 
     def resume(self) -> list[bytes]:
-        """The documents that begin a response in the middle, after entries formatted unsent."""
+        """The documents that start a response in the middle, after entries formatted unsent."""
         ...
 
 
@@ -72,7 +72,7 @@ class FormatterFactory(Protocol):
 
 
 class StoredRun(Struct, frozen=True, kw_only=True):
-    """What a protocol may tell of a run that is not in its log."""
+    """Facts about a run that are not in its log."""
 
     id: str
     chat_id: str
@@ -82,12 +82,12 @@ class StoredRun(Struct, frozen=True, kw_only=True):
 
 
 def format_all(formatter: Formatter, entries: Sequence[LogEntry]) -> list[bytes]:
-    """The documents that tell `entries`."""
+    """The documents of `entries`."""
     return split(joining(formatter)(entries, LINE_END))
 
 
 def joining(formatter: Formatter) -> FormatJoined:
-    """`format` for many entries at once; a formatter may have a way of its own, `format_joined`."""
+    """`format` for many entries at once; a formatter may implement its own `format_joined`."""
 
     def one_by_one(entries: Sequence[LogEntry], between: bytes) -> bytes:
         return between.join(document for entry in entries for document in formatter.format(entry))
@@ -102,7 +102,7 @@ def get_formatter(protocol: str, message_id: str, profile: str | None = None) ->
 
 
 def formatter_of_run(protocol: str, run: StoredRun, profile: str | None = None) -> Formatter:
-    """A fresh formatter for a stream of a run; one that wants to know more of it has `of_run`."""
+    """A fresh formatter for a stream of a run; one that needs more facts has `of_run`."""
     factory, chosen = _chosen(protocol, profile)
     make: Callable[[StoredRun, str], Formatter] | None = getattr(factory, "of_run", None)
     return make(run, chosen) if make is not None else factory(run.id, chosen)

@@ -1,7 +1,7 @@
-"""How the bodies of requests are read, whatever protocol they speak.
+"""Validates request bodies, for every protocol.
 
-Rule 1: whatever is wrong raises `InvalidRequest`, which names the field in the client's own words.
-Rule 2: what cannot be stored is refused here, before it gets any further.
+Rule 1: an invalid body raises `InvalidRequest`, which names the field as the client spells it.
+Rule 2: values that cannot be stored are refused here.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Id", "check_key", "check_storable", "convert", "expected"]
 T = TypeVar("T")
 
 _MOST_ID: Final = 500
-"""Characters. Ids are keys of the database, which has them again in every index."""
+"""Maximum characters. Ids are database keys, repeated in every index."""
 
 Id = Annotated[str, Meta(min_length=1, max_length=_MOST_ID, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
 """Ids end up in logs, addresses and databases, none of which takes control characters."""
 
-_MOST_SAID: Final = 200
-"""Characters of a hostile value that an error repeats."""
+_MAX_QUOTED: Final = 200
+"""Maximum characters of a client's value that an error repeats."""
 
 _MISSING: Final = re.compile("Object missing required field `(.+)`")
 _UNKNOWN: Final = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
@@ -40,34 +40,34 @@ def check_key(idempotency_key: str | None) -> None:
 
 
 def check_storable(body: JSON) -> None:
-    """Refuse what Python can hold and a log cannot."""
+    """Refuse values that Python can hold and a log cannot."""
     for name, value in body.items() if isinstance(body, dict) else ():
         try:
             msgspec.json.encode({name: value})
         except (RecursionError, ValueError) as error:
-            field = name.encode(errors="replace").decode()[:_MOST_SAID]
+            field = name.encode(errors="replace").decode()[:_MAX_QUOTED]
             raise InvalidRequest(field, f"expected JSON that can be stored: {error}") from None
 
 
 def convert(path: str, value: JSON, wire: type[T]) -> T:
-    """The value at `path` of a body, in its shape."""
+    """The value at `path` of a body, converted to its type."""
     try:
         return msgspec.convert(value, wire)
     except msgspec.ValidationError as error:
         raise _invalid(path, str(error)) from None
 
 
-def _invalid(path: str, said: str) -> InvalidRequest:
-    """The error for what msgspec said about the value at `path`."""
-    problem, _, inner = said.partition(" - at `$")
+def _invalid(path: str, message: str) -> InvalidRequest:
+    """The error for msgspec's message about the value at `path`."""
+    problem, _, inner = message.partition(" - at `$")
     field = path + inner.removesuffix("`")
     if missing := _MISSING.fullmatch(problem):
         field, problem = f"{field}.{missing[1]}", "expected a value, got none"
     elif unknown := _UNKNOWN.fullmatch(problem):
-        field, problem = f"{field}.{unknown[1][:_MOST_SAID]}", "expected no such field"
+        field, problem = f"{field}.{unknown[1][:_MAX_QUOTED]}", "expected no such field"
     return InvalidRequest(field.removeprefix("."), problem[0].lower() + problem[1:])
 
 
 def expected(known: Iterable[str], got: str) -> str:
-    """What is wrong with a word that is none of those known."""
-    return f"expected {' or '.join(known)}, got {got[:_MOST_SAID]!r}"
+    """The error text for a value that is not one of the known ones."""
+    return f"expected {' or '.join(known)}, got {got[:_MAX_QUOTED]!r}"

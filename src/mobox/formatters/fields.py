@@ -1,4 +1,4 @@
-"""The fields of a document: `null` in an optional one is not the same as absent to every client."""
+"""The fields of a document: not every client treats `null` in an optional one as absent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which addresses a page may open: what it makes links and images of must not run in it.
+"""Which URLs a page may open: links and images must not execute code in it.
 
-No protocol decides this on its own: one that let `javascript:` pass would let an agent's source act
-for whoever clicks it.
+All protocols share this: a `javascript:` URL from an agent's source would run as the user who
+clicks it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
 def link_of(source: Source) -> str | None:
-    """The page that a source is; `None` if it has none that may be opened."""
+    """The URL of a source; `None` if it has none that may be opened."""
     return source.url if source.url and source.url.lower().startswith(_LINKS) else None
 
 
 def document_of(source: Source) -> str | None:
-    """What a source is called that is no page, which may be an address that is no link."""
+    """The name of a source without a link; it may be a URL that must not be opened."""
     return source.document if link_of(source) else source.document or source.url
 
 
 def address_of(file: File) -> str | None:
-    """Where a page finds a file, or the file itself; `None` if only its provider can fetch it."""
+    """The URL of a file, or the file itself; `None` if only its provider can fetch it."""
     if file.url and file.url.lower().startswith(_FILES):
         return file.url
     if file.base64 and _MEDIA_TYPE.fullmatch(file.media_type):

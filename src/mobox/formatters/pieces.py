@@ -1,4 +1,4 @@
-"""Text that comes in pieces, many at once: most of what any protocol has to tell."""
+"""Formats many deltas of a text at once: most of what any protocol sends."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LINE_END = b"\n"
 
 
 def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
-    """For each piece the document that `prefix`, its JSON and a brace are.
+    """For each piece a document: `prefix`, its JSON and a closing brace.
 
-    Encoded in one go, as lines: no JSON text has a line end in it, so those tell where one ends.
+    Encoded in one call, as lines: no JSON text has a line end in it, so lines separate them.
     """
     end = b"}" + between + prefix
     if type(pieces) is Texts:
@@ -28,10 +28,10 @@ def tell_pieces(prefix: bytes, pieces: Sequence[str], between: bytes) -> bytes:
         return b"%b%b}" % (prefix, texts) if texts else b""
     if len(pieces) == 1:
         return b"%b%b}" % (prefix, _encode(pieces[0]))
-    told = _encode_lines(pieces).replace(LINE_END, end)
-    return prefix + told[: 1 - len(end)]
+    lines = _encode_lines(pieces).replace(LINE_END, end)
+    return prefix + lines[: 1 - len(end)]
 
 
-def split(told: bytes) -> list[bytes]:
-    """The documents that have line ends between them."""
-    return told.split(LINE_END) if told else []
+def split(joined: bytes) -> list[bytes]:
+    """Split documents that are separated by line ends."""
+    return joined.split(LINE_END) if joined else []

@@ -1,4 +1,4 @@
-"""Profiles: the versions of a protocol's client, each with what differs for it."""
+"""Profiles: the versions of a protocol's client, each with its differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def profile_named(name: str, profiles: Mapping[str, T]) -> T:
-    """What differs for the clients of that profile; `UnknownProfile` if there is none."""
+    """The flags of that profile; raises `UnknownProfile` if there is none."""
     if name not in profiles:
         raise UnknownProfile(name, profiles)
     return profiles[name]

@@ -1,9 +1,9 @@
 """Parsers: raw events of a framework in, StreamEvents out. No I/O, no clock, no randomness.
 
 Rule 1: one framework, one module; nothing else in mobox knows its event names.
-Rule 2: unknown input is never an error: it passes on as RAW, and nothing is lost.
-Rule 3: ids come from the framework; where it has none they are counted, behind the parser's prefix.
-Rule 4: a parser ends only what it opened itself; the lifecycle mends the rest.
+Rule 2: unknown input is never an error: it becomes RAW, and nothing is lost.
+Rule 3: ids come from the framework; missing ones are generated, with the parser's prefix.
+Rule 4: a parser ends only what it opened itself; the lifecycle repairs the rest.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _T = TypeVar("_T")
 
 GROUP = "mobox.parsers"
 FAILED = "parser failed"
-"""How the `source` of a RAW begins whose line our own code broke on: a bug, never the agent's."""
+"""Prefix of the `source` of a RAW whose line made the parser fail: a bug of Mobox or a plugin."""
 NO_EVENT = "no event of its own"
-"""The `source` of a RAW that stands for a line which was understood, and made no event."""
+"""The `source` of a RAW for a line which was recognized and made no event."""
 
 
 class EventParser:
-    """The state of one run of one framework. Subclasses say what its own lines mean, in `read`."""
+    """The state of one run of one framework. Subclasses parse its own lines in `read`."""
 
     framework: ClassVar[str] = "unknown"
     formats: ClassVar[tuple[Format, ...]] = ()
-    """What its lines look like, by which `mobox.parsers.detection` recognises them."""
+    """The formats of its lines, by which `mobox.parsers.detection` recognizes them."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
@@ -68,23 +68,23 @@ class EventParser:
         self._parsed: list[StreamEvent] = []
 
     def read(self, raw: JSON) -> list[StreamEvent]:
-        """What one line of the framework means.
+        """Parse one line of the framework.
 
-        Raises `NotUnderstood` for a line of no known kind, `NotShown` for one that is known and
-        makes no event but is to be kept, and lets `msgspec.ValidationError` pass for one that is
-        broken: `feed` makes RAW of all of them.
+        Raises `NotUnderstood` for a line of no known kind, `NotShown` for a known one that makes
+        no event but must be kept, and `msgspec.ValidationError` for an invalid one: `feed` makes
+        RAW of all of them.
         """
         raise NotUnderstood
 
     def close(self) -> list[StreamEvent]:
-        """The source ended: end what this parser buffered, and propose a DONE if it saw one."""
+        """The source ended: flush what this parser buffered, and propose a DONE if it saw one."""
         return []
 
     def feed(self, raw: JSON) -> list[StreamEvent]:
-        """Take one raw event; return what it meant: nothing, one event or several.
+        """Parse one raw event into no event, one event or several.
 
-        Every framework's agents may also print the simplified lines of `mobox.emitter`, and an
-        event that is one already passes through.
+        Every framework's agents may also print the simplified lines of `mobox.emitter`; a
+        `StreamEvent` is returned as it is.
         """
         if isinstance(raw, StreamEvent):
             return split(raw)
@@ -101,7 +101,7 @@ class EventParser:
     def _or_raw(
         self, read: Callable[[_T], list[StreamEvent]], line: _T, as_json: Callable[[], JSON]
     ) -> list[StreamEvent]:
-        """What `read` makes of a line; RAW, if that cannot be read."""
+        """The events that `read` makes of a line; RAW if it cannot be parsed."""
         try:
             return read(line)
         except NotShown:
@@ -110,12 +110,12 @@ class EventParser:
             why = None
         except msgspec.ValidationError as error:
             why = f"malformed: {error}"
-        except Exception as error:  # whoever wrote `read`, the run goes on and the line is kept
+        except Exception as error:  # a bug in `read` must not end the run: the line is kept
             why = f"{FAILED}: {error!r}"
         return [Raw(raw=as_json(), source=why)]
 
     def feed_line(self, line: bytes) -> list[StreamEvent]:
-        """`feed` for a line of JSON text. A framework that streams may decode it in its own way."""
+        """`feed` for a line of JSON text. A parser may override it with a faster decoder."""
         if (text := plain_text(line)) is not None:
             return [TextDelta(delta=text)]
         try:
@@ -124,15 +124,15 @@ class EventParser:
             return [json_text.kept(line, str(problem))]
 
     def more(self, line: bytes) -> StreamEvent | None:
-        """What `line` means if it says more of the block that the line before was about.
+        """Parse `line` if it is another delta of the block of the line before (fast path).
 
-        `None`, with nothing changed, if it may mean something else, or for a framework that has no
-        short way: then `feed_line` tells.
+        `None`, with the state unchanged, if it may be something else, or for a parser without a
+        fast path: then call `feed_line`.
         """
         return None
 
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> list[StreamEvent]:
-        """What one read brought: lines of JSON, and events that stand for what is none."""
+        """Parse one read: lines of JSON, and events for text that is not JSON."""
         events: list[StreamEvent] = []
         for line in lines:
             if not isinstance(line, bytes):
@@ -153,11 +153,11 @@ class EventParser:
         return join(events)
 
     def get_text(self) -> str:
-        """The answer told by the events that `parse` returned."""
+        """The answer in the events that `parse` returned."""
         return "".join(_text_of(event) for event in self._parsed)
 
     def get_thinking(self) -> str:
-        """The thoughts, and the subagents' comings and goings, that `parse` returned."""
+        """The thoughts, and the notes on subagents, in the events that `parse` returned."""
         thinking, thoughts = "", Thoughts()
         for event in self._parsed:
             if words := _thought_of(event):
@@ -167,14 +167,14 @@ class EventParser:
 
 
 def get_parser(framework: str, prefix: str = "") -> EventParser:
-    """A fresh parser for one run of `framework`; ids that it makes up start with `prefix`."""
+    """A fresh parser for one run of `framework`; ids that it generates start with `prefix`."""
     factory = find(GROUP, framework, UnknownFramework)
     parser: EventParser = factory(prefix)
     return parser
 
 
 def check_framework(framework: str) -> None:
-    """Load it; raises where `get_parser` would."""
+    """Load the parser; raises the same errors as `get_parser`."""
     find(GROUP, framework, UnknownFramework)
 
 

@@ -1,10 +1,10 @@
-"""Finds out which format the lines of a stream are: the one detector, over all formats.
+"""Detects the format of a stream's lines, among all known formats.
 
-Rule 1: only the shapes of lines count, never what they say. No I/O but the import of parsers.
+Rule 1: only the shapes of lines count, never their content. No I/O except importing parsers.
 Rule 2: the confidence in a format is the share of the lines that it explains, each counted with the
-        confidence of its shape. A parser explains the simplified lines too, for it reads them.
-Rule 3: text that is not JSON says nothing about the format, nor does an exception.
-Rule 4: no line is kept: one may be large.
+        confidence of its shape. A parser explains the simplified lines too, because it reads them.
+Rule 3: text that is not JSON, and exceptions, are no evidence for a format.
+Rule 4: no line is kept, as one may be large.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from mobox.registry import find
 __all__ = ["LOOK_AT", "Detector", "Guess", "detect"]
 
 LOOK_AT: Final = 32
-"""How many lines are compared."""
+"""Maximum number of lines that are compared."""
 LEAST: Final = 0.3
-"""A smaller confidence is chance."""
+"""The minimum confidence; a smaller one may be chance."""
 
 
 class Guess(NamedTuple):
-    """What a stream looks like."""
+    """The detected format of a stream."""
 
     name: str
     framework: str | None
-    """Whose parser reads it; `None` where there is none yet."""
+    """The framework whose parser reads it; `None` if there is no parser."""
     confidence: float
 
 
 def detect(lines: Iterable[JSON]) -> Guess | None:
-    """The format that these lines are most likely of, if it is any."""
+    """The most likely format of these lines, if any."""
     detector = Detector()
     for line in lines:
         detector.see(line)
@@ -60,19 +60,19 @@ class Detector:
 
     def see(self, line: JSON) -> None:
         """Take one line."""
-        if self.has_enough or not _tells(line):
+        if self.has_enough or not _is_evidence(line):
             return
-        if not self._seen:  # parsers are imported when the first line asks for them
+        if not self._seen:  # parsers are imported with the first line
             self._candidates = list(_candidates())
         self._seen += 1
         for candidate in self._candidates:
             try:
                 candidate.see(line)
-            except Exception:  # somebody else's shapes may raise anything, and this is only a guess
+            except Exception:  # a plugin's shapes may raise anything, and this is only a guess
                 continue
 
     def guess(self) -> Guess | None:
-        """The format that the lines are most likely of, if it is any."""
+        """The most likely format of the lines, if any."""
         guesses = [each.guess(self._seen) for each in self._candidates if each.is_likely]
         best = max(guesses, key=lambda guess: guess.confidence, default=None)
         if best is None or best.confidence < LEAST:
@@ -82,7 +82,7 @@ class Detector:
 
 
 class _Candidate:
-    """What the lines so far have of the formats of one framework, or of one without a parser."""
+    """How well the lines so far match one framework, or a format without a parser."""
 
     def __init__(self, framework: str | None, formats: tuple[Format, ...]) -> None:
         self._framework = framework
@@ -101,7 +101,7 @@ class _Candidate:
 
     @property
     def is_likely(self) -> bool:
-        """Whether some line looks like it; simplified lines alone look like no framework."""
+        """Whether some line matches; simplified lines alone match no framework."""
         return any(self._likely.values())
 
     def guess(self, seen: int) -> Guess:
@@ -109,19 +109,19 @@ class _Candidate:
         return Guess(name, self._framework, self._explained / seen)
 
     def narrowed(self, guess: Guess) -> Guess | None:
-        """What is more exact than `guess`, if some line is marked as that."""
+        """A more specific format than `guess`, if some line is marked as that."""
         for each, confidence in self._marks.items():
             if each.narrows == guess.framework and confidence:
                 return Guess(each.name, self._framework, guess.confidence)
         return None
 
 
-def _tells(line: JSON) -> bool:
+def _is_evidence(line: JSON) -> bool:
     return isinstance(line, list) or (isinstance(line, dict) and not is_raised(line))
 
 
 def _candidates() -> Iterator[_Candidate]:
-    """Simplified lines first: of candidates that are as likely the first is taken."""
+    """All candidates, simplified lines first: of equally likely ones the first is taken."""
     names = sorted(frameworks(), key=lambda name: name != EmittedParser.framework)
     for name in names:
         yield _Candidate(name, _formats_of(name))
@@ -132,7 +132,7 @@ def _candidates() -> Iterator[_Candidate]:
 def _formats_of(framework: str) -> tuple[Format, ...]:
     try:
         parser = find(GROUP, framework, UnknownFramework)
-    except PluginError:  # it can read nothing either
+    except PluginError:  # such a parser cannot be used anyway
         return ()
     formats = getattr(parser, "formats", ())
     is_table = isinstance(formats, tuple | list)

@@ -1,4 +1,4 @@
-"""What the calls of well-known tools show up as elsewhere, whichever way an agent tells of them."""
+"""Which other event shows the calls of well-known tools, however an agent reports them."""
 
 from __future__ import annotations
 

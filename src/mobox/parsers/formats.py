@@ -1,4 +1,4 @@
-"""What the lines of a format look like: shapes that recognise a line, each with a confidence.
+"""Descriptions of formats: shapes that recognize a line, each with a confidence.
 
 A parser names the formats that it reads (`EventParser.formats`); `unsupported.py` those that no
 parser reads yet. `detection.py` compares a stream with all of them.
@@ -14,21 +14,21 @@ from mobox.events import JSON
 __all__ = ["Format", "Shape", "having", "kinds", "prefixed"]
 
 Shape = Callable[[JSON], float]
-"""How sure it is that a line is of this shape: from 0, it is not, to 1, nothing else is like it."""
+"""The confidence that a line has this shape: from 0, it has not, to 1, no other format has it."""
 
 
 class Format(NamedTuple):
     """One format, as which a stream can be recognised."""
 
     name: str
-    """What its lines are called, such as "pydantic-ai's events"."""
+    """The name of its lines, such as "pydantic-ai's events"."""
     shapes: tuple[Shape, ...]
     narrows: str | None = None
     """The framework whose lines these are too. One such line in a stream of that framework makes
-    all of the stream this format."""
+    the whole stream this format."""
 
     def confidence(self, line: JSON) -> float:
-        """How sure it is that a line is of this format."""
+        """The confidence that a line has this format."""
         return max(shape(line) for shape in self.shapes)
 
 

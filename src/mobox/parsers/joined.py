@@ -1,7 +1,7 @@
 """The events of one line as one event: the first, which has the others in `more`.
 
-For callers that take one event per line (`EventParser.parse`). In a log each event stands by
-itself, and most code asks for an event's exact class: `split` before anything else reads it.
+For callers that take one event per line (`EventParser.parse`). In a log events are separate, and
+most code checks an event's exact class: `split` before anything else reads it.
 """
 
 from __future__ import annotations

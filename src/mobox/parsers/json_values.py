@@ -1,4 +1,4 @@
-"""Parts of JSON values of which nobody promised the shape."""
+"""Reads parts of JSON values whose types are not guaranteed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def text_in(value: Object, *names: str) -> str | None:
 
 
 def words_of(value: JSON) -> str:
-    """A value as text: what is not words already is told as JSON."""
+    """A value as text: a string as it is, any other value as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def is_link(address: str) -> bool:
-    """Whether this is the address of a page, and not the name of a document."""
+    """Whether this is a URL, and not the name of a document."""
     return address.startswith(("http://", "https://"))
 
 

@@ -1,4 +1,4 @@
-"""A piece of a line that cannot be read is RAW; what stands beside it is told all the same."""
+"""Makes RAW of a part of a line that cannot be parsed, so that its other parts are not lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mobox.events import JSON, Raw, StreamEvent
 __all__ = ["NOT_SHOWN", "or_raw"]
 
 NOT_SHOWN = "not shown"
-"""Why a line is RAW that is known, and of which nobody is to see anything."""
+"""The reason of a RAW for a line that is known and never shown."""
 
 
 def or_raw(
@@ -21,7 +21,7 @@ def or_raw(
     scope: tuple[str, ...] = (),
     source: str | None = None,
 ) -> list[StreamEvent]:
-    """What `read` makes of a piece; RAW, if it cannot be read, for its reason or for `source`."""
+    """The events that `read` makes of a part; RAW with the reason or `source` if it fails."""
     try:
         return list(read())
     except NotUnderstood:

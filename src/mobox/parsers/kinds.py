@@ -1,6 +1,6 @@
-"""What kind of tool a name stands for in every framework: the usual names of tools that run Python.
+"""The kind of a tool by its name, in every framework: the usual names of tools that run Python.
 
-A framework's own tools are in a table of its own, which is asked first.
+A framework's own tools are in its own table, which takes precedence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ name have to be such words: `search_python_docs` and `run_code_review` are none.
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _LONGEST: Final = 64
 _MCP: Final = re.compile(r"mcp(?:__|\.)(?:.*?(?:__|\.))?")
-"""How the names of tools begin that a server of the Model Context Protocol offers."""
+"""Prefix of the names of tools that a Model Context Protocol server offers."""
 
 
 def kind_of(name: str, own: Mapping[str, ToolKind] = _NONE) -> ToolKind:

@@ -1,4 +1,4 @@
-"""What changed between two states of a plan, for frameworks that only hand over the list."""
+"""Finds what changed between two states of a plan, for frameworks that only send the list."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Items = tuple[TodoItem, ...]
 
 
 def item_of(content: str, status: str | None, active_form: str | None = None) -> TodoItem:
-    """An item of a plan; one whose status is no word of ours has yet to be done."""
+    """An item of a plan; an unknown status counts as pending."""
     item = TodoItem(content=content, active_form=active_form)
     return replace(item, status=status) if status in ("in_progress", "completed") else item
 
 
 def change(before: Items, after: Items) -> list[StreamEvent]:
-    """The event that tells the step from one list to the next; none where nothing changed."""
+    """The event for the change from one list to the next; none if nothing changed."""
     if before == after:
         return []
     if not before:

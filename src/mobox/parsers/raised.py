@@ -1,4 +1,4 @@
-"""What an SDK raised, as a recording of it says: `{"_exception": class name, "str": message}`."""
+"""Exceptions of an SDK, as recordings have them: `{"_exception": class name, "str": message}`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mobox.events import JSON, Error
 __all__ = ["TOLD_BEFORE", "class_of", "is_raised", "raised"]
 
 TOLD_BEFORE = "told before"
-"""Why an exception is RAW whose error was told by an event before it."""
+"""The reason of a RAW for an exception whose error an earlier event reported."""
 
 
 class _Body(Struct):
@@ -30,7 +30,7 @@ class _Raised(Struct):
 
 
 def is_raised(raw: dict[str, JSON]) -> bool:
-    """Whether this line tells of an exception."""
+    """Whether this line is an exception."""
     return "_exception" in raw or "__exception__" in raw
 
 
@@ -41,11 +41,11 @@ def class_of(raw: dict[str, JSON]) -> str | None:
 
 
 def raised(raw: dict[str, JSON]) -> Error:
-    """The error that ended the SDK's stream; the API's own words for it where it has some."""
-    told = convert(raw, _Raised)
-    api = convert(told.body, _Response).error if isinstance(told.body, dict) else None
-    name = told.name or told.long_name
-    message = (api.message if api is not None else None) or told.text or told.message
+    """The error that ended the SDK's stream; with the API's own message if there is one."""
+    exception = convert(raw, _Raised)
+    api = convert(exception.body, _Response).error if isinstance(exception.body, dict) else None
+    name = exception.name or exception.long_name
+    message = (api.message if api is not None else None) or exception.text or exception.message
     return Error(
         message=message or name or "The agent raised an exception.",
         code=(api.type if api is not None else None) or name,

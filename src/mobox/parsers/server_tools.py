@@ -1,4 +1,4 @@
-"""What a provider's own tools come back with, told by its API or by a framework around it."""
+"""Results of a provider's own tools, from its API or from a framework around it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mobox.parsers.json_values import objects_in, text_in
 __all__ = ["SECRET", "is_error", "pages_in", "without_secrets"]
 
 SECRET: Final = "encrypted_"
-"""How the names of members begin that only their provider can read."""
+"""Prefix of members that only their provider can read."""
 
 
 def is_error(output: JSON) -> bool:
-    """Whether a tool says that it failed: its own error type, or an exit code."""
+    """Whether a tool reports a failure: by an error type, or an exit code."""
     if not isinstance(output, dict):
         return False
     kind, code = output.get("type"), output.get("return_code")

@@ -1,6 +1,6 @@
-"""Formats that are well known, and that no parser reads yet: so that a run can say what it got.
+"""Well-known formats without a parser yet, so that an error can name the format.
 
-A framework that gets a parser takes its row along, into the `formats` of that parser.
+When a framework gets a parser, move its row into the `formats` of that parser.
 """
 
 from __future__ import annotations

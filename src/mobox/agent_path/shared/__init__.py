@@ -1,1 +1,1 @@
-"""What an agent may import without installing anything."""
+"""Modules that an agent can import without installing anything."""

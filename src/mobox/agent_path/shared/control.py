@@ -1,11 +1,11 @@
-"""What the runner says to an agent on stdin: the turn, answers to its requests, and to stop.
+"""Reads the runner's messages to an agent on stdin: the turn, answers to its requests, and stop.
 
-docs/control-channel.md tells the lines. They are read by a thread of their own, with `os.read`: a
-thread that waits in `sys.stdin` makes the interpreter abort at exit.
+docs/control-channel.md describes the lines. They are read by a thread of their own, with `os.read`:
+a thread that waits in `sys.stdin` makes the interpreter abort at exit.
 
 Rule 1: stop is Ctrl-C: `KeyboardInterrupt` in the main thread, wherever it waits. So is the end of
         stdin, since then the runner is gone.
-Rule 2: an agent that never calls `read_turn` has no such thread, and stdin to itself.
+Rule 2: an agent that never calls `read_turn` has no such thread, and can use stdin itself.
 Rule 3: by hand, `python run_agent.py some words` makes the words the prompt.
 """
 
@@ -25,11 +25,11 @@ __all__ = ["NO_RESULTS", "Turn", "read_turn", "stopping", "turn", "wait_for_answ
 STDIN = 0
 CANCELLED = {"decision": "cancelled", "value": None, "reason": None}
 NO_RESULTS = {"denied": "error", "cancelled": "interrupted"}
-"""What became of a tool of the page, by the decision that came instead of a result."""
+"""The status of a page's tool, by the decision that came instead of a result."""
 
 
 class Turn:
-    """What an agent is asked to do."""
+    """The input of an agent."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         prompt = data.get("prompt") or []
@@ -38,19 +38,19 @@ class Turn:
         )
         self.history: list[dict[str, Any]] = list(data.get("history") or [])
         self.answers: list[dict[str, Any]] = list(data.get("answers") or [])
-        """To the requests of the last pause, in their order."""
+        """Answers to the requests of the last pause, in their order."""
         self.earlier_answers: list[dict[str, Any]] = list(data.get("earlier_answers") or [])
-        """To those of earlier pauses of this run."""
+        """Answers to the requests of earlier pauses of this run."""
         self.resume: Any = data.get("resume")
         self.frontend: dict[str, Any] = {}
-        """What the page brought along, last: its tools, context, state, and more; always there."""
+        """The latest data from the page: its tools, context, state, and more; never `None`."""
         self.see_page(data.get("frontend"))
 
-    def see_page(self, told: Any) -> None:
-        """The page told more of itself, with an answer."""
+    def see_page(self, page: Any) -> None:
+        """The page sent new data with an answer."""
         nothing: dict[str, Any] = {"tools": [], "context": [], "state": None}
         nothing.update({"instructions": [], "properties": {}})
-        self.frontend = {**nothing, **(told if isinstance(told, dict) else {})}
+        self.frontend = {**nothing, **(page if isinstance(page, dict) else {})}
 
     @property
     def state(self) -> Any:
@@ -63,17 +63,19 @@ class Turn:
 
     @property
     def prompt(self) -> str:
-        """The words of the prompt; its files and data are in `parts`. Empty if answers came."""
+        """The text of the prompt; its files and data are in `parts`. Empty if answers came."""
         return _words(self.parts)
 
     def messages(self) -> list[dict[str, str]]:
-        """History and prompt in the form that model APIs like: role and words, nothing else."""
-        said = [{"role": each["role"], "content": _words(each["parts"])} for each in self.history]
-        asked = [{"role": "user", "content": self.prompt}] if self.parts else []
-        return [message for message in said + asked if message["content"]]
+        """History and prompt in the usual form of model APIs: only role and text."""
+        earlier = [
+            {"role": each["role"], "content": _words(each["parts"])} for each in self.history
+        ]
+        current = [{"role": "user", "content": self.prompt}] if self.parts else []
+        return [message for message in earlier + current if message["content"]]
 
     def answer(self, request_id: str) -> dict[str, Any] | None:
-        """What was answered to that request while no process of the agent ran."""
+        """The answer to that request, if it came while no process of the agent ran."""
         given = [*self.answers, *self.earlier_answers]
         return next((each for each in given if each.get("request_id") == request_id), None)
 
@@ -83,13 +85,13 @@ def _words(parts: list[dict[str, Any]]) -> str:
 
 
 class _Channel:
-    """The lines on stdin, as far as they have come."""
+    """The lines received on stdin."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._turn: Turn | None = None
         self._answers: dict[str, dict[str, Any]] = {}
-        self._asked: dict[str, None] = {}  # an ordered set
+        self._waiting: dict[str, None] = {}  # an ordered set
         self._reader: threading.Thread | None = None
         self.ended = False
         self.stopping = False
@@ -103,18 +105,18 @@ class _Channel:
             return self._turn
 
     def answer(self, request_id: str) -> dict[str, Any]:
-        told = self.turn().answer(request_id)
-        if told is not None:
-            return told
+        answer = self.turn().answer(request_id)
+        if answer is not None:
+            return answer
         with self._changed:
             self._changed.wait_for(lambda: request_id in self._answers or self.ended)
-            self._asked.pop(request_id, None)
+            self._waiting.pop(request_id, None)
             return self._answers.pop(request_id, CANCELLED)
 
     def ask(self, request_id: str) -> tuple[str, ...]:
         with self._changed:
-            self._asked[request_id] = None
-            return tuple(self._asked)
+            self._waiting[request_id] = None
+            return tuple(self._waiting)
 
     def _start(self) -> None:
         by_hand = " ".join(sys.argv[1:])
@@ -160,7 +162,7 @@ class _Channel:
 
 
 def _message_of(line: bytes) -> dict[str, Any]:
-    """The message that a line is; words typed by hand are a prompt."""
+    """The message of a line; text typed by hand is a prompt."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -183,17 +185,17 @@ turn = read_turn
 def wait_for_answer(request_id: str) -> dict[str, Any]:
     """Wait until a person has answered: `{"decision": …, "value": …, "reason": …}`.
 
-    The decision is approved, denied, edited, answered or cancelled; cancelled also where nobody can
-    answer any more.
+    The decision is approved, denied, edited, answered or cancelled; cancelled also if no answer can
+    come any more.
     """
     return _channel.answer(request_id)
 
 
 def waits_for(request_id: str) -> tuple[str, ...]:
-    """All requests that threads of this process wait for by now, with this one."""
+    """All requests that threads of this process wait for, including this one."""
     return _channel.ask(request_id)
 
 
 def stopping() -> bool:
-    """Whether the runner has said stop; for threads, which no KeyboardInterrupt reaches."""
+    """Whether the runner sent stop; for threads, which get no KeyboardInterrupt."""
     return _channel.stopping

@@ -1,4 +1,4 @@
-"""What an agent says: a function for each line that every parser of mobox reads.
+"""Emits an agent's lines: a function for each line that every parser of mobox reads.
 
     from shared.emitter import emit_text, emit_done, read_turn
 
@@ -6,8 +6,8 @@
     emit_done()
 
 A line is `{"type": …, "data": {…}}`. Every function takes more fields by name, such as `scope=`
-(the tool calls that spawned the agent which speaks); a field that is `None` is left out. Those that
-open something return its id, made up where none is given.
+(the tool calls that spawned the emitting agent); a field that is `None` is left out. Functions that
+open something return its id, generated if none is given.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ __all__ = [
 
 
 def emit(type: str, data: dict[str, Any] | None = None) -> None:  # the documents' signature
-    """Say anything: a line of the documents, or an event of mobox by its own name."""
+    """Emit any line: one of the documents, or an event of mobox by its own name."""
     write_line({"type": type, "data": data or {}})
 
 
 def _emit(line: str, more: dict[str, Any], **fields: Any) -> None:
-    said = {**fields, **more}
-    emit(line, {name: value for name, value in said.items() if value is not None})
+    merged = {**fields, **more}
+    emit(line, {name: value for name, value in merged.items() if value is not None})
 
 
 def _new_id(kind: str) -> str:
@@ -85,17 +85,17 @@ def _new_id(kind: str) -> str:
 
 
 def emit_start(**more: Any) -> None:
-    """The run began; `model`, `prompt_preview`, `session_id` are known. Need not be said."""
+    """The run started; known fields: `model`, `prompt_preview`, `session_id`. Optional."""
     _emit("start", more)
 
 
 def emit_status(message: str, **more: Any) -> None:
-    """A line of progress."""
+    """A status line."""
     _emit("status", more, message=message)
 
 
 def emit_error(error: Any, **more: Any) -> None:
-    """Something failed: a message or an exception; `code`, `retryable` are known."""
+    """Something failed: a message or an exception; known fields: `code`, `retryable`."""
     code = type(error).__name__ if isinstance(error, BaseException) else None
     message = (str(error) or code) if code else error
     _emit("error", more, message=message if isinstance(message, str) else repr(message), code=code)
@@ -117,25 +117,25 @@ def emit_result(**more: Any) -> None:
 
 
 def emit_done(**more: Any) -> None:
-    """The agent has ended by its own will."""
+    """The agent has ended normally."""
     _emit("done", more)
 
 
-# Words
+# Text
 
 
 def emit_text(content: str, **more: Any) -> None:
-    """More of the answer."""
+    """A delta of the answer."""
     _emit("text", more, content=content)
 
 
 def emit_thinking(content: str, **more: Any) -> None:
-    """More of what the model thinks, a token or all of it."""
+    """A delta of the model's reasoning, a token or all of it."""
     _emit("thinking", more, content=content)
 
 
 def emit_think(thought: str, **more: Any) -> None:
-    """A whole thought, such as a think tool is given: a paragraph of its own."""
+    """A whole thought, such as the input of a think tool: a paragraph of its own."""
     _emit("think", more, thought=thought)
 
 
@@ -150,19 +150,19 @@ def emit_tool_use(name: str, input: Any = None, id: str | None = None, **more: A
 
 
 def emit_tool_result(tool_use_id: str, content: Any = None, **more: Any) -> None:
-    """What came of it; `is_error=True` where it failed."""
+    """The result of a call; `is_error=True` if it failed."""
     _emit("tool_result", more, tool_use_id=tool_use_id, content=content)
 
 
 def emit_search(query: str, topic: str | None = None, id: str | None = None, **more: Any) -> str:
-    """A search on the internet begins."""
+    """A web search starts."""
     call = id or _new_id("search")
     _emit("search", more, id=call, query=query, topic=topic)
     return call
 
 
 def emit_search_result(results: Any, **more: Any) -> None:
-    """What the oldest open search found: `[{"title", "url"}]`; `id=` names another one."""
+    """The results of the oldest open search: `[{"title", "url"}]`; `id=` names another one."""
     count = len(results) if isinstance(results, (list, tuple)) else None
     _emit("search_result", more, count=count, results=results)
 
@@ -171,7 +171,7 @@ def emit_search_result(results: Any, **more: Any) -> None:
 
 
 def emit_todo_create(items: Any) -> None:
-    """The plan: words, or `{"content", "status"}` with pending, in_progress or completed."""
+    """The plan: texts, or `{"content", "status"}` with pending, in_progress or completed."""
     _emit("todo_create", {}, items=items)
 
 
@@ -186,7 +186,7 @@ def emit_todo_done(item: Any = None, index: int | None = None, **more: Any) -> N
 
 
 def emit_step_start(name: str | None = None, kind: str = "task", **more: Any) -> str:
-    """A step begins; `kind` is turn, node, task or compaction."""
+    """A step starts; `kind` is turn, node, task or compaction."""
     step = str(more.pop("id", None) or _new_id("step"))
     _emit("step_start", more, id=step, name=name, kind=kind)
     return step
@@ -198,7 +198,7 @@ def emit_step_end(id: str, **more: Any) -> None:
 
 
 def emit_subagent_spawn(agent: str, task: str | None = None, **more: Any) -> None:
-    """A subagent is about to start; a line of progress."""
+    """A subagent is about to start; a status line."""
     _emit("subagent_spawn", more, agent=agent, task=task)
 
 
@@ -212,7 +212,7 @@ def emit_subagent_complete(agent: str, summary: str | None = None, **more: Any) 
     _emit("subagent_complete", more, agent=agent, summary=summary)
 
 
-# Things
+# Sources, files, state
 
 
 def emit_source(url: str | None = None, title: str | None = None, **more: Any) -> None:
@@ -221,10 +221,10 @@ def emit_source(url: str | None = None, title: str | None = None, **more: Any) -
 
 
 def emit_file(media_type: str, content: bytes | None = None, **more: Any) -> None:
-    """A file: its bytes, or `url=`; `name` is known."""
-    told = None if content is None else base64.b64encode(content).decode("ascii")
+    """A file: its bytes, or `url=`; known field: `name`."""
+    encoded = None if content is None else base64.b64encode(content).decode("ascii")
     size = None if content is None else len(content)
-    _emit("file", more, media_type=media_type, base64=told, size=size)
+    _emit("file", more, media_type=media_type, base64=encoded, size=size)
 
 
 def emit_state(value: Any, mode: str = "snapshot") -> None:
@@ -233,40 +233,40 @@ def emit_state(value: Any, mode: str = "snapshot") -> None:
 
 
 def emit_custom(name: str, value: Any = None, id: Any = None, **more: Any) -> None:
-    """What only your own frontend understands; the same `id` again replaces the value."""
-    known = {field: told for field, told in more.items() if told is not None}
+    """An event for your own frontend; the same `id` again replaces the value."""
+    known = {field: each for field, each in more.items() if each is not None}
     known.update({} if id is None else {"id": str(id)})
     emit("custom", {"name": name, "value": value, **known})
 
 
 def emit_chart(value: Any, id: Any = None, **more: Any) -> None:
-    """A chart: what Prometheus answers to query_range, or `{"title", "series"}`."""
+    """A chart: a Prometheus query_range response, or `{"title", "series"}`."""
     emit_custom("chart", value, id, **more)
 
 
-# Asking a person
+# Input requests
 
 
 DECISIONS = ("approve", "edit", "reject", "respond")
-"""What an agent may allow about an approval."""
+"""The decisions that an agent may allow for an approval."""
 
 
 class Approval(dict[str, Any]):
-    """What a person decided about a call, as `ask` returns it; true if it may be carried out."""
+    """The decision about a call, as `ask` returns it; true if it is approved."""
 
     def __bool__(self) -> bool:
         return self.get("decision") in ("approved", "edited")
 
     def input(self, asked: Any) -> Any:
-        """What to carry the call out with: the changed input, or what was asked about."""
+        """The input to run the call with: the changed one, or the original."""
         return self.get("value") if self.get("decision") == "edited" else asked
 
 
 def emit_input_request(kind: str = "question", id: str | None = None, **more: Any) -> str:
-    """Ask; `kind` is approval, question, input, auth or tool. Returns the id of the request.
+    """Request input; `kind` is approval, question, input, auth or tool. Returns the request's id.
 
-    `allowed=["approve", "edit", "reject", "respond"]`, or some of these, says what a person may
-    decide about an approval; else they may approve and reject.
+    `allowed=["approve", "edit", "reject", "respond"]`, or some of these, are the decisions that a
+    person may make about an approval; the default is approve and reject.
     """
     allowed = more.get("allowed")
     if allowed is not None and not set(DECISIONS).issuperset(allowed):
@@ -277,20 +277,20 @@ def emit_input_request(kind: str = "question", id: str | None = None, **more: An
 
 
 def emit_paused(*request_ids: str, resume: Any = None) -> None:
-    """Nothing more can be said without an answer; `resume` comes back with the next turn."""
+    """The run waits for an answer; `resume` is returned with the next turn."""
     _emit("paused", {}, request_ids=list(request_ids), resume=plain(resume))
 
 
 def ask(prompt: str, kind: str = "question", resume: Any = None, **more: Any) -> dict[str, Any]:
-    """Ask a person and wait: `{"decision": …, "value": …, "reason": …}`.
+    """Request input and wait for the answer: `{"decision": …, "value": …, "reason": …}`.
 
-    The answer may take days, and then comes to a new process: give `id=` a fixed name, and it is
-    found in `read_turn()` and returned at once where the same question is asked again.
+    The answer may take days, and then comes to a new process: give `id=` a fixed name, and the
+    same request in the new process returns the answer from `read_turn()` at once.
     """
     request = more.pop("id", None)
-    told = read_turn().answer(request) if request else None
-    if told is not None:
-        return told
+    answer = read_turn().answer(request) if request else None
+    if answer is not None:
+        return answer
     request = emit_input_request(kind, id=request, prompt=prompt, **more)
     emit_paused(*waits_for(request), resume=resume)
     return wait_for_answer(request)
@@ -301,28 +301,28 @@ def call_frontend(
 ) -> dict[str, Any]:
     """Call a tool of the page and wait: `{"decision": …, "value": …}`; `answered` if it ran.
 
-    As with `ask` the result may come to a new process, which finds it by `id=`.
+    As with `ask`, the result may come to a new process, which finds it by `id=`.
     """
     call = id or _new_id("call")
     request = f"result_of_{call}"
-    told = read_turn().answer(request) if id else None
-    if told is None:
+    answer = read_turn().answer(request) if id else None
+    if answer is None:
         emit_tool_use(name, input, id=call, **more)
         emit_input_request("tool", id=request, tool_call_id=call)
         emit_paused(*waits_for(request), resume=resume)
-        told = wait_for_answer(request)
-    status = NO_RESULTS.get(told["decision"])
-    value = told.get("value")
-    emit_tool_result(call, told.get("reason") if value is None else value, status=status)
-    return told
+        answer = wait_for_answer(request)
+    status = NO_RESULTS.get(answer["decision"])
+    value = answer.get("value")
+    emit_tool_result(call, answer.get("reason") if value is None else value, status=status)
+    return answer
 
 
 def approve(
     tool_call_id: str, prompt: str = "May I?", allow: Sequence[str] | None = None, **more: Any
 ) -> Approval:
-    """Ask whether a tool call may be carried out, and wait: true if it may.
+    """Request approval of a tool call and wait: true if it is approved.
 
-    With `allow=["approve", "edit", "reject"]` a person may change its input: carry it out with
+    With `allow=["approve", "edit", "reject"]` a person may change its input: run it with
     `answer.input(…)`. With `respond` they may answer in its place: `answer["value"]`.
     """
     about = {"tool_call_id": tool_call_id, "allowed": None if allow is None else list(allow)}

@@ -1,7 +1,7 @@
-"""Agents that an agent manages: what they say while they work, which their framework keeps silent.
+"""Emits the steps of managed agents, which their framework does not stream.
 
-A managing agent calls the others as if they were functions, and hears only their answers. Who
-listens hears their steps as they come, with the way to whoever takes them: `["researcher:1"]`.
+A managing agent calls the others as if they were functions, and gets only their answers. `listen`
+reports their steps as they come, with the path of the agent: `["researcher:1"]`.
 """
 
 from __future__ import annotations
@@ -23,34 +23,36 @@ _within: ContextVar[tuple[str, ...]] = ContextVar("within", default=())
 
 
 def emit_managed(agent: Any) -> None:
-    """Print what the agents under `agent` say, beside what `emit_object` prints of it itself."""
+    """Emit the steps of the agents under `agent`, beside those that `emit_object` emits of it."""
     objects = Objects()
 
-    def tell(step: Any, within: tuple[str, ...]) -> None:
+    def report(step: Any, within: tuple[str, ...]) -> None:
         described = objects.describe(step)
         if isinstance(described, dict):
             write_line({**described, "within": list(within)})
 
-    listen(agent, tell)
+    listen(agent, report)
 
 
-def listen(agent: Any, tell: Tell) -> None:
-    """Call `tell` with every step of the agents under `agent`, and who took it."""
-    _listen(agent, tell, count(1), set())
+def listen(agent: Any, report: Tell) -> None:
+    """Call `report` with every step of the agents under `agent`, and its path."""
+    _listen(agent, report, count(1), set())
 
 
-def _listen(agent: Any, tell: Tell, numbers: Any, heard: set[int]) -> None:
+def _listen(agent: Any, report: Tell, numbers: Any, wrapped: set[int]) -> None:
     managed = getattr(agent, "managed_agents", None) or {}
     for name, each in dict(managed).items() if hasattr(managed, "items") else ():
-        if id(each) not in heard and callable(getattr(each, "run", None)):
-            heard.add(id(each))
-            with suppress(AttributeError):  # an agent that lets nobody change it stays silent
-                each.run = _heard(each.run, str(name), tell, numbers)
-            _listen(each, tell, numbers, heard)
+        if id(each) not in wrapped and callable(getattr(each, "run", None)):
+            wrapped.add(id(each))
+            with suppress(AttributeError):  # read-only agents are not reported
+                each.run = _with_reports(each.run, str(name), report, numbers)
+            _listen(each, report, numbers, wrapped)
 
 
-def _heard(run: Callable[..., Any], name: str, tell: Tell, numbers: Any) -> Callable[..., Any]:
-    """`run`, which tells its steps; who asks for the answer alone gets that."""
+def _with_reports(
+    run: Callable[..., Any], name: str, report: Tell, numbers: Any
+) -> Callable[..., Any]:
+    """`run` with its steps reported; a caller that wants only the answer gets that."""
 
     def runs(task: str, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs.get("stream"):
@@ -58,18 +60,18 @@ def _heard(run: Callable[..., Any], name: str, tell: Tell, numbers: Any) -> Call
         path = (*_within.get(), f"{name}:{next(numbers)}")
         token = _within.set(path)
         try:
-            tell({"_class": "TaskStep", "task": task}, path)
-            return _answer(run(task, **{**kwargs, "stream": True}), tell, path)
+            report({"_class": "TaskStep", "task": task}, path)
+            return _answer(run(task, **{**kwargs, "stream": True}), report, path)
         finally:
             _within.reset(token)
 
     return runs
 
 
-def _answer(steps: Iterable[Any], tell: Tell, path: tuple[str, ...]) -> Any:
+def _answer(steps: Iterable[Any], report: Tell, path: tuple[str, ...]) -> Any:
     answer = None
     for step in steps:
-        tell(step, path)
+        report(step, path)
         if type(step).__name__ == "FinalAnswerStep":
             answer = step.output
     return answer

@@ -1,15 +1,15 @@
-"""What an SDK hands over, as lines: its objects as they are, or its chat messages retold.
+"""Emits an SDK's objects as lines, or its chat messages as the emitter's own lines.
 
-An object is told with all that it has, and left to the parser of its framework; prefer that. The
-messages of LangChain and LangGraph are retold in the emitter's own words, for agents that only see
-whole messages.
+An object is written with all its fields, for the parser of its framework; prefer that. Messages of
+LangChain and LangGraph can be converted to the emitter's own lines, for agents that only have
+complete messages.
 
-Rule 1: no SDK is imported. What an object is, its fields and the names of its classes tell.
-Rule 2: dataclasses and chat messages are told with their class, which is all that tells some of
-        them apart; a pydantic model by the names that it has on the wire.
-Rule 3: what repeats the history is left out: of a state's messages those that were told, and what
-        a model or a node was given, which is the state.
-Rule 4: whatever the object, it is told in some way; it never raises.
+Rule 1: no SDK is imported. Objects are recognized by their fields and the names of their classes.
+Rule 2: dataclasses and chat messages are written with their class, which distinguishes some of
+        them; a pydantic model with its names on the wire.
+Rule 3: repeated history is left out: messages of a state that were written before, and the input
+        of a model or a node, which is the state.
+Rule 4: every object is written in some form; it never raises.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ REPEATS = {
     "on_chat_model_end": ("input",),
     "on_chat_model_start": ("input",),
 }
-"""Of the events of callbacks, by their name: what says the history again."""
+"""Fields of callback events that repeat the history, by the event's name."""
 
 HISTORY = frozenset({"model_input_messages"})
-"""Fields of dataclasses that hold all that a model was given: every step would repeat it."""
+"""Fields of dataclasses with the whole input of a model: every step would repeat it."""
 
 WAYS_OF_MODELS: tuple[dict[str, Any], ...] = (
     {"mode": "json", "by_alias": True, "exclude_none": True},
     {"mode": "json"},
     {},
 )
-"""How a pydantic model is asked for its fields, the best way first."""
+"""Options to dump a pydantic model, the best first."""
 
 
 class Objects:
-    """Makes plain values of objects; remembers which messages of a state were told."""
+    """Converts objects to plain values; remembers which messages of a state were written."""
 
     def __init__(self) -> None:
-        self._told: dict[Any, None] = {}  # an ordered set
+        self._seen: dict[Any, None] = {}  # an ordered set
 
     def describe(self, value: Any, above: tuple[int, ...] = ()) -> Any:
-        """A JSON value that says what `value` says, in the form that its parser reads."""
+        """A JSON value for `value`, in the form that its parser reads."""
         if value is None or isinstance(value, (bool, int, float, str)):
             return plain(value)
         if len(above) > MAX_DEPTH or id(value) in above:
@@ -64,7 +64,7 @@ class Objects:
         if isinstance(value, (list, tuple, set, frozenset)):
             return [self.describe(inner, above) for inner in list(value)]
         fields = None
-        with suppress(Exception):  # what a guest's attributes may raise is anything
+        with suppress(Exception):  # an agent's attributes may raise anything
             fields = _fields(value)
         return plain(value) if fields is None else self.describe(fields, above)
 
@@ -73,28 +73,28 @@ class Objects:
         if repeats and isinstance(value.get("data"), Mapping):
             data = {name: value["data"][name] for name in value["data"] if name not in repeats}
             value = {**value, "data": data}
-        told = {}
+        fields = {}
         for key, inner in list(value.items()):
             if key == "messages" and isinstance(inner, (list, tuple)):
                 inner = [each for each in inner if self._is_new(each)]
-            told[str(key)] = self.describe(inner, above)
-        return told
+            fields[str(key)] = self.describe(inner, above)
+        return fields
 
     def _is_new(self, message: Any) -> bool:
-        """Whether a message of a state was not told before; one without a name always is."""
+        """Whether a message of a state was not written before; always true without an id."""
         name = _get(message, "id") if _is_message(message) else None
         if not isinstance(name, str):
             return True
-        if name in self._told:
+        if name in self._seen:
             return False
-        self._told[name] = None
-        if len(self._told) > MOST_TOLD:
-            del self._told[next(iter(self._told))]
+        self._seen[name] = None
+        if len(self._seen) > MOST_TOLD:
+            del self._seen[next(iter(self._seen))]
         return True
 
 
 def _fields(value: Any) -> Any:
-    """What an object is made of; `None` where only its `repr` is left."""
+    """The fields of an object; `None` if only its `repr` is left."""
     if isinstance(value, type):
         return None
     if isinstance(value, BaseException):
@@ -116,21 +116,21 @@ def _is_message(value: Any) -> bool:
 
 
 def _message(message: Any) -> dict[str, Any]:
-    """A chat message without the fields that say nothing."""
+    """A chat message without its empty fields."""
     fields = message.model_dump()
-    told = {n: v for n, v in fields.items() if n == "content" or v not in (None, [], {}, "")}
-    return {"_class": type(message).__name__, **told}
+    described = {n: v for n, v in fields.items() if n == "content" or v not in (None, [], {}, "")}
+    return {"_class": type(message).__name__, **described}
 
 
 def _model(value: Any) -> Any:
     for how in WAYS_OF_MODELS:
-        with suppress(Exception):  # it holds what pydantic cannot write, or is no model of theirs
+        with suppress(Exception):  # not a pydantic model, or it cannot dump its values
             return value.model_dump(**how)
     return None
 
 
 def _image(image: Any) -> dict[str, str]:
-    """A picture, as the block of content that shows it."""
+    """An image, as a content block."""
     data = BytesIO()
     image.save(data, format="PNG")
     base64 = b64encode(data.getvalue()).decode("ascii")
@@ -141,21 +141,21 @@ _objects = Objects()
 
 
 def emit_object(value: Any) -> None:
-    """Say what an SDK's object says, in the form its parser reads: a line of its fields."""
+    """Emit an SDK's object in the form its parser reads: a line of its fields."""
     write_line(_objects.describe(value))
 
 
 def process_messages(messages: Iterable[Any], skip_ai_text: bool = False) -> None:
-    """Retell messages, objects or dicts; without the answer's words where those were streamed."""
+    """Emit messages, objects or dicts; without the answer's text if that was streamed."""
     for message in messages:
         kind = _get(message, "type") or _get(message, "role")
         if kind in ("ai", "assistant", "AIMessageChunk"):
-            _tell_answer(message, skip_ai_text)
+            _emit_answer(message, skip_ai_text)
         elif kind == "tool":
-            _tell_result(message)
+            _emit_result(message)
 
 
-def _tell_answer(message: Any, skip_text: bool) -> None:
+def _emit_answer(message: Any, skip_text: bool) -> None:
     text = _words(_get(message, "content"))
     if text and not skip_text:
         _emit("text", content=text)
@@ -166,7 +166,7 @@ def _tell_answer(message: Any, skip_text: bool) -> None:
         write_line({"type": "usage", "data": usage})
 
 
-def _tell_result(message: Any) -> None:
+def _emit_result(message: Any) -> None:
     failed = _get(message, "status") == "error"
     content = _get(message, "content")
     _emit(
@@ -183,7 +183,7 @@ def _get(value: Any, name: str) -> Any:
 
 
 def _words(content: Any) -> str:
-    """The text of a message, whose content is words or a list of blocks."""
+    """The text of a message, whose content is a string or a list of blocks."""
     if isinstance(content, str):
         return content
     blocks = [each for each in content or [] if _get(each, "type") == "text"]

@@ -1,14 +1,14 @@
-"""The lines that an agent writes: one JSON object each, whole, flushed, on a stream of their own.
+"""Writes an agent's lines: one JSON object each, complete, flushed, on a stream of their own.
 
-Rule 1: a value that JSON cannot hold is told in some other way. It never raises, since an agent
-        must not die of what it wanted to say.
-Rule 2: where the runner asks for it (`MOBOX_EMIT=1`), stdout becomes the events' alone: whatever
-        else prints, also in a subprocess or in C, goes to stderr. Importing this elsewhere changes
+Rule 1: a value that JSON cannot hold is converted. Writing never raises for a value, since that
+        must not end an agent.
+Rule 2: if the runner sets `MOBOX_EMIT=1`, stdout is reserved for events: all other output, also of
+        a subprocess or of C code, goes to stderr. Without it, importing this module changes
         nothing, not even in the subprocesses of such an agent.
 Rule 3: lines of several threads never mix, nor does that of a signal handler with the one that it
-        interrupts; and one that Ctrl-C cuts spoils no other.
-Rule 4: where an agent is a function of a larger program, its lines are that program's: `told_to`
-        takes them instead of stdout, in one context and what it starts.
+        interrupts; a line that Ctrl-C interrupts does not corrupt the next.
+Rule 4: if an agent is a function of a larger program, its lines go to that program: `told_to`
+        takes them instead of stdout, in one context and the tasks that it starts.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ MAX_DEPTH = 100
 
 
 def _take_stdout() -> int | None:
-    """The descriptor for events, if the runner asked; what is printed goes to stderr from then on.
+    """The descriptor for events, if the runner set the variable; printed output goes to stderr.
 
     The variable then names this process and the descriptor: a second copy of this module (mobox's
-    own, beside the one on the path) writes there too, and a subprocess sees that it is not meant.
+    own, beside the one on the path) writes there too, and a subprocess knows not to use it.
     """
-    asked, mine = os.environ.get(ASKED, ""), f"{os.getpid()}:"
-    if asked.startswith(mine):
-        return int(asked[len(mine) :])
-    if asked != "1":
+    setting, mine = os.environ.get(ASKED, ""), f"{os.getpid()}:"
+    if setting.startswith(mine):
+        return int(setting[len(mine) :])
+    if setting != "1":
         return None
     with suppress(OSError):  # no stdout or no stderr: then there is nothing to keep apart
         taken = os.dup(1)
@@ -50,24 +50,24 @@ def _take_stdout() -> int | None:
 
 
 class _Stream:
-    """The lines that wait to be written, and who writes them."""
+    """The lines that wait to be written, and the thread that writes them."""
 
     def __init__(self) -> None:
         self.taken = _take_stdout()
         self.forget()
 
     def forget(self) -> None:
-        """In a forked process: another thread may have held the lock, and it is not here."""
+        """Reset in a forked process: the thread that held the lock may not exist there."""
         self._lock = threading.RLock()
         self._waiting: deque[bytes] = deque()
         self._writing = False
-        self._cut = False  # a line was left in the middle
+        self._cut = False  # a line was interrupted
 
     def write(self, line: bytes) -> None:
         with self._lock:
             self._waiting.append(line)
-            # A signal handler finds `_writing` true, and leaves its line to the one it interrupts;
-            # which looks again at the end, for a handler that came in between.
+            # A signal handler that finds `_writing` true leaves its line to the interrupted writer,
+            # which checks the queue again at its end.
             while self._waiting and not self._writing:
                 self._writing = True
                 try:
@@ -78,7 +78,7 @@ class _Stream:
     def _write_all(self) -> None:
         while self._waiting:
             line = b"\n" * self._cut + self._waiting.popleft()
-            self._cut = True  # should Ctrl-C come now, the next line does not stick to this one
+            self._cut = True  # after Ctrl-C here, the next line starts on a new line
             self._write(line)
             self._cut = False
 
@@ -97,26 +97,26 @@ os.register_at_fork(after_in_child=_stream.forget)
 
 
 def is_run_by_mobox() -> bool:
-    """Whether a runner reads what is written, and speaks on stdin."""
+    """Whether a runner reads the output and writes to stdin."""
     return _stream.taken is not None
 
 
-_told_to: ContextVar[Callable[[Any], None] | None] = ContextVar("told_to", default=None)
+_sink: ContextVar[Callable[[Any], None] | None] = ContextVar("told_to", default=None)
 
 
 @contextmanager
 def told_to(take: Callable[[Any], None]) -> Iterator[None]:
-    """Hand what is said in here to `take`, as the value that its line would be."""
-    token = _told_to.set(take)
+    """Pass the values of all lines written in this context to `take`."""
+    token = _sink.set(take)
     try:
         yield
     finally:
-        _told_to.reset(token)
+        _sink.reset(token)
 
 
 def write_line(value: Any) -> None:
-    """Write one line; raises only where nobody can read it any more (`BrokenPipeError`)."""
-    take = _told_to.get()
+    """Write one line; raises only if the reader is gone (`BrokenPipeError`)."""
+    take = _sink.get()
     if take is None:
         _stream.write(encode(value))
     else:
@@ -124,9 +124,9 @@ def write_line(value: Any) -> None:
 
 
 def encode(value: Any) -> bytes:
-    """The line of `value`, in ASCII, so that no encoding on the way can break it."""
+    """The line of `value`, in ASCII, so that no encoding can corrupt it."""
     text = None
-    with suppress(Exception):  # what a guest's __repr__ or model_dump may raise is anything
+    with suppress(Exception):  # an agent's __repr__ or model_dump may raise anything
         text = json.dumps(value, allow_nan=False, default=_plain_or_raise)
     if text is None:
         text = json.dumps(plain(value))
@@ -135,11 +135,11 @@ def encode(value: Any) -> bytes:
 
 def _plain_or_raise(value: Any) -> Any:
     made = _made_plain(value)
-    return _said(value) if made is None else made
+    return _as_text(value) if made is None else made
 
 
 def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
-    """A JSON value that says what `value` says; what goes too deep, or round in circles, is cut."""
+    """A JSON value for `value`; nesting that is too deep or circular is cut."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
@@ -153,17 +153,17 @@ def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
 
 def _plain_inside(value: Any, above: tuple[int, ...]) -> Any:
     if isinstance(value, Mapping):
-        return {_said(key): plain(inner, above) for key, inner in list(value.items())}
+        return {_as_text(key): plain(inner, above) for key, inner in list(value.items())}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(inner, above) for inner in list(value)]
     made = None
     with suppress(Exception):
         made = _made_plain(value)
-    return _said(value) if made is None else plain(made, above)
+    return _as_text(value) if made is None else plain(made, above)
 
 
 def _made_plain(value: Any) -> Any:
-    """What an object says of itself; `None` where only its `repr` is left."""
+    """The fields of an object; `None` if only its `repr` is left."""
     if isinstance(value, BaseException):
         return {"type": type(value).__name__, "message": str(value)}
     if isinstance(value, type):
@@ -179,8 +179,8 @@ def _made_plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else None
 
 
-def _said(value: Any) -> str:
-    """`value` in words; a path and an enum have good ones, most other things only their `repr`."""
+def _as_text(value: Any) -> str:
+    """`value` as text: `str` for a path and an enum, `repr` for most others."""
     if isinstance(value, str):
         return value
     with suppress(Exception):

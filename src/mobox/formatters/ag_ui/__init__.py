@@ -5,10 +5,10 @@ A route needs of this package:
 - `AGUIFormatter(message_id, profile, thread_id=…, run_id=…, history=…)`: `message_id` is our run's
   id, `run_id` the client's for this response, `history` the messages of the thread before this run,
   made by `user_message` and `snapshot`. `format`, `pause` and `resume` are those of `Formatter`;
-  `resume` is RUN_STARTED, MESSAGES_SNAPSHOT and what is open, for a client that joins or goes on;
-  `pause` ends a response that waits, and says the end again of a run that is over.
-- `snapshot(message, profile)`: the messages that one run is, at rest; `user_message(message)`.
-- `connect(messages, …)`: the whole response for a thread where nothing is under way.
+  `resume` is RUN_STARTED, MESSAGES_SNAPSHOT and all open blocks, for a client that joins or
+  continues; `pause` ends a response that waits, and repeats the end of a run that has ended.
+- `snapshot(message, profile)`: the stored messages of one run; `user_message(message)`.
+- `connect(messages, …)`: the whole response for a thread without an active run.
 - `profile_for(protocol_version)`: the profile of a request.
 - `wire_id(run, id)` and `own_id(wire)`: ids of messages, calls and interrupts on the wire.
 """

@@ -1,4 +1,4 @@
-"""What a message carries that AG-UI has no event for and that a reload must not lose: activities.
+"""Activities: content that AG-UI has no event for and that must survive a reload.
 
 Clients keep an activity among the messages, replace it by its id, and never send it back.
 """
@@ -18,7 +18,7 @@ __all__ = ["Activities", "Activity"]
 
 
 class Activity(NamedTuple):
-    """One of them, live and at rest."""
+    """One activity, live and stored."""
 
     wire: str
     kind: str
@@ -26,7 +26,7 @@ class Activity(NamedTuple):
     owner: str | None = None
 
     def told(self) -> bytes:
-        """All of it, in the place of what was told under its id."""
+        """The event that sends it; it replaces the activity of its id."""
         return event(
             "ACTIVITY_SNAPSHOT",
             messageId=self.wire,
@@ -36,7 +36,7 @@ class Activity(NamedTuple):
         )
 
     def message(self) -> dict[str, Any]:
-        """The message that the client has then."""
+        """The message that the client then has."""
         about = {
             "id": self.wire,
             "role": "activity",
@@ -48,7 +48,7 @@ class Activity(NamedTuple):
 
 
 class Activities:
-    """Those of one run; live and at rest they are counted alike."""
+    """The activities of one run; live and stored they are numbered alike."""
 
     def __init__(self, ids: WireIds) -> None:
         self._ids = ids
@@ -57,33 +57,33 @@ class Activities:
 
     def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
         """The plan of one agent as it is now."""
-        told = [
+        lines = [
             known({"content": item.content, "status": item.status, "activeForm": item.active_form})
             for item in items
         ]
         wire = self._ids.activity("todos", scope)
-        return Activity(wire, "mobox.todos", {"items": told}, self._ids.owner(scope))
+        return Activity(wire, "mobox.todos", {"items": lines}, self._ids.owner(scope))
 
     def source(self, found: JSON) -> Activity:
-        """What was found that no text cites, all of the run's."""
+        """All sources of the run that no text cites."""
         self._found.append(found)
         return Activity(
             self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
         )
 
-    def file(self, told: File) -> Activity:
+    def file(self, event: File) -> Activity:
         """An image, a sound, an artifact."""
         self._files += 1
-        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(told.scope)
-        return Activity(wire, "mobox.file", _file_content(told), owner)
+        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(event.scope)
+        return Activity(wire, "mobox.file", _file_content(event), owner)
 
 
-def _file_content(told: File) -> dict[str, JSON]:
+def _file_content(event: File) -> dict[str, JSON]:
     about = {
-        "mediaType": told.media_type,
-        "url": address_of(told),
-        "fileId": told.file_id,
-        "name": told.name,
-        "size": told.size,
+        "mediaType": event.media_type,
+        "url": address_of(event),
+        "fileId": event.file_id,
+        "name": event.name,
+        "size": event.size,
     }
     return known(about)

@@ -1,4 +1,4 @@
-"""The arguments of a call as JSON text, also where the call was cut off."""
+"""The arguments of a call as JSON text, also if the call was interrupted."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _FILLERS: Final = (
     *("", "null", ":null", '"":null', "0", "e", "ue", "rue", "se", "lse", "alse", "l", "ll", "ull"),
     *(escape + end for end in ('"', '":null') for escape in _ESCAPES),
 )
-"""What may be missing of the last word of a text that was cut off, before its brackets close."""
+"""Possible endings of the last token of a truncated text, before its brackets close."""
 _decode: Final = msgspec.json.Decoder().decode  # as strict as the JSON.parse of a page
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def arguments_text(value: JSON, invalid: str | None) -> str:
-    """What a client has at the end of a call's input."""
+    """The arguments that a client has at the end of a call's input."""
     if invalid is not None:
         return invalid + completion(invalid)
     return encode({} if value is None else value).decode()
 
 
 def completion(text: str) -> str:
-    """What makes JSON of a text that was cut off; nothing, if it is past that.
+    """The suffix that makes JSON of a truncated text; nothing if there is none.
 
-    Whoever reads the arguments of a call parses them: half of an object would break them.
+    Clients parse the arguments of a call: half of an object would raise an error there.
     """
     if _is_json(text):
         return ""
@@ -45,18 +45,18 @@ def completion(text: str) -> str:
     return ""
 
 
-def is_same(streamed: str, told: str) -> bool:
-    """Whether two texts say the same."""
-    if streamed == told:
+def is_same(streamed: str, complete: str) -> bool:
+    """Whether two texts are the same JSON."""
+    if streamed == complete:
         return True
     try:
-        return bool(_decode(streamed) == _decode(told))
+        return bool(_decode(streamed) == _decode(complete))
     except (ValueError, RecursionError):
         return False
 
 
 def _open_brackets(text: str) -> str:
-    """The brackets that close those which `text` leaves open."""
+    """The closing brackets that `text` lacks."""
     closers: list[str] = []
     in_string = escaped = False
     for character in text:

@@ -1,4 +1,4 @@
-"""The text and reasoning messages of one run that are open, and those that a citation may name."""
+"""The open text and reasoning messages of one run, and those that a citation may name."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ __all__ = ["Block", "Blocks", "block_metadata", "citation", "encrypted"]
 
 
 class Block:
-    """One message that is told in pieces."""
+    """One message that is sent in deltas."""
 
     __slots__ = (
         *("citations", "empty", "gone", "mobox", "own", "owner", "placeholders", "prefix"),
-        *("started", "told_by", "wire"),
+        *("delta_class", "started", "wire"),
     )
 
     def __init__(
-        self, own: str, wire: str, told_by: type[StreamEvent], owner: str | None, *, is_text: bool
+        self,
+        own: str,
+        wire: str,
+        delta_class: type[StreamEvent],
+        owner: str | None,
+        *,
+        is_text: bool,
     ) -> None:
         self.own = own
         self.wire = wire
-        self.told_by = told_by
+        self.delta_class = delta_class
         self.owner = owner
         kind = "TEXT_MESSAGE_CONTENT" if is_text else "REASONING_MESSAGE_CONTENT"
         self.prefix = delta_prefix(kind, "messageId", wire)
@@ -35,14 +41,14 @@ class Block:
         self.citations: list[JSON] = []
         self.started: int | None = None
         self.empty = True
-        self.gone = False  # taken back, and its end is RAW to us: nobody hears of it any more
+        self.gone = False  # retracted, and its end is RAW: nothing more is sent
 
     @property
     def is_text(self) -> bool:
         return self.prefix.startswith(b'{"type":"TEXT')
 
     def start(self) -> Documents:
-        """Open it, or open it again; whose it is, only this says."""
+        """Open it, or open it again; only this event names its agent."""
         if self.gone:
             return []
         who = {"messageId": self.wire, "subagentRunId": self.owner}
@@ -55,7 +61,7 @@ class Block:
         ]
 
     def write(self, text: str, between: str = "") -> Documents:
-        """More of it; `between` goes in front unless it is the first."""
+        """A delta of it; `between` precedes every delta but the first."""
         if not text or self.gone:
             return []
         text = text if self.empty else between + text
@@ -64,7 +70,7 @@ class Block:
         return self._piece(text)
 
     def rest(self) -> Documents:
-        """What was held back of it, where it ends."""
+        """The text that was held back, at its end."""
         if self.placeholders is None or self.gone:
             return []
         return self._piece(self.placeholders.flush())
@@ -76,7 +82,7 @@ class Block:
         return [self.prefix + encode(text) + b"}"]
 
     def end(self, metadata: Any = None, provider: dict[str, JSON] | None = None) -> Documents:
-        """Close it, with what is known now of the whole."""
+        """Close it, with the metadata of the whole message."""
         if self.gone:
             return []
         if self.is_text:
@@ -89,7 +95,7 @@ class Block:
 
 
 class Blocks:
-    """The owner of what is open."""
+    """The open blocks."""
 
     def __init__(self) -> None:
         self._open: dict[str | None, Block] = {}
@@ -101,7 +107,7 @@ class Blocks:
         return own in self._open
 
     def open(self, block: Block, ts: int | None) -> Documents:
-        """Begin a block under its own id; that of one whose end is RAW to us is free."""
+        """Open a block under its own id; it replaces one whose end is RAW."""
         before = self._open.get(block.own)
         block.started = ts
         self._open[block.own] = self._latest[block.own] = block
@@ -110,33 +116,33 @@ class Blocks:
     def close(
         self, own: str | None, ts: int | None, provider: dict[str, JSON] | None = None
     ) -> Documents:
-        """End a block, with how long it took, unless it is an answer, and what a text cites."""
+        """End a block, with its duration, unless it is an answer, and a text's citations."""
         block = self._open.pop(own)
         rest = block.rest()
         is_answer = block.is_text and block.owner is None
         if is_answer or block.gone or ts is None or block.started is None:
             return rest + block.end(block_metadata(block.mobox, block.citations), provider)
         block.mobox = {**block.mobox, "durationMs": ts - block.started}
-        told = {"messageId": block.wire, "durationMs": ts - block.started}
+        duration = {"messageId": block.wire, "durationMs": ts - block.started}
         ending = block.end(block_metadata(block.mobox, block.citations), provider)
-        return [*rest, *ending, custom("mobox.duration", told)]
+        return [*rest, *ending, custom("mobox.duration", duration)]
 
     def close_all(self, ts: int | None) -> Documents:
-        """End whatever is open, in the order in which it was opened."""
+        """End all open blocks, in the order in which they were opened."""
         return [end for own in list(self._open) for end in self.close(own, ts)]
 
     def cite(self, own: str | None, cited: JSON) -> Documents | None:
-        """Add a citation to a block; one that has ended is told again. `None`: no such block."""
+        """Add a citation to a block; one that has ended is sent again. `None`: no such block."""
         block = self._latest.get(own)
         if block is None:
             return None
         block.citations.append(cited)
         if block.own in self._open:
-            return []  # told when it ends
+            return []  # sent when it ends
         return [*block.start(), *block.end(block_metadata(block.mobox, block.citations))]
 
     def forget(self, names: tuple[str, ...]) -> Documents:
-        """These were taken back; one that is open ends here."""
+        """These were retracted; an open one ends here."""
         documents: Documents = []
         for own in names:
             self._latest.pop(own, None)
@@ -146,16 +152,16 @@ class Blocks:
         return documents
 
     def suspend(self) -> Documents:
-        """The ends of what is open, where the response ends but they do not."""
+        """The ends of all open blocks, where the response ends but they do not."""
         return [end for block in self._open.values() for end in block.end()]
 
     def reopen(self) -> Documents:
-        """The starts of what is open, for a response that begins here."""
+        """The starts of all open blocks, for a response that starts here."""
         return [start for block in self._open.values() for start in block.start()]
 
 
 def block_metadata(mobox: dict[str, JSON], citations: list[JSON]) -> dict[str, JSON] | None:
-    """What a message says of itself."""
+    """The metadata of a message."""
     return known({"mobox": mobox or None, "citations": citations or None}) or None
 
 
@@ -175,7 +181,7 @@ def citation(source: Source) -> dict[str, JSON]:
 
 
 def encrypted(subtype: str, wire: str, provider: dict[str, JSON] | None) -> Documents:
-    """What a vendor wants to see again, as the text that the client keeps with its message."""
+    """Vendor state to send back, as the text that the client keeps with its message."""
     if not provider:
         return []
     value = encode(provider).decode()

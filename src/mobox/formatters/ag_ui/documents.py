@@ -31,29 +31,29 @@ def event(kind: str, **fields: JSON) -> bytes:
 
 
 def custom(name: str, value: JSON, metadata: dict[str, Any] | None = None) -> bytes:
-    """What AG-UI has no event for, and a page may want to show while it happens."""
-    told = {"type": "CUSTOM", "name": name, "value": value}
-    return encode(told if metadata is None else {**told, "metadata": metadata})
+    """A CUSTOM event: content that AG-UI has no event for, and a page may show live."""
+    fields = {"type": "CUSTOM", "name": name, "value": value}
+    return encode(fields if metadata is None else {**fields, "metadata": metadata})
 
 
-def application(told: Custom) -> bytes:
-    """What an application tells in its own words; one with an id replaces what had it before."""
-    return custom(told.name, told.value, mobox_metadata({"id": told.id}))
+def application(custom_event: Custom) -> bytes:
+    """An application's own event; one with an id replaces the earlier event of that id."""
+    return custom(custom_event.name, custom_event.value, mobox_metadata({"id": custom_event.id}))
 
 
-def status(told: Status) -> bytes:
-    """A line on what the agent is busy with."""
-    return custom("mobox.status", {"message": told.message, "kind": told.kind})
+def status(status_event: Status) -> bytes:
+    """A status line of the agent."""
+    return custom("mobox.status", {"message": status_event.message, "kind": status_event.kind})
 
 
 def mobox_metadata(about: dict[str, JSON]) -> dict[str, Any] | None:
-    """Metadata with what is known of `about`: clients replace it key by key, so always whole."""
-    told = known(about)
-    return {"mobox": told} if told else None
+    """Metadata with the known fields of `about`: clients replace it by key, so it is complete."""
+    fields = known(about)
+    return {"mobox": fields} if fields else None
 
 
 def delta_prefix(kind: str, id_name: str, wire_id: str) -> bytes:
-    """An event of a piece of text up to the piece: all that stays the same.
+    """The event of a text delta up to the delta: all that stays the same.
 
     `delta_prefix(…) + encode(text) + b"}"` is the event.
     """

@@ -22,20 +22,20 @@ class Ending:
         self._began: int | None = None
         self.errors = HeldErrors()
         self.documents: Documents = []
-        """The last word of a run that is over."""
+        """The final document of a run that has ended."""
 
     def begin(self, ts: int | None) -> None:
-        """The run began."""
+        """The run starts."""
         self._began = ts
 
     def duration(self, ts: int | None) -> Documents:
-        """How long the run took."""
+        """The duration of the run."""
         if ts is None or self._began is None:
             return []
         return [custom("mobox.duration", {"durationMs": ts - self._began})]
 
     def end(self, reason: DoneReason, success: dict[str, JSON], usage: Usage) -> list[Status]:
-        """The run is over; what is returned are the errors that it got over."""
+        """The run ends; return the errors that it recovered from."""
         fatal, notices = self.errors.told(reason)
         if failure := failure_of(reason, fatal):
             error, code = failure
@@ -50,11 +50,11 @@ class Ending:
         return notices
 
     def waiting(self, outcome: dict[str, JSON], usage: Usage) -> bytes:
-        """The end of a response where the run only waits, and does not end."""
+        """The end of a response where the run waits, and does not end."""
         about = mobox_metadata({"waiting": True})
         return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=about)
 
     def finished(self, outcome: dict[str, JSON] | None, usage: Usage, reason: DoneReason) -> bytes:
-        """The end of a run; why it ended, where not by its own word, is metadata."""
+        """The end of a run; a reason other than the agent's own is metadata."""
         why = mobox_metadata({"reason": reason if reason != "stop" else None})
         return event("RUN_FINISHED", **self._run, outcome=outcome, usage=usage, metadata=why)

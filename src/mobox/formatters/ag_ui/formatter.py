@@ -4,8 +4,8 @@ Rule 1: RUN_STARTED comes first, RUN_FINISHED or RUN_ERROR last, and all that wa
         before: the client refuses anything else.
 Rule 2: ids are those of the log with the run's in front; a message is opened once.
 Rule 3: an error ends the run at the client, so errors are held until the run's end.
-Rule 4: what was said cannot be unsaid but by MESSAGES_SNAPSHOT, which has the whole thread in it.
-Rule 5: whose a message is, its opening says; what continues it says nothing.
+Rule 4: only MESSAGES_SNAPSHOT, which has the whole thread, can retract what was sent.
+Rule 5: only the opening of a message names its agent.
 
 docs/ag-ui.md has the tables, and where the real clients differ from the documents.
 """
@@ -71,7 +71,7 @@ __all__ = ["AGUIFormatter"]
 Writer = Callable[["AGUIFormatter", Any], Documents]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 _NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
-"""What is told as a line of a thought."""
+"""Events that add a line to a thought."""
 
 
 class AGUIFormatter(InStretches):
@@ -88,13 +88,13 @@ class AGUIFormatter(InStretches):
         run_id: str | None = None,
         history: Sequence[AGUIMessage] = (),
     ) -> None:
-        """`run_id` is the response's, the client's word for it; `history` what was said before."""
+        """`run_id` is the client's id of the response; `history` the messages before this run."""
         self._profile_name, self._profile = profile, profile_named(profile, PROFILES)
         self._message_id = message_id
         self._run = {"threadId": thread_id, "runId": run_id or message_id}
         self._history = history
         self._ts: int | None = None
-        self._has_begun = False
+        self._has_started = False
         self._transcript = Transcript()
         self._ids = WireIds(message_id)
         self._unnamed = blocks.Blocks()
@@ -110,46 +110,46 @@ class AGUIFormatter(InStretches):
         self._ending = Ending(self._run, self._profile)
         self._activities = Activities(self._ids)
         self._retracted: set[str | None] = set()
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_STRETCH
 
     @classmethod
     def of_run(cls, run: StoredRun, profile: str) -> AGUIFormatter:
-        """For whoever reads a run and has asked nothing."""
+        """A formatter for a client that reads a run without a request of its own."""
         return cls(run.id, profile, thread_id=run.chat_id)
 
-    def _write(self, told: StreamEvent, ts: int | None) -> Documents:
-        block = self._blocks.find(told.id)
-        if block is not None and block.told_by is type(told):
-            self._transcript.add(told, ts)
-            return block.write(told.delta)  # type: ignore[attr-defined]
+    def _write(self, event: StreamEvent, ts: int | None) -> Documents:
+        block = self._blocks.find(event.id)
+        if block is not None and block.delta_class is type(event):
+            self._transcript.add(event, ts)
+            return block.write(event.delta)  # type: ignore[attr-defined]
         self._ts = ts
-        kind = told.type
-        turn = self._turn_to(told) if kind in _TURNS else []
-        streamed = self._streamed(told)
-        self._transcript.add(told, ts)
+        kind = event.type
+        turn = self._turn_to(event) if kind in _TURNS else []
+        streamed = self._streamed(event)
+        self._transcript.add(event, ts)
         if streamed is not None:
-            said = self._complete(told, streamed)
+            documents = self._complete(event, streamed)
         else:
-            said = turn + self.WRITERS[kind](self, told)
-        return [*said, self._messages()] if self._references.came_late(told.id) else said
+            documents = turn + self.WRITERS[kind](self, event)
+        return [*documents, self._messages()] if self._references.came_late(event.id) else documents
 
-    def _stretch_after(self, told: StreamEvent) -> Stretch:
-        if isinstance(told, ToolUseDelta) and self._tools.streams(told.id):
-            prefix = self._tools.prefix_of(told.id)
-            pieces = self._transcript.pieces_of(ToolUseDelta, told.id)
-            return told.id, ToolUseDelta, partial(_tell_more, prefix, pieces, None)
-        return self._stretch_into(type(told), told.id)
+    def _fast_path_after(self, event: StreamEvent) -> Stretch:
+        if isinstance(event, ToolUseDelta) and self._tools.streams(event.id):
+            prefix = self._tools.prefix_of(event.id)
+            pieces = self._transcript.pieces_of(ToolUseDelta, event.id)
+            return event.id, ToolUseDelta, partial(_format_more, prefix, pieces, None)
+        return self._fast_path_into(type(event), event.id)
 
-    def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
         block = self._blocks.find(block_id)
-        if block is None or block.told_by is not kind or block.empty:
+        if block is None or block.delta_class is not kind or block.empty:
             return NO_STRETCH
         pieces = self._transcript.pieces_of(kind, block_id)
-        return block_id, kind, partial(_tell_more, block.prefix, pieces, block.placeholders)
+        return block_id, kind, partial(_format_more, block.prefix, pieces, block.placeholders)
 
     def pause(self) -> Documents:
-        """The run waits for an answer, or is over: end the response."""
-        self._stretch = NO_STRETCH
+        """The run waits for an answer, or has ended: end the response."""
+        self._fast_path = NO_STRETCH
         if self._ending.documents:
             return self._ending.documents
         closing = (each.suspend() for each in self._open)
@@ -157,23 +157,23 @@ class AGUIFormatter(InStretches):
         return [*(document for documents in closing for document in documents), waiting]
 
     def resume(self) -> Documents:
-        """Begin a response in the middle, after entries formatted unsent: all that was said."""
-        self._stretch = NO_STRETCH
+        """Start a response in the middle, after entries formatted unsent: a snapshot first."""
+        self._fast_path = NO_STRETCH
         opening = (each.reopen() for each in reversed(self._open))
         reopened = [document for documents in opening for document in documents]
         return [self._run_started(), self._messages(), *self._state.reopen(), *reopened]
 
     @property
     def _open(self) -> tuple[Blocks | Tools | Steps | Subagents, ...]:
-        """Who knows what is open, in the order in which it is closed."""
+        """The owners of open blocks, in the order in which they are closed."""
         return (self._blocks, self._tools, self._steps, self._subagents)
 
     # The run
 
-    def _start(self, _told: Start | Raw) -> Documents:
-        if self._has_begun:
+    def _start(self, _event: Start | Raw) -> Documents:
+        if self._has_started:
             return []
-        self._has_begun = True
+        self._has_started = True
         self._ending.begin(self._ts)
         return [self._run_started()]
 
@@ -185,10 +185,10 @@ class AGUIFormatter(InStretches):
         own = snapshot(self._transcript.message(self._message_id), self._profile_name)
         return event("MESSAGES_SNAPSHOT", messages=[*self._history, *own])
 
-    def _done(self, told: Done) -> Documents:
+    def _done(self, event: Done) -> Documents:
         success = self._interrupts.success()
-        notices = self._ending.end(told.reason, success, self._usage.by_model)
-        lines = [line for told in notices for line in self._turn_to(told) + self._status(told)]
+        notices = self._ending.end(event.reason, success, self._usage.by_model)
+        lines = [line for event in notices for line in self._turn_to(event) + self._status(event)]
         closing = [
             *self._processing.end(self._ts),
             *self._blocks.close_all(self._ts),
@@ -199,143 +199,143 @@ class AGUIFormatter(InStretches):
         duration = self._ending.duration(self._ts)
         return [*lines, *closing, *duration, *self._ending.documents]
 
-    def _error(self, told: Error) -> Documents:
-        self._ending.errors.hold(told)
+    def _error(self, event: Error) -> Documents:
+        self._ending.errors.hold(event)
         return []
 
-    # Blocks without a name: of these, only the notes of subagents are messages
+    # Blocks without a framework id: of these, only the notes on subagents are messages
 
-    def _turn_to(self, told: StreamEvent) -> Documents:
-        move = self._unnamed.turn_to(told)
+    def _turn_to(self, event: StreamEvent) -> Documents:
+        move = self._unnamed.turn_to(event)
         documents = self._processing.turn(move, self._ts)
         if move.closed is not None and move.closed.id in self._blocks:
             documents += self._blocks.close(move.closed.id, self._ts)
-        if move.opened is not None and told.type in _NOTES:
+        if move.opened is not None and event.type in _NOTES:
             documents += self._open_block(move.opened.id, Thinking(id=move.opened.id))
         return documents
 
-    def _note(self, told: StreamEvent) -> Documents:
-        """One more line in the thought that is open for it."""
-        line = self._unnamed.line(told)
+    def _note(self, event: StreamEvent) -> Documents:
+        """Add a line to the open thought."""
+        line = self._unnamed.line(event)
         block = self._blocks.find(line.block_id) if line is not None else None
         return block.write(*line[1:]) if line is not None and block is not None else []
 
-    def _start_subagent(self, told: SubagentStart) -> Documents:
-        return [*self._note(told), *self._subagents.start(told)]
+    def _start_subagent(self, event: SubagentStart) -> Documents:
+        return [*self._note(event), *self._subagents.start(event)]
 
-    def _end_subagent(self, told: SubagentEnd) -> Documents:
-        return [*self._note(told), *self._subagents.end(told)]
+    def _end_subagent(self, event: SubagentEnd) -> Documents:
+        return [*self._note(event), *self._subagents.end(event)]
 
-    def _status(self, told: Status) -> Documents:
-        return [status(told), *self._processing.tell(self._unnamed.line(told))]
+    def _status(self, event: Status) -> Documents:
+        return [status(event), *self._processing.tell(self._unnamed.line(event))]
 
-    def _todos(self, told: TodoCreate | TodoUpdate | TodoDone) -> Documents:
-        line = self._processing.tell(self._unnamed.line(told))
-        return [*line, self._activities.todos(told.items, told.scope).told()]
+    def _todos(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
+        line = self._processing.tell(self._unnamed.line(event))
+        return [*line, self._activities.todos(event.items, event.scope).told()]
 
-    # Blocks with a name
+    # Blocks with an id
 
-    def _open_block(self, own: str | None, told: Text | Thinking) -> Documents:
+    def _open_block(self, own: str | None, event: Text | Thinking) -> Documents:
         assert own is not None  # the lifecycle names every block
-        says_text = isinstance(told, Text)
+        is_text = isinstance(event, Text)
         block = Block(
             own,
             self._ids.next_message(own),
-            TextDelta if says_text else ThinkingDelta,
-            self._ids.owner(told.scope),
-            is_text=says_text and (not told.scope or self._profile.subagents),
+            TextDelta if is_text else ThinkingDelta,
+            self._ids.owner(event.scope),
+            is_text=is_text and (not event.scope or self._profile.subagents),
         )
-        if isinstance(told, Text):
-            block.mobox = text_about(told.kind)
+        if isinstance(event, Text):
+            block.mobox = text_about(event.kind)
             block.placeholders = Placeholders(self._references.resolve)
         else:
-            block.mobox = thought_about(told.source, told.redacted)
+            block.mobox = thought_about(event.source, event.redacted)
         return self._blocks.open(block, self._ts)
 
-    def _text(self, told: Text) -> Documents:
-        return self._open_block(told.id, told) + self._add(told.id, told.content)
+    def _text(self, event: Text) -> Documents:
+        return self._open_block(event.id, event) + self._add(event.id, event.content)
 
-    def _thinking(self, told: Thinking) -> Documents:
-        block = self._blocks.find(told.id)
-        is_open = block is not None and block.told_by is ThinkingDelta
-        opening = [] if is_open else self._open_block(told.id, told)
-        return opening + self._add(told.id, told.content)
+    def _thinking(self, event: Thinking) -> Documents:
+        block = self._blocks.find(event.id)
+        is_open = block is not None and block.delta_class is ThinkingDelta
+        opening = [] if is_open else self._open_block(event.id, event)
+        return opening + self._add(event.id, event.content)
 
     def _add(self, own: str | None, text: str) -> Documents:
         block = self._blocks.find(own)
         return block.write(text, BETWEEN_THOUGHTS) if block is not None else []
 
-    def _more(self, told: TextDelta | ThinkingDelta) -> Documents:
-        """More of a block that a later version began: RAW to us."""
-        if isinstance(told, TextDelta):
-            return self._text(Text(id=told.id, scope=told.scope, content=told.delta))
-        return self._thinking(Thinking(id=told.id, scope=told.scope, content=told.delta))
+    def _more(self, event: TextDelta | ThinkingDelta) -> Documents:
+        """A delta of a block whose start is RAW: logged by a later version."""
+        if isinstance(event, TextDelta):
+            return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
+        return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
 
-    def _end_block(self, told: TextEnd | ThinkingEnd) -> Documents:
-        self._unnamed.turn_to(told)
-        if told.id not in self._blocks:
+    def _end_block(self, event: TextEnd | ThinkingEnd) -> Documents:
+        self._unnamed.turn_to(event)
+        if event.id not in self._blocks:
             return []
-        provider = told.provider if isinstance(told, ThinkingEnd) else None
-        return self._blocks.close(told.id, self._ts, provider)
+        provider = event.provider if isinstance(event, ThinkingEnd) else None
+        return self._blocks.close(event.id, self._ts, provider)
 
     # Tool calls and requests
 
-    def _more_input(self, told: ToolUseDelta) -> Documents:
-        if self._tools.is_forgotten(told.id):
+    def _more_input(self, event: ToolUseDelta) -> Documents:
+        if self._tools.is_forgotten(event.id):
             return []
-        opening = self._tools.before(told)
-        if not told.delta:
+        opening = self._tools.before(event)
+        if not event.delta:
             return opening
-        return [*opening, self._tools.prefix_of(told.id) + encode(told.delta) + b"}"]
+        return [*opening, self._tools.prefix_of(event.id) + encode(event.delta) + b"}"]
 
-    def _streamed(self, told: StreamEvent) -> str | None:
-        """What was streamed of the input that `told` completes; `None`, if it completes none."""
-        if not isinstance(told, ToolUseEnd | ToolResult) or self._tools.is_forgotten(told.id):
+    def _streamed(self, event: StreamEvent) -> str | None:
+        """The streamed part of the input that `event` completes; `None` if it completes none."""
+        if not isinstance(event, ToolUseEnd | ToolResult) or self._tools.is_forgotten(event.id):
             return None
-        if told.id in self._tools and not self._tools.streams(told.id):
+        if event.id in self._tools and not self._tools.streams(event.id):
             return None
-        return "".join(self._transcript.pieces_of(type(told), told.id))
+        return "".join(self._transcript.pieces_of(type(event), event.id))
 
-    def _complete(self, told: Any, streamed: str) -> Documents:
-        opening = self._tools.before(told)
-        if isinstance(told, ToolUseEnd):
-            return opening + self._corrected(self._tools.end(told, streamed))
-        # The end of its input is RAW to us: what corrects that has the result in it already.
-        end = self._tools.end(ToolUseEnd(id=told.id), streamed)
-        result = self._tools.result(told)
+    def _complete(self, event: Any, streamed: str) -> Documents:
+        opening = self._tools.before(event)
+        if isinstance(event, ToolUseEnd):
+            return opening + self._corrected(self._tools.end(event, streamed))
+        # The end of its input is RAW: a correcting snapshot has the result already.
+        end = self._tools.end(ToolUseEnd(id=event.id), streamed)
+        result = self._tools.result(event)
         documents = end.documents + result.documents
         return opening + self._corrected(Telling(documents, end.corrects or result.corrects))
 
-    def _result(self, told: ToolResult) -> Documents:
-        if self._tools.is_forgotten(told.id):
+    def _result(self, event: ToolResult) -> Documents:
+        if self._tools.is_forgotten(event.id):
             return []
-        return self._corrected(self._tools.result(told))
+        return self._corrected(self._tools.result(event))
 
-    def _corrected(self, telling: Telling) -> Documents:
-        return [*telling.documents, self._messages()] if telling.corrects else telling.documents
+    def _corrected(self, output: Telling) -> Documents:
+        return [*output.documents, self._messages()] if output.corrects else output.documents
 
-    # What a run carries besides
+    # Other content of a run
 
-    def _source(self, told: Source) -> Documents:
-        cited = self._blocks.cite(told.id, citation(told))
-        if cited is not None or (told.id is not None and told.id in self._retracted):
+    def _source(self, event: Source) -> Documents:
+        cited = self._blocks.cite(event.id, citation(event))
+        if cited is not None or (event.id is not None and event.id in self._retracted):
             return cited or []
-        return [self._activities.source(citation(told)).told()]
+        return [self._activities.source(citation(event)).told()]
 
-    def _use(self, told: Usage | Result) -> Documents:
-        self._usage.add(told)
+    def _use(self, event: Usage | Result) -> Documents:
+        self._usage.add(event)
         so_far = self._usage.so_far
         return [custom("mobox.usage", so_far)] if so_far is not None else []
 
-    def _retract(self, told: Retract) -> Documents:
-        self._retracted |= set(told.blocks)
-        closing = [*self._tools.forget(told.blocks), *self._blocks.forget(told.blocks)]
+    def _retract(self, event: Retract) -> Documents:
+        self._retracted |= set(event.blocks)
+        closing = [*self._tools.forget(event.blocks), *self._blocks.forget(event.blocks)]
         return [*closing, self._messages()]
 
     WRITERS: ClassVar[dict[EventType, Writer]] = {
         EventType.START: _start,
         EventType.DONE: _done,
-        EventType.PAUSED: lambda run, told: [],
+        EventType.PAUSED: lambda run, event: [],
         EventType.ERROR: _error,
         EventType.STATUS: _status,
         EventType.TEXT: _text,
@@ -344,43 +344,43 @@ class AGUIFormatter(InStretches):
         EventType.THINKING: _thinking,
         EventType.THINKING_DELTA: _more,
         EventType.THINKING_END: _end_block,
-        EventType.TOOL_USE_START: lambda run, told: run._tools.start(told),
+        EventType.TOOL_USE_START: lambda run, event: run._tools.start(event),
         EventType.TOOL_USE_DELTA: _more_input,
-        EventType.TOOL_USE_END: lambda run, told: [],
+        EventType.TOOL_USE_END: lambda run, event: [],
         EventType.TOOL_RESULT: _result,
-        EventType.STEP_START: lambda run, told: run._steps.start(told),
-        EventType.STEP_END: lambda run, told: run._steps.end(told),
+        EventType.STEP_START: lambda run, event: run._steps.start(event),
+        EventType.STEP_END: lambda run, event: run._steps.end(event),
         EventType.SUBAGENT_START: _start_subagent,
         EventType.SUBAGENT_END: _end_subagent,
         EventType.TODO_CREATE: _todos,
         EventType.TODO_UPDATE: _todos,
         EventType.TODO_DONE: _todos,
         EventType.SOURCE: _source,
-        EventType.FILE: lambda run, told: [run._activities.file(told).told()],
-        EventType.STATE: lambda run, told: run._state.tell(told),
-        EventType.INPUT_REQUEST: lambda run, told: run._interrupts.ask(told),
-        EventType.INPUT_RESPONSE: lambda run, told: run._interrupts.answer(told),
+        EventType.FILE: lambda run, event: [run._activities.file(event).told()],
+        EventType.STATE: lambda run, event: run._state.tell(event),
+        EventType.INPUT_REQUEST: lambda run, event: run._interrupts.ask(event),
+        EventType.INPUT_RESPONSE: lambda run, event: run._interrupts.answer(event),
         EventType.USAGE: _use,
         EventType.RESULT: _use,
         EventType.RETRACT: _retract,
-        EventType.CUSTOM: lambda run, told: [application(told)],
+        EventType.CUSTOM: lambda run, event: [application(event)],
         EventType.RAW: _start,
     }
-    """What each event becomes; RAW is told to nobody, as it may hold anything."""
+    """The handler of each event; RAW is never sent, as it may hold anything."""
 
 
-def _tell_more(
+def _format_more(
     prefix: bytes,
     pieces: list[str],
     placeholders: Placeholders | None,
     more: Sequence[str],
     between: bytes,
 ) -> bytes:
-    """More of a block, to who reads it and to its message; clients of old refuse an empty piece."""
+    """Format deltas and add them to the message; old clients refuse an empty delta."""
     before = len(pieces)
     pieces += more
-    said = pieces[before:]
-    if placeholders is not None and placeholders.concern(said):
-        said = more = [placeholders.feed(piece) for piece in said]
-    told = more if all(said) else [piece for piece in said if piece]
-    return tell_pieces(prefix, told, between) if told else b""
+    new = pieces[before:]
+    if placeholders is not None and placeholders.concern(new):
+        new = more = [placeholders.feed(piece) for piece in new]
+    filled = more if all(new) else [piece for piece in new if piece]
+    return tell_pieces(prefix, filled, between) if filled else b""

@@ -1,4 +1,4 @@
-"""A thread where nothing is under way, told to a client that has nothing of it."""
+"""The response for a client that joins a thread without an active run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["connect"]
 def connect(
     messages: Sequence[AGUIMessage], *, thread_id: str, run_id: str, profile: str = DEFAULT
 ) -> Documents:
-    """The whole response: a run in which all that was said is said again at once."""
+    """The whole response: a run that sends all messages of the thread as one snapshot."""
     run = {"threadId": thread_id, "runId": run_id}
     return [
         event("RUN_STARTED", **run, protocolVersion=profile_named(profile, PROFILES).version),

@@ -1,4 +1,4 @@
-"""What an agent is busy with, line by line: told while it happens, and no message of the chat."""
+"""Status lines of an agent: sent live, and not a message of the chat."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _NAME: Final = "mobox.processing"
 
 
 class Processing:
-    """The block of such lines that is open: a page shows them as one, and how long it took."""
+    """The open block of status lines: a page shows them as one, with its duration."""
 
     def __init__(self) -> None:
         self._open: OpenBlock | None = None
         self._started: int | None = None
 
     def turn(self, move: Move, ts: int | None) -> Documents:
-        """What was open may end, and another begin, which its first line tells."""
+        """End the open block, and start another, which is sent with its first line."""
         ending = self.end(ts) if move.closed == self._open else []
         if move.opened is not None and move.opened.block is Block.PROCESSING:
             self._open, self._started = move.opened, ts
         return ending
 
     def tell(self, line: Line | None) -> Documents:
-        """One more line; a pulse is none."""
+        """Send a line; nothing for a progress pulse."""
         if line is None:
             return []
         return [custom(_NAME, {"id": line.block_id, "line": line.text})]
 
     def end(self, ts: int | None) -> Documents:
-        """Nothing more comes for the block that is open, if one is."""
+        """End the open block, if there is one."""
         block, started = self._open, self._started
         self._open = self._started = None
         if block is None:

@@ -11,7 +11,7 @@ class Profile(NamedTuple):
     """The flags of one generation."""
 
     version: str | None
-    """What RUN_STARTED says of itself; `None` where clients had no versions yet."""
+    """The version in RUN_STARTED; `None` for clients without versions."""
     cancelled: bool
     """A run may end with the outcome `cancelled`."""
     pending_calls: bool
@@ -19,8 +19,8 @@ class Profile(NamedTuple):
     media_results: bool
     """A tool's result may be a list of parts, not only a string."""
     subagents: bool
-    """There are SUBAGENT_* events, and pages that show whose message is whose; elsewhere what a
-    subagent says is reasoning, so that it does not flood the chat."""
+    """There are SUBAGENT_* events, and pages show the agent of each message; otherwise text of a
+    subagent is reasoning, so that it does not flood the chat."""
 
 
 DEFAULT: Final = "1.0"
@@ -35,5 +35,5 @@ PROFILES: Final[dict[str, Profile]] = {
 
 
 def profile_for(protocol_version: str | None) -> str:
-    """The profile for a request: clients older than 1.0 do not tell a `protocolVersion`."""
+    """The profile for a request: clients older than 1.0 send no `protocolVersion`."""
     return "pre-1.0" if protocol_version is None else "1.0"

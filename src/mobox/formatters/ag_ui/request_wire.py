@@ -1,6 +1,6 @@
-"""The shapes of a `RunAgentInput`, and what each part of a message means.
+"""The types of a `RunAgentInput`, and the meaning of each message part.
 
-Only what is acted on has a type: a body that has more, or other things elsewhere, is no error.
+Only fields that are used have a type: other fields are ignored and may have any value.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Message(Struct, rename="camel"):
 
 
 class Decided(Struct, frozen=True):
-    """What a page that knows our words says of its answer: a payload may be anything."""
+    """Metadata with which a page may state its decision: a payload may be anything."""
 
     decision: Decision | None = None
 
@@ -60,14 +60,14 @@ class Resume(Struct, rename="camel"):
 
     @property
     def decision(self) -> Decision:
-        """What was decided; without our word for it, as the payload reads."""
+        """The decision; without metadata, as the payload reads."""
         if self.status == "cancelled":
             return "cancelled"
         return self.metadata.mobox.decision or _decision_of(self.payload)
 
     @property
     def value(self) -> JSON:
-        """What was said with it: of an edit that only the payload tells, the changed input."""
+        """The value of the answer; for an edit known only by its payload, the changed input."""
         if self.status == "cancelled":
             return None
         return self.payload if self._edit is None else self._edit[_EDITED]
@@ -105,20 +105,20 @@ _NAMED: Final[_Places] = {
     "tools": {},
     "context": {},
 }
-"""Where names are the protocol's; all other names are the application's."""
+"""Objects whose keys are the protocol's; all other keys are the application's."""
 
 
 def in_camel_case(value: JSON, named: _Places = _NAMED) -> JSON:
-    """A body with its names as the protocol writes them: Python's clients write `thread_id`."""
+    """A body with the protocol's spelling of keys: Python clients write `thread_id`."""
     if isinstance(value, list):
         return [in_camel_case(each, named) for each in value]
     if not isinstance(value, dict):
         return value
     renamed = {_camel(name): value[name] for name in value}
-    told = renamed | {name: value[name] for name in value if name in renamed}
+    fields = renamed | {name: value[name] for name in value if name in renamed}
     return {
         name: in_camel_case(each, named[name]) if name in named else each
-        for name, each in told.items()
+        for name, each in fields.items()
     }
 
 
@@ -157,7 +157,7 @@ class MediaPart(Struct):
 
     def neutral(self) -> PromptPart:
         source = self.source
-        if source.type == "file":  # a provider's name for it: no address that anybody can read
+        if source.type == "file":  # a provider's file id: there is no URL to read it from
             value = {"id": source.value, "provider": source.provider}
             return PromptData(name="file", value=value | {"mediaType": source.mime_type})
         media_type = source.mime_type or _MEDIA_TYPES.get(self.type, "application/octet-stream")
@@ -165,7 +165,7 @@ class MediaPart(Struct):
 
 
 class BinaryPart(Struct, rename="camel"):
-    """How clients before 1.0 told all media."""
+    """The form of all media for clients before 1.0."""
 
     mime_type: str
     url: str | None = None
@@ -181,7 +181,7 @@ class BinaryPart(Struct, rename="camel"):
 
 
 _MEDIA_TYPES: Final = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
-"""What is known of a file whose type nobody tells."""
+"""The default type of a file without a media type."""
 
 
 def _url(source: Source, media_type: str) -> str:
@@ -198,18 +198,18 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
 }
 
 
-# What a person said to an interrupt
+# Answers to interrupts
 
 _EDITED: Final = "editedArgs"
 """The protocol's name for the input of a call as a person changed it."""
 
 
 def _decision_of(payload: JSON) -> Decision:
-    """Whether a payload allows something: `true`, or `{"approved": true}`; else it is an answer."""
+    """Whether a payload approves: `true`, or `{"approved": true}`; else it is an answer."""
     about = payload if isinstance(payload, dict) else {"approved": payload}
-    said = about.get("approved")
-    if not isinstance(said, bool):
+    approved = about.get("approved")
+    if not isinstance(approved, bool):
         return "answered"
-    if not said:
+    if not approved:
         return "denied"
     return "approved" if about.get(_EDITED) is None else "edited"

@@ -1,13 +1,13 @@
-"""A `RunAgentInput` as one `Request`.
+"""Parses a `RunAgentInput` into one `Request`.
 
-Rule 1: a client sends the whole conversation with every request. Its last words count: what people
-        said after all that was said to them. Of those, a message that is not stored is new.
-Rule 2: words that are stored and come again ask for another answer; other words under the same id
-        are an edit.
-Rule 3: entries of `resume` are answers, and so are the results of tools since a person last spoke.
-        With a new message they only tell how the run ended that this message cuts short.
-Rule 4: ids on the wire are `<run>:<id>`, because clients add to what has an id already.
-Rule 5: whatever is wrong raises `InvalidRequest`, which names the field.
+Rule 1: a client sends the whole conversation with every request. Only the user messages at its end
+        count, after the last message of the agent. Those that are not stored are new.
+Rule 2: a stored message that comes again requests another answer; other content under the same id
+        is an edit.
+Rule 3: entries of `resume` are answers, and so are tool results since the last user message. With a
+        new message they only report how the run ended that this message interrupts.
+Rule 4: ids on the wire are `<run>:<id>`, because clients append to messages whose id they know.
+Rule 5: an invalid body raises `InvalidRequest`, which names the field.
 """
 
 from __future__ import annotations
@@ -45,68 +45,68 @@ from mobox.turn import (
 __all__ = ["Said", "read_input", "request_of"]
 
 Said = Mapping[str, Sequence[PromptPart]]
-"""What people said that is stored, by the id of the message; the last ones are enough."""
+"""The stored user messages, by their ids; the last ones are enough."""
 
 _PEOPLE: Final = {"user", "system", "developer"}
 _INSTRUCTIONS: Final = _PEOPLE - {"user"}
 
 
 def read_input(body: JSON) -> RunInput:
-    """The body in its shape, a value as json_text decodes it."""
+    """Convert the body, a value decoded by json_text, to its type."""
     check_storable(body)
     return convert("", in_camel_case(body), RunInput)
 
 
-def request_of(asked: RunInput, said: Said, idempotency_key: str | None = None) -> Request:
-    """What is asked for in a thread of which `said` is stored."""
+def request_of(run_input: RunInput, stored: Said, idempotency_key: str | None = None) -> Request:
+    """The request for a thread whose user messages `stored` are known."""
     check_key(idempotency_key)
-    request = _request(asked, said)
+    request = _request(run_input, stored)
     key = idempotency_key or submission_key(request)
     return Request(
         chat_id=request.chat_id,
         action=request.action,
-        agent=_agent(asked),
+        agent=_agent(run_input),
         message=request.message,
         cut=request.cut,
         run_id=request.run_id,
         answers=request.answers,
-        name=asked.run_id,
-        frontend=_frontend(asked),
+        name=run_input.run_id,
+        frontend=_frontend(run_input),
         idempotency_key=key,
     )
 
 
-def _request(asked: RunInput, said: Said) -> Request:
-    told = [*_resumed(asked.resume or ()), *_results(asked.messages)]
-    answers = tuple(reply.answer for reply in told)
-    prompts = [_user_message(each) for each in _last_words(asked.messages)]
-    if new := [message for message in prompts if message.id not in said]:
+def _request(run_input: RunInput, stored: Said) -> Request:
+    replies = [*_resumed(run_input.resume or ()), *_results(run_input.messages)]
+    answers = tuple(reply.answer for reply in replies)
+    prompts = [_user_message(each) for each in _last_words(run_input.messages)]
+    if new := [message for message in prompts if message.id not in stored]:
         message = _joined(new)
         return Request(
-            chat_id=asked.thread_id, action=Action.SUBMIT, message=message, answers=answers
+            chat_id=run_input.thread_id, action=Action.SUBMIT, message=message, answers=answers
         )
-    if answers and (asked.resume or not prompts):
-        run_id = next((reply.run_id for reply in told if reply.run_id), None)
+    if answers and (run_input.resume or not prompts):
+        run_id = next((reply.run_id for reply in replies if reply.run_id), None)
         return Request(
-            chat_id=asked.thread_id, action=Action.CONTINUE, run_id=run_id, answers=answers
+            chat_id=run_input.thread_id, action=Action.CONTINUE, run_id=run_id, answers=answers
         )
     if not prompts:
         raise InvalidRequest("messages", "expected a message of a user, or an answer, got neither")
-    return _said_again(asked, prompts[-1], said)
+    return _repeated(run_input, prompts[-1], stored)
 
 
-def _said_again(asked: RunInput, message: UserMessage, said: Said) -> Request:
-    is_same = tuple(said[message.id]) == message.parts
+def _repeated(run_input: RunInput, message: UserMessage, stored: Said) -> Request:
+    is_same = tuple(stored[message.id]) == message.parts
     place = Place.AFTER if is_same else Place.BEFORE
     return Request(
-        chat_id=asked.thread_id,
+        chat_id=run_input.thread_id,
         action=Action.REGENERATE if is_same else Action.EDIT,
         message=message,
         cut=Cut(place, message.id),
     )
 
 
-# What is said
+# Messages
 
 
 class _Located(NamedTuple):
@@ -117,7 +117,7 @@ class _Located(NamedTuple):
 
 
 def _last_words(messages: Sequence[Message]) -> list[_Located]:
-    """What people said after all that was said to them, oldest first."""
+    """The user messages after the last message of the agent, oldest first."""
     numbered = reversed([*enumerate(messages)])
     last = takewhile(lambda item: item[1].role in _PEOPLE, numbered)
     located = [_Located(f"messages[{index}]", message) for index, message in last]
@@ -149,17 +149,17 @@ def _part(path: str, part: JSON) -> PromptPart:
 
 
 def _joined(messages: Sequence[UserMessage]) -> UserMessage:
-    """Several new messages are one turn, which has the name of the last."""
+    """Several new messages are one turn, with the id of the last."""
     parts = tuple(part for message in messages for part in message.parts)
     last = messages[-1]
     return UserMessage(id=last.id, parts=parts, metadata=last.metadata)
 
 
-# What is answered
+# Answers
 
 
 class _Reply(NamedTuple):
-    """An answer, and the run that it is for, if its id tells."""
+    """An answer, and its run, if its id names one."""
 
     answer: Answer
     run_id: str | None
@@ -175,7 +175,7 @@ def _resumed(entries: Sequence[Resume]) -> Iterator[_Reply]:
 
 
 def _results(messages: Sequence[Message]) -> Iterator[_Reply]:
-    """Those since a person last spoke before the last words; older ones are told long ago."""
+    """Tool results since the user message before the last ones; older results are known."""
     numbered = [*enumerate(messages)]
     while numbered and numbered[-1][1].role in _PEOPLE:
         numbered.pop()
@@ -196,7 +196,7 @@ def _result(path: str, message: Message) -> _Reply:
 
 
 def _value(content: JSON) -> JSON:
-    """What a tool gave: clients can send it as text only, also where it was not."""
+    """The result of a tool: clients can send it only as text, even if it was not text."""
     if not isinstance(content, str) or content[:1] not in ("{", "["):
         return content
     try:
@@ -205,20 +205,20 @@ def _value(content: JSON) -> JSON:
         return content
 
 
-# What is brought along
+# Agent, tools, context and state
 
 
-def _agent(asked: RunInput) -> str | None:
-    named = (asked.forwarded_props or {}).get("agent")
+def _agent(run_input: RunInput) -> str | None:
+    named = (run_input.forwarded_props or {}).get("agent")
     return None if named is None else convert("forwardedProps.agent", named, Id)
 
 
-def _frontend(asked: RunInput) -> Frontend:
-    told = [each.content for each in asked.messages if each.role in _INSTRUCTIONS]
+def _frontend(run_input: RunInput) -> Frontend:
+    contents = [each.content for each in run_input.messages if each.role in _INSTRUCTIONS]
     return Frontend(
-        tools=tuple(asked.tools or ()),
-        context=tuple(asked.context or ()),
-        state=asked.state,
-        instructions=tuple(text for text in told if isinstance(text, str)),
-        properties=asked.forwarded_props or {},
+        tools=tuple(run_input.tools or ()),
+        context=tuple(run_input.context or ()),
+        state=run_input.state,
+        instructions=tuple(text for text in contents if isinstance(text, str)),
+        properties=run_input.forwarded_props or {},
     )

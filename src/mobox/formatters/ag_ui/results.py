@@ -1,4 +1,4 @@
-"""What came of a call, as the content of a tool message."""
+"""The result of a call, as the content of a tool message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEDIA_TYPE: Final = re.compile(r"(image|audio|video)/[\w.+-]+")
 
 
 def result_content(result: ToolResult, profile: Profile) -> JSON:
-    """A string; where it has pictures and the client can show them, a list of parts."""
+    """A string; if it has images and the client supports them, a list of parts."""
     output = result.output
     if result.status in FAILED:
         return error_text(result)
@@ -32,14 +32,14 @@ def result_content(result: ToolResult, profile: Profile) -> JSON:
 
 
 def result_metadata(result: ToolResult) -> dict[str, JSON] | None:
-    """How it ended, where not well: a tool message has no field for that which events can set.
+    """The status of a failed call: a tool message has no field for it that events can set.
 
-    And what the content was before it was made text, so that a page can show the one or the other:
-    `json` where it is the JSON of a value, `lines` where it is texts, with the lines of each.
+    Also the form of the content before it was made text, so that a page can show either:
+    `json` for the JSON of a value, `lines` for a list of texts, with the line count of each.
     """
     status = result.status if result.status != "ok" else None
-    told = {} if result.status in FAILED else _form(result.output)
-    return mobox_metadata({"status": status, **told})
+    form = {} if result.status in FAILED else _form(result.output)
+    return mobox_metadata({"status": status, **form})
 
 
 def _form(output: JSON) -> dict[str, JSON]:
@@ -55,7 +55,7 @@ def _form(output: JSON) -> dict[str, JSON]:
 
 
 def _part(block: JSON) -> dict[str, JSON] | None:
-    """A block of a result as frameworks write it: text, or a picture or sound with its bytes."""
+    """A block of a result as frameworks write it: text, or an image or sound with its bytes."""
     if not isinstance(block, dict):
         return None
     if block.get("type") == "text" and isinstance(block.get("text"), str):
@@ -66,5 +66,5 @@ def _part(block: JSON) -> dict[str, JSON] | None:
     kind = _MEDIA_TYPE.fullmatch(media) if isinstance(media, str) else None
     if kind is None or not isinstance(about.get("data"), str):
         return None
-    told = {"type": "data", "value": about["data"], "mimeType": media}
-    return {"type": kind[1], "source": told}
+    media_source = {"type": "data", "value": about["data"], "mimeType": media}
+    return {"type": kind[1], "source": media_source}

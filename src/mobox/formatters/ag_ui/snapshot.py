@@ -1,10 +1,10 @@
-"""A stored message as the messages that the client would have, had it read the whole stream.
+"""A stored message as the messages that the client would have after reading the whole stream.
 
 AG-UI has no message with parts: a text, a thought, a call and its result are messages of their own.
 
-Rule 1: a page that was reloaded cannot be told from one that was not.
-Rule 2: what was taken back is gone, but a thought that was the only one stays, empty: a client
-        keeps its own thoughts where a snapshot has none.
+Rule 1: a reloaded page looks the same as one that was not reloaded.
+Rule 2: retracted messages are removed, except that the only thought stays, empty: a client keeps
+        its own thoughts if a snapshot has none.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ AGUIMessage = dict[str, JSON]
 
 
 def snapshot(message: Message, profile: str = DEFAULT) -> list[AGUIMessage]:
-    """The messages that one run is to a client."""
-    told = _Snapshot(message, profile_named(profile, PROFILES))
-    return told.messages() if message.parts else _from_columns(message)
+    """The messages of one run for a client."""
+    snapshot = _Snapshot(message, profile_named(profile, PROFILES))
+    return snapshot.messages() if message.parts else _from_columns(message)
 
 
 def user_message(message: UserMessage) -> AGUIMessage:
-    """A person's message, as their client had it."""
-    parts = [told for part in message.parts if (told := _prompt(part)) is not None]
+    """A user's message, as their client had it."""
+    parts = [prompt for part in message.parts if (prompt := _prompt(part)) is not None]
     only_text = all(part["type"] == "text" for part in parts)
     content = "\n".join(part["text"] for part in parts) if only_text else parts
     metadata = message.metadata if isinstance(message.metadata, dict) else None
@@ -66,7 +66,7 @@ def _prompt(part: PromptPart) -> dict[str, JSON] | None:
             kind = kind if kind in ("image", "audio", "video") else "document"
             return {"type": kind, "source": _file_source(part), **_named(part)}
         case _:
-            return None  # an application's own, which only it can read
+            return None  # an application's own, unknown here
 
 
 def _file_source(part: PromptFile) -> dict[str, JSON]:
@@ -83,34 +83,34 @@ def _named(part: PromptFile) -> dict[str, JSON]:
 def _from_columns(message: Message) -> list[AGUIMessage]:
     """A message that was stored without parts."""
     ids = WireIds(message.id)
-    told = {"reasoning": message.metadata.get("thinking"), "assistant": message.content}
+    texts = {"reasoning": message.metadata.get("thinking"), "assistant": message.content}
     return [
         {"id": ids.activity(role), "role": role, "content": text}
-        for role, text in told.items()
+        for role, text in texts.items()
         if text
     ]
 
 
 def text_about(kind: str) -> dict[str, JSON]:
-    """What is said of a text, beyond that it is one."""
+    """Metadata of a text."""
     return {"kind": kind} if kind != "answer" else {}
 
 
 def thought_about(source: str, redacted: bool) -> dict[str, JSON]:
-    """What is said of a thought, beyond that it is one."""
+    """Metadata of a thought."""
     return known({"source": source if source != "model" else None, "redacted": redacted or None})
 
 
-class _Told(NamedTuple):
+class _Entry(NamedTuple):
     """A message, or two: a call and its result."""
 
     own: str | None
-    """The block or the call by which it may be taken back."""
+    """The block or the call by which it may be retracted."""
     messages: list[AGUIMessage]
 
 
 class _Snapshot:
-    """One message being told at rest."""
+    """Builds the messages of one stored message."""
 
     def __init__(self, message: Message, profile: Profile) -> None:
         self._parts = message.parts
@@ -118,7 +118,7 @@ class _Snapshot:
         self._ids = WireIds(message.id)
         self._calls = {part.id for part in message.parts if isinstance(part, ToolPart)}
         self._activities = Activities(self._ids)
-        self._told: list[_Told] = []
+        self._entries: list[_Entry] = []
         self._cited: dict[str | None, list[JSON]] = {}  # by block, the citations of its message
         self._retracted: set[str | None] = set()
 
@@ -127,7 +127,7 @@ class _Snapshot:
             teller = self.TELLERS.get(type(part))
             if teller is not None:
                 teller(self, part)
-        return [_finished(message) for told in self._told for message in told.messages]
+        return [_finished(message) for entry in self._entries for message in entry.messages]
 
     def _text(self, part: TextPart) -> None:
         is_text = not part.scope or self._profile.subagents
@@ -160,10 +160,10 @@ class _Snapshot:
             "content": words,
             "subagentRunId": self._ids.owner(part.scope),
             "encryptedValue": encrypted,
-            # Filled by the sources that follow; they are told when the text has ended.
+            # Filled by the sources that follow; they are sent when the text has ended.
             "metadata": ({**about, **known({"durationMs": took})}, citations if part.ended else []),
         }
-        self._told.append(_Told(part.id, [message]))
+        self._entries.append(_Entry(part.id, [message]))
 
     def _tool(self, part: ToolPart) -> None:
         invalid = part.input_text if part.invalid else None
@@ -181,7 +181,7 @@ class _Snapshot:
             "toolCalls": [known(call)],
             "subagentRunId": self._ids.owner(part.scope),
         }
-        self._told.append(_Told(part.id, [message, *self._result(part)]))
+        self._entries.append(_Entry(part.id, [message, *self._result(part)]))
 
     def _result(self, part: ToolPart) -> list[AGUIMessage]:
         if part.status is None or part.partial:
@@ -211,21 +211,21 @@ class _Snapshot:
         self._activity(self._activities.todos(part.items, part.scope))
 
     def _activity(self, activity: Activity) -> None:
-        """One more, or what takes the place of the one that has its id."""
+        """Add an activity, or replace the one of the same id."""
         message = activity.message()
-        for told in self._told:
-            if told.messages[0]["id"] == activity.wire:
-                told.messages[:] = [message]
+        for entry in self._entries:
+            if entry.messages[0]["id"] == activity.wire:
+                entry.messages[:] = [message]
                 return
-        self._told.append(_Told(None, [message]))
+        self._entries.append(_Entry(None, [message]))
 
     def _retract(self, part: RetractPart) -> None:
-        stays = [told for told in self._told if told.own not in part.blocks]
-        thoughts = [told for told in self._told if told not in stays and _is_thought(told)]
+        stays = [entry for entry in self._entries if entry.own not in part.blocks]
+        thoughts = [entry for entry in self._entries if entry not in stays and _is_thought(entry)]
         kept = thoughts[:1] if not any(map(_is_thought, stays)) else []
         for thought in kept:
             thought.messages[:] = [_emptied(thought.messages[0])]
-        self._told = [told for told in self._told if told in stays or told in kept]
+        self._entries = [entry for entry in self._entries if entry in stays or entry in kept]
         self._retracted |= set(part.blocks)
         for own in part.blocks:
             self._cited.pop(own, None)
@@ -239,11 +239,11 @@ class _Snapshot:
         TodosPart: _todos,
         RetractPart: _retract,
     }
-    """What leaves a message; the rest is told while it happens, and is in the log."""
+    """Parts that leave a message; the others are only sent live, and are in the log."""
 
 
-def _is_thought(told: _Told) -> bool:
-    return bool(told.messages[0]["role"] == "reasoning")
+def _is_thought(entry: _Entry) -> bool:
+    return bool(entry.messages[0]["role"] == "reasoning")
 
 
 def _emptied(message: AGUIMessage) -> AGUIMessage:
@@ -251,7 +251,7 @@ def _emptied(message: AGUIMessage) -> AGUIMessage:
 
 
 def _finished(message: AGUIMessage) -> AGUIMessage:
-    """Without what has no value, and with the citations that there are by now."""
+    """The message without empty fields, and with its citations."""
     if isinstance(message.get("metadata"), tuple):
         message = {**message, "metadata": block_metadata(*message["metadata"])}
     return known(message)

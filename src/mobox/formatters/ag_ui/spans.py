@@ -1,4 +1,4 @@
-"""Steps and subagents: they are told as events, and leave no message."""
+"""Steps and subagents: they are sent as events, and leave no message."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class _Step(NamedTuple):
     owner: str | None
     start: StepStart
 
-    def told(self, kind: str, end: StepEnd | None = None) -> bytes:
-        """It begins or ends; `end` only where it did, and not the response."""
+    def document(self, kind: str, end: StepEnd | None = None) -> bytes:
+        """The event of its start or end; `end` only if the step itself ended, not the response."""
         start = self.start
         about = {"id": start.id, "kind": start.kind, "name": start.name, "number": start.number}
         metadata = mobox_metadata({**about, "status": end.status if end is not None else None})
@@ -27,39 +27,39 @@ class _Step(NamedTuple):
 
 
 class Steps:
-    """Those that are open. To a client the name is all, so none is open twice under one name."""
+    """The open steps. Clients know a step only by its name, so open steps have unique names."""
 
     def __init__(self, ids: WireIds) -> None:
         self._ids = ids
         self._open: dict[str | None, _Step] = {}
 
-    def start(self, told: StepStart) -> Documents:
-        before = self.end(StepEnd(id=told.id))  # its end may be RAW to us
-        owner = self._ids.owner(told.scope)
-        self._open[told.id] = step = _Step(self._free_name(told, owner), owner, told)
-        return [*before, step.told("STEP_STARTED")]
+    def start(self, log_event: StepStart) -> Documents:
+        before = self.end(StepEnd(id=log_event.id))  # its end may be RAW
+        owner = self._ids.owner(log_event.scope)
+        self._open[log_event.id] = step = _Step(self._free_name(log_event, owner), owner, log_event)
+        return [*before, step.document("STEP_STARTED")]
 
-    def end(self, told: StepEnd) -> Documents:
-        step = self._open.pop(told.id, None)
-        return [step.told("STEP_FINISHED", told)] if step is not None else []
+    def end(self, log_event: StepEnd) -> Documents:
+        step = self._open.pop(log_event.id, None)
+        return [step.document("STEP_FINISHED", log_event)] if step is not None else []
 
     def suspend(self) -> Documents:
-        """The ends of those that are open, the last first, where the response ends."""
-        return [step.told("STEP_FINISHED") for step in reversed(self._open.values())]
+        """The ends of all open steps, the last first, where the response ends."""
+        return [step.document("STEP_FINISHED") for step in reversed(self._open.values())]
 
     def reopen(self) -> Documents:
-        """The starts of those that are open, for a response that begins here."""
-        return [step.told("STEP_STARTED") for step in self._open.values()]
+        """The starts of all open ones, for a response that starts here."""
+        return [step.document("STEP_STARTED") for step in self._open.values()]
 
     def close_all(self) -> Documents:
         ends = self.suspend()
         self._open.clear()
         return ends
 
-    def _free_name(self, told: StepStart, owner: str | None) -> str:
-        numbered = f"{told.kind} {told.number}" if told.number is not None else str(told.kind)
-        name = told.name or numbered
-        taken = {step.name for step in self._open.values() if step.owner == owner}
+    def _free_name(self, step: StepStart, owner: str | None) -> str:
+        numbered = f"{step.kind} {step.number}" if step.number is not None else str(step.kind)
+        name = step.name or numbered
+        taken = {each.name for each in self._open.values() if each.owner == owner}
         others = (f"{name} ({count})" for count in range(2, len(taken) + 2))
         return name if name not in taken else next(each for each in others if each not in taken)
 
@@ -72,34 +72,34 @@ _WORDS: dict[Outcome, str] = {
 
 
 class Subagents:
-    """Those that were started: an id is of one invocation, so it is told once."""
+    """The started subagents: an id belongs to one invocation, so its start is sent once."""
 
     def __init__(self, ids: WireIds, profile: Profile) -> None:
         self._ids = ids
         self._profile = profile
         self._open: dict[str | None, SubagentStart] = {}
-        self._told: set[str | None] = set()  # in this response
-        self._active: set[str | None] = set()  # told, and not ended
+        self._announced: set[str | None] = set()  # in this response
+        self._active: set[str | None] = set()  # sent, and not ended
 
-    def start(self, told: SubagentStart) -> Documents:
-        self._open[told.id] = told
-        if not self._profile.subagents or told.id in self._told:
-            return [self._told_as_custom(told)]
-        return [self._started(told)]
+    def start(self, log_event: SubagentStart) -> Documents:
+        self._open[log_event.id] = log_event
+        if not self._profile.subagents or log_event.id in self._announced:
+            return [self._as_custom(log_event)]
+        return [self._started(log_event)]
 
-    def end(self, told: SubagentEnd) -> Documents:
-        start = self._open.pop(told.id, None)
+    def end(self, log_event: SubagentEnd) -> Documents:
+        start = self._open.pop(log_event.id, None)
         if start is None:
             return []
-        return [self._ended(start, told)]
+        return [self._ended(start, log_event)]
 
     def suspend(self) -> Documents:
-        """The ends of those that are open, where the response ends but they do not."""
+        """The ends of all open subagents, where the response ends but they do not."""
         return [self._suspended(own) for own in reversed(self._open) if own in self._active]
 
     def reopen(self) -> Documents:
-        """The starts of those that are open, for a response that begins here."""
-        self._told, self._active = set(), set()
+        """The starts of all open ones, for a response that starts here."""
+        self._announced, self._active = set(), set()
         if not self._profile.subagents:
             return []
         return [self._started(start) for start in self._open.values()]
@@ -108,41 +108,41 @@ class Subagents:
         ends = (SubagentEnd(id=own, status="interrupted") for own in reversed(list(self._open)))
         return [document for end in ends for document in self.end(end)]
 
-    def _started(self, told: SubagentStart) -> bytes:
-        has_parent = bool(told.scope) and told.scope[-1] in self._told
-        self._told.add(told.id)
-        self._active.add(told.id)
+    def _started(self, log_event: SubagentStart) -> bytes:
+        has_parent = bool(log_event.scope) and log_event.scope[-1] in self._announced
+        self._announced.add(log_event.id)
+        self._active.add(log_event.id)
         return event(
             "SUBAGENT_STARTED",
-            subagentRunId=self._ids.of(told.id),
-            name=told.agent,
-            description=told.task,
-            parentSubagentRunId=self._ids.owner(told.scope) if has_parent else None,
-            parentToolCallId=self._ids.of(told.id),
-            metadata=_about(told),
+            subagentRunId=self._ids.of(log_event.id),
+            name=log_event.agent,
+            description=log_event.task,
+            parentSubagentRunId=self._ids.owner(log_event.scope) if has_parent else None,
+            parentToolCallId=self._ids.of(log_event.id),
+            metadata=_about(log_event),
         )
 
-    def _ended(self, start: SubagentStart, told: SubagentEnd) -> bytes:
-        if told.id not in self._active:
-            return self._told_as_custom(start, told)
-        self._active.discard(told.id)
-        name = self._ids.of(told.id)
-        if told.status in _WORDS:
-            words = told.summary or _WORDS[told.status]
-            return event("SUBAGENT_ERROR", subagentRunId=name, message=words, code=told.status)
+    def _ended(self, start: SubagentStart, log_event: SubagentEnd) -> bytes:
+        if log_event.id not in self._active:
+            return self._as_custom(start, log_event)
+        self._active.discard(log_event.id)
+        name, status = self._ids.of(log_event.id), log_event.status
+        if status in _WORDS:
+            words = log_event.summary or _WORDS[status]
+            return event("SUBAGENT_ERROR", subagentRunId=name, message=words, code=status)
         return event(
             "SUBAGENT_FINISHED",
             subagentRunId=name,
-            result=told.summary,
+            result=log_event.summary,
             outcome={"type": "success"},
-            metadata=mobox_metadata({"status": told.status if told.status != "ok" else None}),
+            metadata=mobox_metadata({"status": None if status == "ok" else status}),
         )
 
     def _suspended(self, own: str | None) -> bytes:
         outcome = {"type": "suspended"}
         return event("SUBAGENT_FINISHED", subagentRunId=self._ids.of(own), outcome=outcome)
 
-    def _told_as_custom(self, start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
+    def _as_custom(self, start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
         about = {
             "subagentRunId": self._ids.of(start.id),
             "name": start.agent,
@@ -154,7 +154,7 @@ class Subagents:
 
 
 def _about(start: SubagentStart) -> dict[str, JSON] | None:
-    """Who sent it, outermost first, and whether it works on by itself."""
+    """Its parents, outermost first, and whether it runs in the background."""
     return mobox_metadata(
         {"scope": list(start.scope) or None, "background": start.background or None}
     )

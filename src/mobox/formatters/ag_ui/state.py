@@ -1,4 +1,4 @@
-"""Shared state: what a client has of it, so that it can be patched, and told to who joins."""
+"""Shared state as a client has it, so that it can be patched, and sent to clients that join."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ __all__ = ["SharedState"]
 
 
 class _DoesNotApply(ValueError):
-    """A patch that is none, or of another state."""
+    """A value that is not a patch, or does not apply to this state."""
 
 
 class SharedState:
     """The state of one run, as its clients have it."""
 
     def __init__(self) -> None:
-        self._value: JSON = {}  # what a client begins with
-        self._is_told = False
+        self._value: JSON = {}  # the initial state of a client
+        self._is_sent = False
 
-    def tell(self, told: State) -> Documents:
-        """A snapshot, or a patch: of JSON's own kind, or an object whose members are new."""
-        if told.mode == "snapshot":
-            self._value, self._is_told = told.value, True
+    def tell(self, log_event: State) -> Documents:
+        """A snapshot, or a patch: a JSON Patch, or an object with the changed members."""
+        if log_event.mode == "snapshot":
+            self._value, self._is_sent = log_event.value, True
             return self.reopen()
         try:
-            operations = _operations(told.value)
+            operations = _operations(log_event.value)
             self._value = _patched(self._value, operations)
         except _DoesNotApply:
-            return [custom("mobox.state", {"mode": told.mode, "value": told.value})]
-        self._is_told = True
+            return [custom("mobox.state", {"mode": log_event.mode, "value": log_event.value})]
+        self._is_sent = True
         return [event("STATE_DELTA", delta=operations)]
 
     def reopen(self) -> Documents:
-        """All of it, for a response that begins here."""
-        if not self._is_told:
+        """The whole state, for a response that starts here."""
+        if not self._is_sent:
             return []
         return [encode({"type": "STATE_SNAPSHOT", "snapshot": self._value})]
 
@@ -52,16 +52,16 @@ def _operations(value: JSON) -> list[dict[str, JSON]]:
     raise _DoesNotApply
 
 
-def _operation(told: dict[str, JSON]) -> dict[str, JSON]:
-    """One that we can follow; AG-UI has others, which no framework here sends."""
-    kind, path = told.get("op"), told.get("path")
+def _operation(operation: dict[str, JSON]) -> dict[str, JSON]:
+    """A supported operation; AG-UI has others, which no framework here sends."""
+    kind, path = operation.get("op"), operation.get("path")
     if not isinstance(path, str) or not path.startswith("/"):
         raise _DoesNotApply
     if kind == "remove":
         return {"op": kind, "path": path}
-    if kind not in ("add", "replace") or "value" not in told:
+    if kind not in ("add", "replace") or "value" not in operation:
         raise _DoesNotApply
-    return {"op": kind, "path": path, "value": told["value"]}
+    return {"op": kind, "path": path, "value": operation["value"]}
 
 
 def _patched(state: JSON, operations: list[dict[str, JSON]]) -> JSON:
@@ -89,7 +89,7 @@ def _apply(place: Any, last: str, operation: dict[str, JSON]) -> None:
 
 
 def _key(place: Any, step: str) -> Any:
-    """Where in `place` there is something."""
+    """The index or key of an existing value in `place`."""
     if isinstance(place, list):
         return _index(step, len(place))
     if isinstance(place, dict) and step in place:

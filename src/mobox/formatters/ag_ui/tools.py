@@ -31,14 +31,14 @@ __all__ = ["Telling", "Tools", "tool_metadata"]
 
 
 class Telling(NamedTuple):
-    """What tells a client, and whether that is not enough: it was told otherwise before."""
+    """The documents to send, and whether they correct earlier ones, which needs a snapshot."""
 
     documents: Documents
     corrects: bool = False
 
 
 class _Call:
-    """What later events of a call need."""
+    """State of a call for its later events."""
 
     __slots__ = ("answered", "message", "owner", "prefix", "start", "streams", "wire")
 
@@ -56,7 +56,7 @@ class _Call:
             "TOOL_CALL_START",
             toolCallId=self.wire,
             toolCallName=self.start.name,
-            # Without one, the client calls the message as it calls the call.
+            # Without one, the client uses the call's id for the message.
             parentMessageId=self.message if self.message != self.wire else None,
             subagentRunId=self.owner,
             metadata=self._metadata(),
@@ -74,9 +74,9 @@ class _Call:
 def tool_metadata(
     kind: str, server: bool, display: str | None, invalid: str | None
 ) -> dict[str, JSON] | None:
-    """What we say of a call beyond what the client knows; nothing of a plain function.
+    """Metadata of a call that the client has no field for; none for a plain function.
 
-    `invalid` is an input that is no JSON: with what was added to it, so that it is.
+    `invalid` is an input that is not JSON, with the suffix that was added to make it JSON.
     """
     return mobox_metadata(
         {
@@ -102,23 +102,23 @@ class Tools:
         return own in self._calls
 
     def has_result(self, own: str | None) -> bool:
-        """Whether nobody has to answer this call any more."""
+        """Whether this call needs no result any more."""
         return own in self._forgotten or (own in self._calls and self._calls[own].answered)
 
     @property
     def pending(self) -> list[str]:
-        """The calls that are complete and have no result, as the client knows them."""
+        """The complete calls without a result, by their ids on the wire."""
         calls = self._calls.values()
         return [call.wire for call in calls if not call.streams and not call.answered]
 
     def forget(self, names: Collection[str]) -> Documents:
-        """These calls were taken back: whatever is told of them now, nobody wants to hear."""
+        """These calls were retracted: their later events are ignored."""
         gone = {own: self._calls.pop(own) for own in names if own in self._calls}
         self._forgotten |= gone.keys()
         return [call.end() for call in gone.values() if call.streams]
 
     def was_told(self, own: str | None) -> bool:
-        """Whether a call of that id was ever started, even if it was taken back since."""
+        """Whether a call of that id was ever started, even if it was retracted since."""
         return own in self._calls or own in self._forgotten
 
     def streams(self, own: str | None) -> bool:
@@ -126,57 +126,57 @@ class Tools:
         return own in self._calls and self._calls[own].streams
 
     def is_forgotten(self, own: str | None) -> bool:
-        """Whether the call was taken back."""
+        """Whether the call was retracted."""
         return own in self._forgotten
 
-    def before(self, told: ToolUseDelta | ToolUseEnd | ToolResult) -> Documents:
-        """The start of a call that a later version told: RAW to us."""
-        if told.id in self._calls:
+    def before(self, log_event: ToolUseDelta | ToolUseEnd | ToolResult) -> Documents:
+        """A missing start of a call: RAW if a later version logged it."""
+        if log_event.id in self._calls:
             return []
-        return self.start(ToolUseStart(id=told.id, scope=told.scope, name=UNKNOWN_TOOL))
+        return self.start(ToolUseStart(id=log_event.id, scope=log_event.scope, name=UNKNOWN_TOOL))
 
-    def start(self, told: ToolUseStart) -> Documents:
-        call = self._calls[told.id] = _Call(told, self._ids)
-        return [call.begin(), *encrypted("tool-call", call.wire, told.provider)]
+    def start(self, log_event: ToolUseStart) -> Documents:
+        call = self._calls[log_event.id] = _Call(log_event, self._ids)
+        return [call.begin(), *encrypted("tool-call", call.wire, log_event.provider)]
 
     def prefix_of(self, own: str | None) -> bytes:
-        """How the event of a piece of input begins."""
+        """The prefix of the event for an input delta."""
         return self._calls[own].prefix
 
-    def end(self, told: ToolUseEnd, streamed: str) -> Telling:
-        """The input is complete: `streamed` of it was told in pieces."""
-        call = self._calls[told.id]
+    def end(self, log_event: ToolUseEnd, streamed: str) -> Telling:
+        """The input is complete: `streamed` of it was sent in deltas."""
+        call = self._calls[log_event.id]
         call.streams = False
-        whole = arguments_text(told.input, told.invalid)
+        whole = arguments_text(log_event.input, log_event.invalid)
         rest = completion(streamed) if streamed else whole
         more = [call.prefix + encode(rest) + b"}"] if rest else []
-        end = call.end(told.invalid)
+        end = call.end(log_event.invalid)
         return Telling([*more, end], corrects=not is_same(streamed + rest, whole))
 
-    def result(self, told: ToolResult) -> Telling:
-        """What came of a call."""
-        call = self._calls[told.id]
-        corrects, call.answered = call.answered, not told.partial
-        if told.partial:
-            about = {"toolCallId": call.wire, "output": told.output}
+    def result(self, log_event: ToolResult) -> Telling:
+        """The result of a call."""
+        call = self._calls[log_event.id]
+        corrects, call.answered = call.answered, not log_event.partial
+        if log_event.partial:
+            about = {"toolCallId": call.wire, "output": log_event.output}
             return Telling([custom("mobox.tool_output", about)], corrects)
         if corrects:  # a second result would be a second message
             return Telling([], corrects=True)
         result = event(
             "TOOL_CALL_RESULT",
-            messageId=self._ids.result(told.id),
+            messageId=self._ids.result(log_event.id),
             toolCallId=call.wire,
-            content=result_content(told, self._profile),
+            content=result_content(log_event, self._profile),
             role="tool",
             subagentRunId=call.owner,
-            metadata=result_metadata(told),
+            metadata=result_metadata(log_event),
         )
         return Telling([result])
 
     def suspend(self) -> Documents:
-        """The ends of the inputs that still come, where the response ends but they do not."""
+        """The ends of inputs that are still streamed, where the response ends but they do not."""
         return [call.end() for call in self._calls.values() if call.streams]
 
     def reopen(self) -> Documents:
-        """The starts of the inputs that still come, for a response that begins here."""
+        """The starts of inputs that are still streamed, for a response that starts here."""
         return [call.begin() for call in self._calls.values() if call.streams]

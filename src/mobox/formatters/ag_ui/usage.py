@@ -1,4 +1,4 @@
-"""What a run has used, as TokenUsage: one for each model."""
+"""The usage of a run, as TokenUsage: one for each model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mobox.usage import Totals, UsageTotal
 __all__ = ["ModelUsage"]
 
 _MOST: Final = 2**53 - 1
-"""A client that is told of more ends the run."""
+"""Maximum number of models: a client that gets more ends the run."""
 
 
 class ModelUsage:
@@ -21,15 +21,15 @@ class ModelUsage:
         self._total = UsageTotal()
         self._models: dict[str | None, UsageTotal] = {}
 
-    def add(self, told: Usage | Result) -> None:
-        """Take what was told of the use."""
-        self._total.add(told)
-        if isinstance(told, Usage):
-            self._models.setdefault(told.model, UsageTotal()).add(told)
+    def add(self, event: Usage | Result) -> None:
+        """Take an event about usage."""
+        self._total.add(event)
+        if isinstance(event, Usage):
+            self._models.setdefault(event.model, UsageTotal()).add(event)
 
     @property
     def so_far(self) -> dict[str, JSON] | None:
-        """All that is known, for a page that shows it while the run goes on."""
+        """All known counts, for a page that shows them during the run."""
         totals = self._total.totals
         if totals is None:
             return None
@@ -43,7 +43,7 @@ class ModelUsage:
 
     @property
     def by_model(self) -> list[dict[str, JSON]] | None:
-        """The use by model, if the run does not name its total itself; `None` if there is none."""
+        """The usage by model, if the run reports no total of its own; `None` if there is none."""
         totals = self._total.totals
         named = [model for model in self._models if model is not None]
         if totals is not None and totals.is_total:
@@ -59,7 +59,7 @@ def _entry(totals: Totals | None, model: str | None) -> dict[str, JSON]:
 
 
 def _tokens(totals: Totals) -> dict[str, JSON]:
-    """The parts, cached and reasoning, are in the totals: in AG-UI's usage as in ours."""
+    """Cached and reasoning tokens are included in the totals, in AG-UI's usage as in ours."""
     about = {
         "inputTokens": totals.input,
         "outputTokens": totals.output,

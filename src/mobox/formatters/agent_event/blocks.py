@@ -1,4 +1,4 @@
-"""The thoughts and texts of one run: told in chunks, and whole when they end."""
+"""The thoughts and texts of one run: sent in chunks, and complete when they end."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ __all__ = ["Block", "Blocks"]
 
 
 class Block:
-    """One block that is open."""
+    """One open block."""
 
-    __slots__ = ("citations", "common", "held", "kind", "pieces", "prefix", "told_by")
+    __slots__ = ("citations", "common", "delta_class", "held", "kind", "pieces", "prefix")
 
     def __init__(
         self,
         kind: Literal["message", "thinking"],
-        told_by: type[StreamEvent] | None = None,
+        delta_class: type[StreamEvent] | None = None,
         scope: tuple[str, ...] = (),
     ) -> None:
         self.kind = kind
-        self.told_by = told_by
+        self.delta_class = delta_class
         self.common: dict[str, JSON] = {"scope": list(scope)} if scope else {}
         self.prefix = b""
         self.pieces: list[str] = []
         self.citations: list[JSON] = []
         self.held: list[JSON] = []
-        """The citations that no chunk has told yet."""
+        """The citations that no chunk has sent yet."""
 
     def cite(self, citation: JSON) -> None:
-        """Keep a citation for the next chunk, and for the whole."""
+        """Keep a citation for the next chunk, and for the complete block."""
         self.held.append(citation)
         self.citations.append(citation)
 
 
 class Blocks:
-    """The owner of what is open, and of the order in which all blocks of the run began."""
+    """The open blocks, and the order in which all blocks of the run started."""
 
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
@@ -50,21 +50,21 @@ class Blocks:
         """The open block of that name; `None` if there is none."""
 
     def place(self, name: str | None) -> int:
-        """The `blockIndex` of a block or a call that begins."""
+        """The `blockIndex` of a new block or call."""
         index, self._count = self._count, self._count + 1
         self._places[name].append(index)
         return index
 
     def places(self, name: str | None) -> list[int]:
-        """Where the blocks are that were called so, unless they were taken back."""
+        """The indexes of the blocks of that id, without retracted ones."""
         return self._places.get(name, [])
 
     def take_back(self, names: Iterable[str]) -> list[int]:
-        """The places of these blocks, which have none from now on."""
+        """Remove these blocks and return their indexes."""
         return [index for name in names for index in self._places.pop(name, ())]
 
     def open(self, name: str | None, block: Block) -> Documents:
-        """Begin a block; in a log of a later version, the one before it may have no end."""
+        """Open a block; in a log of a later version, the one before it may have no end."""
         closing = self.close(name)
         self._open[name] = block
         block.common = {"blockIndex": self.place(name), **block.common}
@@ -72,7 +72,7 @@ class Blocks:
         return closing
 
     def write(self, name: str | None, text: str, between: str = "") -> Documents:
-        """More of an open block; `between` goes in front unless it is the first."""
+        """A delta of an open block; `between` precedes every delta but the first."""
         if not text:
             return []
         block = self._open[name]
@@ -81,7 +81,7 @@ class Blocks:
         return self._chunk(block, text)
 
     def close(self, name: str | None, signature: str | None = None) -> Documents:
-        """End a block, if it is open: all of it, unless it was empty."""
+        """End a block, if it is open: send it complete, unless it is empty."""
         block = self._open.pop(name, None)
         if block is None or not (block.pieces or block.held or signature is not None):
             return []
@@ -92,11 +92,11 @@ class Blocks:
         return [*last, *self._numbering.persisted(block.kind, **about)]
 
     def close_all(self) -> Documents:
-        """End whatever is open, in the order in which it was opened."""
+        """End all open blocks, in the order in which they were opened."""
         return [document for name in list(self._open) for document in self.close(name)]
 
     def latest_message(self) -> Block | None:
-        """The text that was begun last and is open."""
+        """The open text that was started last."""
         blocks = reversed(self._open.values())
         return next((block for block in blocks if block.kind == "message"), None)
 

@@ -1,4 +1,4 @@
-"""What a text rests on, as the contract's citations."""
+"""The sources of a text, as the contract's citations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a session a client goes on that tells the last `eventIndex` it has."""
+"""Finds where in a session a client continues, by the last `eventIndex` that it has."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Place", "place_of"]
 
 
 class Place(NamedTuple):
-    """The first run of a session that a client may not have whole."""
+    """The first run of a session that a client may not have completely."""
 
     run: int
-    """Which of the session's runs, from 0; the last, which may go on, if the client has all."""
+    """The index of the run in the session; that of the last run if the client has all events."""
     first_event_index: int
-    """Where this run's events begin."""
+    """The index of this run's first event."""
 
 
 def place_of(last_event_index: int, counts: Sequence[int]) -> Place:
-    """Where a client goes on; `counts` are how many events each run of its session has so far.
+    """Where a client continues; `counts` are the numbers of events of its session's runs so far.
 
-    -1 is a client that has none. One that has more than there is, has it from elsewhere.
+    -1 is a client that has none. An index past the last event belongs to another session.
     """
     starts = list(accumulate(counts, initial=0))
     if not -1 <= last_event_index < starts[-1]:

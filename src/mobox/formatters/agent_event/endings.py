@@ -1,4 +1,4 @@
-"""How a run ends: `complete` with why and what it used, or `error`; and what it used."""
+"""How a run ends: `complete` with reason and usage, or `error`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ STOP_REASONS: Final[dict[DoneReason, str]] = {
     "lost": "lost",
     "error": "error",
 }
-"""Anthropic's word for a reason where the provider has none of its own; ours where it has none."""
+"""Anthropic's names of reasons, used where the provider has none; others keep our name."""
 
 
 class Ending:
-    """The errors and the use of a run until its end."""
+    """The errors and the usage of a run until its end."""
 
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
@@ -38,21 +38,21 @@ class Ending:
         self._usage = UsageTotal()
         self._service_tier: str | None = None
 
-    def fail(self, told: Error) -> Documents:
-        """Something failed; the last that did is the end, if the run does not get over it."""
-        self._errors.hold(told)
+    def fail(self, event: Error) -> Documents:
+        """Hold an error; the last one is the end of the run, if it fails."""
+        self._errors.hold(event)
         return []
 
-    def use(self, told: Usage | Result) -> Documents:
-        """Take what was told of the use."""
-        self._usage.add(told)
-        if isinstance(told, Usage) and told.service_tier is not None:
-            self._service_tier = told.service_tier
+    def use(self, event: Usage | Result) -> Documents:
+        """Take an event about usage."""
+        self._usage.add(event)
+        if isinstance(event, Usage) and event.service_tier is not None:
+            self._service_tier = event.service_tier
         return []
 
     def end(self, done: Done) -> Documents:
         """The one terminal event of the run."""
-        fatal, _ = self._errors.told(done.reason)  # what it got over is left out
+        fatal, _ = self._errors.told(done.reason)  # recovered errors are left out
         if failure := failure_of(done.reason, fatal):
             error, code = failure
             return self._numbering.persisted("error", error=error, code=code)
@@ -61,7 +61,7 @@ class Ending:
 
     @property
     def usage(self) -> dict[str, JSON]:
-        """What is known, in Anthropic's names; its input has no cache in it, ours has."""
+        """The known counts, with Anthropic's names; its input excludes cached tokens."""
         totals = self._usage.totals
         if totals is None:
             return {}

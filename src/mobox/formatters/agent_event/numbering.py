@@ -1,4 +1,4 @@
-"""What every event of the contract carries: its three orders, its id, its time and its state.
+"""The fields of every event of the contract: its three numbers, its id, its time and its state.
 
 `blockIndex` orders the blocks of a run, `eventIndex` the events of a session, without a gap, and
 `sequenceNumber` all that is stored: it is the log entry's id, which increases over the whole store.
@@ -19,24 +19,24 @@ Documents = list[bytes]
 
 DEFAULT: Final = "v1"
 PROFILES: Final = {DEFAULT: False, "document": True}
-"""Whether each stored event is also told as pending, before it is told as persisted."""
+"""Whether each stored event is also sent as pending, before it is sent as persisted."""
 
 encode: Final = msgspec.json.Encoder().encode
 _CHUNK: Final = b'%b%b%b,"eventIndex":%d,"eventId":%b%d.%d","timestamp":"%b"}'
 
 
 class Numbering:
-    """Gives the events of one run what makes them events of the contract."""
+    """Adds these fields to the events of one run."""
 
     def __init__(
-        self, message_id: str, first: int, last_known: int, *, tells_pending: bool
+        self, message_id: str, first: int, last_known: int, *, sends_pending: bool
     ) -> None:
         self.message_id = message_id
         self.retracted: list[int] = []
-        """The blocks that the next event takes back."""
+        """The blocks that the next event retracts."""
         self._first = self._next = first
         self._last_known = last_known
-        self._tells_pending = tells_pending
+        self._sends_pending = sends_pending
         self._id_opening = encode(f"{message_id}.")[:-1]
         self._seq = self._frame = self._id = 0
         self._ts: int | None = None
@@ -48,27 +48,29 @@ class Numbering:
         return self._next - self._first
 
     def turn_to(self, entry: LogEntry) -> None:
-        """The next events tell `entry`."""
+        """The next events belong to `entry`."""
         self._seq, self._frame, self._id = entry.seq, 0, entry.id
-        # Where no times are known, these sort at least.
+        # Without times, use values that at least sort in order.
         ts = entry.ts if entry.ts is not None else entry.seq
         if ts != self._ts:
             self._ts, self._when = ts, iso(ts).encode()
 
     def persisted(self, kind: str, **fields: JSON) -> Documents:
-        """An event that the log has, and that is told whole."""
-        told = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
+        """A complete event, which is in the log."""
+        document = {"type": kind, "messageId": self.message_id, **fields, **self._taken_back()}
         index, frame = self._take()
         if index <= self._last_known:
             return []
         event_id = f"{self.message_id}.{self._seq}.{frame}"
-        told |= {"eventIndex": index, "eventId": event_id, "timestamp": self._when.decode()}
-        last = told | {"sequenceNumber": self._id, "persistenceState": "persisted"}
-        pending = [encode(told | {"persistenceState": "pending"})] if self._tells_pending else []
+        document |= {"eventIndex": index, "eventId": event_id, "timestamp": self._when.decode()}
+        last = document | {"sequenceNumber": self._id, "persistenceState": "persisted"}
+        pending = (
+            [encode(document | {"persistenceState": "pending"})] if self._sends_pending else []
+        )
         return [*pending, encode(last)]
 
     def piece(self, entry: LogEntry, prefix: bytes, text: str) -> Documents:
-        """`chunk` for an entry that is only one more piece of the block that was told last."""
+        """`chunk` for an entry that is another delta of the last block."""
         index = self._next
         self._next = index + 1
         if index <= self._last_known:
@@ -80,7 +82,7 @@ class Numbering:
         return [_CHUNK % about]
 
     def chunk(self, prefix: bytes, text: str, **more: JSON) -> Documents:
-        """A piece of a block; `prefix` is all that the block's pieces have in common."""
+        """A delta of a block; `prefix` is all that the block's deltas have in common."""
         more |= self._taken_back()
         index, frame = self._take()
         if index <= self._last_known:

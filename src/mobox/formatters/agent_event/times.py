@@ -1,4 +1,4 @@
-"""Milliseconds since 1970 as ISO 8601, as `Date.toISOString` writes it; no clock is asked."""
+"""Milliseconds since 1970 as ISO 8601, as `Date.toISOString` writes it; no clock is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def iso(ms: int) -> str:
-    """The moment `ms` milliseconds after the beginning of 1970, in UTC."""
+    """The time `ms` milliseconds after the start of 1970, in UTC."""
     seconds, thousandths = divmod(ms, 1000)
     days, second = divmod(seconds, _DAY)
     minute, second = divmod(second, 60)
@@ -35,7 +35,7 @@ def _date(days: int) -> str:
 
 
 def _first_day(year: int) -> int:
-    """How many days after 1970 began that year does."""
+    """How many days after the start of 1970 that year starts."""
     return 365 * (year - 1970) + _leap_days(year - 1) - _leap_days(1969)
 
 

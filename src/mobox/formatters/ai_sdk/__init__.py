@@ -23,10 +23,10 @@ __all__ = [
 ]
 
 HEADERS: Final = {"x-vercel-ai-ui-message-stream": "v1"}
-"""What a response says of itself beside being SSE."""
+"""Headers of a response, beside those of SSE."""
 
 REPLAYS_FINISHED: Final = {None, *PROFILES} - {"v5"}
-"""Whose clients take a message they have already for itself, when it is replayed after its end."""
+"""Profiles whose clients recognize a message that is replayed after its end."""
 
 
 class _AISDK:

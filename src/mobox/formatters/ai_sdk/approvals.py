@@ -1,9 +1,9 @@
-"""What a person is asked, and what they said.
+"""Input requests and their answers.
 
-An approval is asked for where the response ends. Asked earlier and never answered, as in a
+An approval is requested where the response ends. Sent earlier and never answered, as in a
 recording, it would leave the client with a message that it cannot send back; and on a replay only
-version 7 can be told the answer. What a person may decide, and a decision that is more than yes or
-no, no chunk of an approval can say: where the agent says what it allows, there is data beside it.
+version 7 can receive the answer. Approval chunks have no field for the allowed decisions, nor for
+decisions other than yes and no: if the agent lists what it allows, a data part carries them.
 """
 
 from __future__ import annotations
@@ -21,62 +21,62 @@ __all__ = ["APPROVED", "Approvals"]
 Chunks = list[bytes]
 
 APPROVED: Final = {"approved": True, "edited": True, "denied": False}
-"""What a decision says of the call; others say nothing: a request taken back denies nothing."""
+"""Decisions that approve or deny the call; others do neither, such as a cancelled request."""
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     event: InputRequest
     approval: bool
-    """It asks whether a call that waits may run."""
+    """It is the approval of a pending call."""
 
 
 class Approvals:
-    """Every request of the run that is not answered, by its id; asked again, the last counts."""
+    """All requests of the run without an answer, by id; a repeated one replaces the earlier."""
 
     def __init__(self, profile: Profile, tools: Tools) -> None:
         self._profile = profile
         self._tools = tools
-        self._asked: dict[str | None, _Asked] = {}
+        self._pending: dict[str | None, _Pending] = {}
 
     def ask(self, event: InputRequest) -> Chunks:
-        """Somebody is asked."""
+        """Add a request."""
         approval = event.kind == "approval" and self._tools.waits(event.tool_call_id)
-        self._asked[event.id] = asked = _Asked(event, approval)
-        return [data_parts.request(event)] if self._has_data(asked) else []
+        self._pending[event.id] = pending = _Pending(event, approval)
+        return [data_parts.request(event)] if self._has_data(pending) else []
 
     def answer(self, event: InputResponse) -> Chunks:
-        """Somebody answered; too late, if the call has its result."""
-        asked = self._asked.pop(event.id, None)
-        if asked is None or (asked.approval and not self._waits(asked)):
+        """Handle an answer; it is too late if the call has its result."""
+        pending = self._pending.pop(event.id, None)
+        if pending is None or (pending.approval and not self._waits(pending)):
             return []
-        data = [data_parts.request(asked.event, event)] if self._has_data(asked) else []
+        data = [data_parts.request(pending.event, event)] if self._has_data(pending) else []
         approved = APPROVED.get(event.decision)
-        if approved is None or not self._is_held(asked) or not self._profile.answers:
+        if approved is None or not self._is_held(pending) or not self._profile.answers:
             return data
         if not approved:
-            self._tools.deny(asked.event.tool_call_id)
+            self._tools.deny(pending.event.tool_call_id)
         answer = chunk(
             "tool-approval-response",
             approvalId=event.id,
             approved=approved,
             reason=event.words,
         )
-        return [*data, self._request(asked.event), answer]
+        return [*data, self._request(pending.event), answer]
 
     def open(self) -> Chunks:
-        """The response ends here: ask for what is not answered."""
-        held = filter(self._is_held, self._asked.values())
-        return [self._request(asked.event) for asked in held if self._waits(asked)]
+        """The response ends here: send the approvals without an answer."""
+        held = filter(self._is_held, self._pending.values())
+        return [self._request(pending.event) for pending in held if self._waits(pending)]
 
-    def _is_held(self, asked: _Asked) -> bool:
-        """Whether it is told as an approval, later."""
-        return asked.approval and self._profile.approvals
+    def _is_held(self, pending: _Pending) -> bool:
+        """Whether it is sent as an approval, at the end of the response."""
+        return pending.approval and self._profile.approvals
 
-    def _has_data(self, asked: _Asked) -> bool:
-        return not self._is_held(asked) or bool(asked.event.allowed)
+    def _has_data(self, pending: _Pending) -> bool:
+        return not self._is_held(pending) or bool(pending.event.allowed)
 
-    def _waits(self, asked: _Asked) -> bool:
-        return self._tools.waits(asked.event.tool_call_id)
+    def _waits(self, pending: _Pending) -> bool:
+        return self._tools.waits(pending.event.tool_call_id)
 
     def _request(self, event: InputRequest) -> bytes:
         why = event.prompt if self._profile.answers else None

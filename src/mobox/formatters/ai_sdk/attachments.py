@@ -25,7 +25,7 @@ def source(event: Source, source_id: str) -> bytes:
     if (link := link_of(event)) is not None:
         return chunk("source-url", url=link, title=event.title, **common)
     title = event.title or event.document or event.file or event.url or "Source"
-    # The client wants a media type, and no framework tells one.
+    # The client requires a media type, and no framework sends one.
     return chunk("source-document", mediaType="text/plain", title=title, **common)
 
 

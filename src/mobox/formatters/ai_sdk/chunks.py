@@ -37,22 +37,22 @@ def chunk(kind: str, payload: dict[str, JSON] | None = None, **optional: JSON) -
 
 
 def harmless(value: JSON) -> JSON:
-    """`value` as it would arrive at a client."""
+    """`value` as a client receives it."""
     return _harmless(value) if _is_dangerous(encode(value)) else value
 
 
 def _is_dangerous(document: bytes) -> bool:
-    # `in` would do, but first tries whether the bytes are a number.
+    # `in` would work, but first checks whether the bytes are a number.
     return document.find(b"__proto__") >= 0 or document.find(b'"constructor"') >= 0
 
 
 def data(name: str, value: JSON, part_id: str | None = None, transient: bool = False) -> bytes:
-    """A data part; one with an id replaces what was said under it, a transient one is not kept."""
+    """A data part; one with an id replaces the part of that id, a transient one is not kept."""
     return chunk(f"data-{name}", payload={"data": value}, id=part_id, transient=transient or None)
 
 
 def scope(event: StreamEvent) -> dict[str, JSON]:
-    """The member of `mobox` that says which subagent speaks."""
+    """The member of `mobox` that names the emitting subagent."""
     return {"scope": list(event.scope)} if event.scope else {}
 
 
@@ -79,7 +79,7 @@ def _harmless(value: JSON, in_metadata: bool = False) -> JSON:
 
 
 def _harmless_key(key: str, child: JSON, in_metadata: bool) -> str:
-    # In metadata the client's schema takes whatever has a constructor for no plain object.
+    # In metadata the client's schema refuses objects with a `constructor` key.
     constructs = in_metadata or (isinstance(child, dict) and "prototype" in child)
     is_harmful = key == "__proto__" or (key == "constructor" and constructs)
     return f"({key})" if is_harmful else key

@@ -1,4 +1,4 @@
-"""Data parts: what a message carries that the AI SDK has no part of its own for.
+"""Data parts: content for which the AI SDK has no part type.
 
 A part with an id is replaced by the next one under it; `data-usage` and `data-retract` are one
 each, and so is the `data-todos` of each agent: their ids are fixed. A transient one reaches
@@ -60,24 +60,24 @@ class _Usage(Struct, kw_only=True, omit_defaults=True, rename="camel"):
 
 
 def todos(items: Iterable[TodoItem], owner: tuple[str, ...] = ()) -> bytes:
-    """The plan as it is now: the run's, or that of the subagent whose scope `owner` is."""
-    told = [
+    """The current plan of the run, or of the subagent with the scope `owner`."""
+    lines = [
         {"content": item.content, "status": item.status, **known({"activeForm": item.active_form})}
         for item in items
     ]
     whose: dict[str, JSON] = {"scope": list(owner)} if owner else {}
-    return data("todos", {"items": told} | whose, "/".join(("todos", *owner[-1:])))
+    return data("todos", {"items": lines} | whose, "/".join(("todos", *owner[-1:])))
 
 
 def usage(totals: Totals) -> bytes:
-    """What the run has used."""
+    """The usage of the run."""
     return data("usage", _usage(totals), "usage")
 
 
 def usage_data(totals: Totals) -> dict[str, JSON]:
-    """Tokens and costs in the AI SDK's words."""
-    told: dict[str, JSON] = msgspec.to_builtins(_usage(totals))
-    return told
+    """Tokens and costs with the AI SDK's names."""
+    fields: dict[str, JSON] = msgspec.to_builtins(_usage(totals))
+    return fields
 
 
 def _usage(totals: Totals) -> _Usage:
@@ -113,18 +113,18 @@ def subagent(start: SubagentStart, end: SubagentEnd | None = None) -> bytes:
     return data("subagent", known(about) | scope(start), start.id)
 
 
-def request(asked: InputRequest, response: InputResponse | None = None) -> bytes:
-    """What a person is asked, and what they said."""
+def request(input_request: InputRequest, response: InputResponse | None = None) -> bytes:
+    """An input request and its answer."""
     about = {
-        "kind": asked.kind,
-        "toolCallId": asked.tool_call_id,
-        "prompt": asked.prompt,
-        "schema": asked.schema,
-        "options": asked.options,
-        "allowed": list(asked.allowed) or None,
+        "kind": input_request.kind,
+        "toolCallId": input_request.tool_call_id,
+        "prompt": input_request.prompt,
+        "schema": input_request.schema,
+        "options": input_request.options,
+        "allowed": list(input_request.allowed) or None,
     }
     answered = _answered(response) if response is not None else None
-    return data("input", known({**about, "answered": answered}), asked.id)
+    return data("input", known({**about, "answered": answered}), input_request.id)
 
 
 def _answered(response: InputResponse) -> dict[str, JSON]:
@@ -138,7 +138,7 @@ def retract(blocks: Iterable[str]) -> bytes:
 
 
 def custom(name: str, value: JSON, part_id: str | None) -> bytes:
-    """An application's own; a name that is ours gets a prefix."""
+    """An application's own data; a reserved name gets a prefix."""
     safe = _UNSAFE.sub("-", name) or "custom"
     return data(f"custom-{safe}" if safe in _OURS else safe, value, part_id)
 

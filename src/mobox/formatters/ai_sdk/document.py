@@ -48,7 +48,7 @@ class DocumentFormatter:
 
     def __init__(self, message_id: str) -> None:
         self._message_id = message_id
-        self._has_begun = False
+        self._has_started = False
         self._blocks = Blocks()
         self._count: Counter[Block] = Counter()
         self._open: dict[str | None, tuple[Block, str]] = {}
@@ -58,7 +58,7 @@ class DocumentFormatter:
         self._errors = HeldErrors()
 
     def format(self, entry: LogEntry) -> Chunks:
-        """The frames that tell `entry`; what the document has no frame for is left out."""
+        """The frames of `entry`; events without a frame in the document are left out."""
         event = entry.event
         chunks = self._turn_to(event)
         writer = self.WRITERS.get(event.type)
@@ -69,14 +69,14 @@ class DocumentFormatter:
         return [*self._close_all(), chunk("finish"), chunk("done")]
 
     def resume(self) -> Chunks:
-        """Begin a response in the middle of the message."""
+        """Start a response in the middle of the message."""
         return [self._start_chunk(), *[_start(*opened) for opened in self._open.values()]]
 
     def _start_chunk(self) -> bytes:
         return chunk("start", messageId=self._message_id)
 
     def _start(self, _event: Start | Raw) -> Chunks:
-        begins, self._has_begun = not self._has_begun, True
+        begins, self._has_started = not self._has_started, True
         return [self._start_chunk()] if begins else []
 
     def _done(self, event: Done) -> Chunks:
@@ -135,7 +135,7 @@ class DocumentFormatter:
         return begin + self._write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _delta(self, event: TextDelta | ThinkingDelta) -> Chunks:
-        if event.id not in self._open:  # a later version began it: RAW to us
+        if event.id not in self._open:  # its start is RAW: logged by a later version
             is_answer = isinstance(event, TextDelta) and not event.scope
             begin = self._begin(event.id, Block.TEXT if is_answer else Block.THINKING)
             return begin + self._write(event.id, event.delta)
@@ -164,9 +164,9 @@ class DocumentFormatter:
         totals = self._usage.totals
         if totals is None:
             return []
-        told = usage_data(totals)
-        total = {"isTotal": True} if told.pop("isTotal") else {}
-        return [chunk("data-usage", {"usage": told, **total})]
+        usage = usage_data(totals)
+        total = {"isTotal": True} if usage.pop("isTotal") else {}
+        return [chunk("data-usage", {"usage": usage, **total})]
 
     WRITERS: ClassVar[dict[EventType, Callable[[DocumentFormatter, Any], Chunks]]] = {
         EventType.START: _start,

@@ -1,4 +1,4 @@
-"""How a message ends, live and at rest."""
+"""How a message ends, live and stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["message_metadata"]
 def message_metadata(
     reason: DoneReason, error: str | None, totals: Totals | None, duration_ms: int | None
 ) -> dict[str, JSON]:
-    """What the last chunk says about the whole message."""
+    """The metadata of the whole message, in the last chunk."""
     usage = usage_data(totals) if totals is not None else None
     about = {"reason": reason, "error": error, "usage": usage, "durationMs": duration_ms}
     return known(about)

@@ -3,8 +3,8 @@
 Rule 1: `start` comes first and once, with the run's id, and `[DONE]` last.
 Rule 2: parts are opened once and closed before finish-step, finish, abort and error.
 Rule 3: an `error` chunk ends the turn at the client, so errors are held until the run's end.
-Rule 4: `providerMetadata.mobox` is whole wherever it stands: clients replace it, never merge.
-Rule 5: only the root agent's text is text; what subagents say is reasoning with a `scope`.
+Rule 4: `providerMetadata.mobox` is always complete: clients replace it, never merge.
+Rule 5: only the root agent's text is text; text of subagents is reasoning with a `scope`.
 
 docs/ai-sdk.md has the tables, and where the real clients differ from the documents.
 """
@@ -87,7 +87,7 @@ class AISDKFormatter(InStretches):
         self._message_id = message_id
         self._ts: int | None = None
         self._started: int | None = None
-        self._has_begun = False
+        self._has_started = False
         self._blocks = Blocks()
         self._parts = Parts()
         self._tools = Tools(self._profile)
@@ -99,11 +99,11 @@ class AISDKFormatter(InStretches):
         self._subagents: dict[str | None, SubagentStart] = {}
         self._approvals = Approvals(self._profile, self._tools)
         self._retracted: list[str] = []
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_STRETCH
 
     def _write(self, event: StreamEvent, ts: int | None) -> Chunks:
         part = self._parts.find(event.id)
-        if part is not None and part.told_by is type(event):
+        if part is not None and part.delta_class is type(event):
             part.empty = part.empty and not event.delta  # type: ignore[attr-defined]
             return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
         self._ts = ts
@@ -113,34 +113,35 @@ class AISDKFormatter(InStretches):
         self._steps.saw(chunks)
         return chunks
 
-    def _stretch_after(self, event: StreamEvent) -> Stretch:
+    def _fast_path_after(self, event: StreamEvent) -> Stretch:
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
-        return self._stretch_into(type(event), event.id)
+        return self._fast_path_into(type(event), event.id)
 
-    def _stretch_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
         part = self._parts.find(block_id)
-        if part is None or part.told_by is not kind or part.empty:  # it may get a separator
+        # An empty part may get a separator first.
+        if part is None or part.delta_class is not kind or part.empty:
             return NO_STRETCH
         return block_id, kind, partial(tell_pieces, part.prefix)
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
-        self._stretch = NO_STRETCH
+        self._fast_path = NO_STRETCH
         chunks = [*self._approvals.open(), *self._close_parts(), *self._steps.finish()]
         return [*chunks, self._finish("tool"), DONE]
 
     def resume(self) -> Chunks:
-        """Begin a response in the middle of the message, after entries formatted unsent."""
+        """Start a response in the middle of the message, after entries formatted unsent."""
         self._steps.open = False
         return [self._start_chunk(), *self._parts.reopen()]
 
     # The run
 
     def _start(self, _event: Start | Raw) -> Chunks:
-        if self._has_begun:
+        if self._has_started:
             return []
-        self._has_begun, self._started = True, self._ts
+        self._has_started, self._started = True, self._ts
         return [self._start_chunk()]
 
     def _start_chunk(self) -> bytes:
@@ -153,8 +154,14 @@ class AISDKFormatter(InStretches):
         error, _ = failure_of(event.reason, fatal) or (None, None)
         metadata = self._metadata(event, error)
         if error is not None:
-            told = chunk("error", errorText=error)
-            return [*chunks, _metadata_chunk(metadata), told, self._finish(event.reason), DONE]
+            failed = chunk("error", errorText=error)
+            return [
+                *chunks,
+                _metadata_chunk(metadata),
+                failed,
+                self._finish(event.reason),
+                DONE,
+            ]
         if event.reason == "cancelled":
             reason = "cancelled" if self._profile.abort_reason else None
             return [*chunks, _metadata_chunk(metadata), chunk("abort", reason=reason), DONE]
@@ -181,22 +188,22 @@ class AISDKFormatter(InStretches):
     def _start_step(self, event: StepStart) -> Chunks:
         if event.kind == "turn" and not event.scope:
             return [] if self._is_amid else self._steps.start()
-        if event.kind in ("turn", "node"):  # the inner workings of a graph or a subagent
+        if event.kind in ("turn", "node"):  # internals of a graph or a subagent
             return []
         self._tasks[event.id] = event
         return [data_parts.step(event)]
 
     def _end_step(self, event: StepEnd) -> Chunks:
-        """A turn's step ends when the next one starts: results of its tools still belong to it."""
+        """A turn's step ends when the next one starts: tool results still belong to it."""
         task = self._tasks.pop(event.id, None)
         return [data_parts.step(task, event)] if task is not None else []
 
     @property
     def _is_amid(self) -> bool:
-        """Something is open, of a subagent perhaps, that goes on across the turns of the root."""
+        """Whether something is open that spans turns of the root, such as a subagent's block."""
         return bool(self._parts) or self._tools.streaming
 
-    # Blocks without a name: Processing, and the notes of subagents
+    # Blocks without a framework id: Processing, and the notes on subagents
 
     def _turn_to(self, event: StreamEvent) -> Chunks:
         move = self._blocks.turn_to(event)
@@ -228,7 +235,7 @@ class AISDKFormatter(InStretches):
         known = [data_parts.subagent(start, event)] if start is not None else []
         return [*self._line(event), *known]
 
-    # Blocks with a name
+    # Blocks with an id
 
     def _text(self, event: Text) -> Chunks:
         assert event.id is not None  # the lifecycle names every block
@@ -242,20 +249,20 @@ class AISDKFormatter(InStretches):
     def _thinking(self, event: Thinking) -> Chunks:
         assert event.id is not None  # the lifecycle names every block
         part = self._parts.find(event.id)
-        is_open = part is not None and part.told_by is ThinkingDelta
+        is_open = part is not None and part.delta_class is ThinkingDelta
         chunks = [] if is_open else self._reasoning(event.id, event)
         return chunks + self._parts.write(event.id, event.content, BETWEEN_THOUGHTS)
 
     def _more(self, event: TextDelta | ThinkingDelta) -> Chunks:
-        """More of a block that a later version began: RAW to us."""
+        """A delta of a block whose start is RAW: logged by a later version."""
         if isinstance(event, TextDelta):
             return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
         return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
 
     def _reasoning(self, block_id: str, event: Text | Thinking) -> Chunks:
-        told_by = TextDelta if isinstance(event, Text) else ThinkingDelta
+        delta_class = TextDelta if isinstance(event, Text) else ThinkingDelta
         about = {"variant": "thinking", "id": block_id, **scope(event)}
-        return self._parts.open("reasoning", told_by, about, self._ts)
+        return self._parts.open("reasoning", delta_class, about, self._ts)
 
     def _end_block(self, event: TextEnd | ThinkingEnd) -> Chunks:
         self._blocks.turn_to(event)
@@ -285,11 +292,11 @@ class AISDKFormatter(InStretches):
         return self._approvals.ask(event)
 
     def _response(self, event: InputResponse) -> Chunks:
-        """An answer begins a step: clients that send by themselves look for one, or never stop."""
+        """An answer starts a step: clients that send automatically need one, or never stop."""
         step = [] if self._is_amid else self._steps.start()
         return self._approvals.answer(event) + step
 
-    # What a message carries besides
+    # Other parts of a message
 
     def _source(self, event: Source) -> Chunks:
         self._sources += 1
@@ -353,8 +360,8 @@ class AISDKFormatter(InStretches):
         EventType.CUSTOM: _custom,
         EventType.RAW: _start,
     }
-    """Total over EventType. Deltas of open blocks never get here: see `_write`. A RAW is nothing,
-    unless it is the first: then it is the START of a later version."""
+    """Total over EventType. Deltas of open blocks never get here: see `_write`. A RAW is ignored,
+    unless it is the first event: then it is the START of a later version."""
 
 
 def _metadata_chunk(metadata: dict[str, JSON]) -> bytes:

@@ -1,4 +1,4 @@
-"""The text and reasoning parts of one message that are open, and how long they have been."""
+"""The open text and reasoning parts of one message, and how long they have been open."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Chunks = list[bytes]
 class _Part:
     """One open part; `kind` is the first half of its chunks' names."""
 
-    __slots__ = ("empty", "id", "kind", "mobox", "prefix", "started", "told_by")
+    __slots__ = ("delta_class", "empty", "id", "kind", "mobox", "prefix", "started")
 
     def __init__(
-        self, kind: str, block_id: str, told_by: type[StreamEvent], mobox: dict[str, JSON]
+        self, kind: str, block_id: str, delta_class: type[StreamEvent], mobox: dict[str, JSON]
     ) -> None:
         self.kind = kind
         self.id = block_id
         self.mobox = mobox
-        self.told_by = told_by
+        self.delta_class = delta_class
         self.prefix = delta_prefix(f"{kind}-delta", "id", block_id, "delta")
         self.started: int | None = None
         self.empty = True
@@ -46,16 +46,16 @@ class Parts:
         return bool(self._open)
 
     def open(
-        self, kind: str, told_by: type[StreamEvent], mobox: dict[str, JSON], ts: int | None
+        self, kind: str, delta_class: type[StreamEvent], mobox: dict[str, JSON], ts: int | None
     ) -> Chunks:
-        """Open the part that `mobox` names; deltas of the type `told_by` go on with it."""
-        part = _Part(kind, mobox["id"], told_by, mobox)
+        """Open the part that `mobox` names; deltas of the type `delta_class` continue it."""
+        part = _Part(kind, mobox["id"], delta_class, mobox)
         part.started = ts
         self._open[part.id] = part
         return [part.start()]
 
     def write(self, block_id: str | None, text: str, between: str = "") -> Chunks:
-        """More of an open part; `between` goes in front unless it is the first."""
+        """A delta of an open part; `between` precedes every delta but the first."""
         if not text:
             return []
         part = self._open[block_id]
@@ -66,7 +66,7 @@ class Parts:
     def close(
         self, block_id: str | None, ts: int | None, provider: dict[str, JSON] | None = None
     ) -> Chunks:
-        """End a part, with what it took and what its vendor wants to see again."""
+        """End a part, with its duration and the vendor's state."""
         part = self._open.pop(block_id)
         if part.kind == "text":
             return [chunk("text-end", id=part.id)]
@@ -76,14 +76,14 @@ class Parts:
         return [chunk("reasoning-end", id=part.id, providerMetadata=vendors(provider) | metadata)]
 
     def close_all(self, ts: int | None) -> Chunks:
-        """End whatever is open, in the order in which it was opened."""
+        """End all open parts, in the order in which they were opened."""
         return [end for block_id in list(self._open) for end in self.close(block_id, ts)]
 
     def reopen(self) -> Chunks:
-        """The starts of what is open, for a response that begins here."""
+        """The starts of all open parts, for a response that starts here."""
         return [part.start() for part in self._open.values()]
 
 
 def vendors(provider: dict[str, JSON] | None) -> dict[str, JSON]:
-    """The vendors' state in the only form that the client takes: maps, by vendor."""
+    """The vendors' state in the only form that the client accepts: maps, by vendor."""
     return {name: bag for name, bag in (provider or {}).items() if isinstance(bag, dict)}

@@ -13,20 +13,20 @@ class Profile(NamedTuple):
     """The flags of one generation."""
 
     finish_reasons: dict[DoneReason, str] | None
-    """What `finish` may say; `None` where the client refuses the key."""
+    """The reasons that `finish` may have; `None` where the client refuses the key."""
     abort_reason: bool = True
     """`abort` may carry a reason."""
     approvals: bool = True
     """There are tool-approval-request chunks."""
     answers: bool = False
-    """There are tool-approval-response chunks, so a denied call can be told as denied; and a
-    request may say why it is made."""
+    """There are tool-approval-response chunks, so a denied call can be sent as denied; and a
+    request may have a reason."""
     file_metadata: bool = True
     """The client keeps the metadata of files."""
     error_metadata: bool = True
     """The client keeps the metadata of a broken input, under the call's result."""
     resets: bool = False
-    """There are reset-step chunks, which take back all since start-step."""
+    """There are reset-step chunks, which retract everything since start-step."""
     early_tool_metadata: bool = False
     """tool-input-start may carry metadata."""
 

@@ -1,6 +1,6 @@
-"""The shapes of a request body that `requests` reads, and what each part of a message means.
+"""The types of a request body that `requests` reads, and the meaning of each message part.
 
-Only what is acted on has a type: a body that has more, or other things elsewhere, is no error.
+Only fields that are used have a type: other fields are ignored and may have any value.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ PROMPT_PARTS: Final[dict[str, type[PromptWire]]] = {
     "file": FilePart,
     "data-": DataPart,
 }
-"""By type; the last one is how the type of any data part begins."""
+"""By type; the last one is the prefix of any data part's type."""
 
 
 # Tool calls of an assistant's message
@@ -155,11 +155,11 @@ class FailedPart(Struct, rename="camel"):
 
 
 LASTING_ANSWERS: Final[dict[str, type[AnswerPart]]] = {"approval-responded": RespondedPart}
-"""By state: an approval waits to be sent, in whatever step it was asked for."""
+"""By state: an approval waits to be sent, in whichever step it was requested."""
 
 ANSWERS: Final[dict[str, type[AnswerPart]]] = {
     **LASTING_ANSWERS,
     "output-available": OutputPart,
     "output-error": FailedPart,
 }
-"""By state, in the last step; in an earlier one an output is an old result."""
+"""By state, in the last step; in an earlier step an output is an old result."""

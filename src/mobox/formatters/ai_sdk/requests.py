@@ -6,8 +6,8 @@ Rule 2: a new message, an edit and a continuation have one trigger. A `messageId
         assistant's message continues it, also when it is not the last; else the last message
         decides: an assistant's is continued, a user's is new, or an edit if there is a `messageId`.
 Rule 3: clients cut `messages` themselves before they regenerate: a `messageId` that is not among
-        them was an answer, and the last of them is what is answered anew.
-Rule 4: whatever is wrong raises `InvalidRequest`, which names the field.
+        them was an answer, and the last of them is answered again.
+Rule 4: an invalid body raises `InvalidRequest`, which names the field.
 
 tests/formatters/bodies has what each version of the client really sends.
 """
@@ -56,7 +56,7 @@ _Messages = Sequence[_Located]
 
 
 def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
-    """What `body` asks for, a value as json_text decodes it; the key is from `Idempotency-Key`."""
+    """Parse `body`, a value decoded by json_text; the key is from `Idempotency-Key`."""
     check_storable(body)
     read = convert("", body, Body)
     reader = _TRIGGERS.get(read.trigger)
@@ -69,7 +69,7 @@ def read_request(body: JSON, idempotency_key: str | None = None) -> Request:
     return replace(request, agent=read.agent, extra=extra, idempotency_key=key)
 
 
-# What is asked for
+# Actions
 
 
 def _read_submission(body: Body) -> Request:
@@ -77,7 +77,7 @@ def _read_submission(body: Body) -> Request:
     if not messages:
         raise InvalidRequest("messages", "expected at least one message, got none")
     named = _find(messages, body.message_id)
-    target = messages[-1] if named is None or _asks(messages[named]) else messages[named]
+    target = messages[-1] if named is None or _is_users(messages[named]) else messages[named]
     reader = _ROLES.get(target.message.role)
     if reader is None:
         raise InvalidRequest(f"{target.path}.role", expected(_ROLES, target.message.role))
@@ -108,16 +108,16 @@ def _read_regeneration(body: Body) -> Request:
     return Request(
         chat_id=body.id,
         action=Action.REGENERATE,
-        message=_user_message(kept[-1]) if kept and _asks(kept[-1]) else None,
+        message=_user_message(kept[-1]) if kept and _is_users(kept[-1]) else None,
         cut=cut,
     )
 
 
 def _regeneration_cut(messages: _Messages, message_id: str | None) -> tuple[Cut, _Messages]:
-    """Where to cut, and what of `messages` stands before that."""
+    """Where to cut, and the `messages` before that."""
     named = _find(messages, message_id)
     if named is not None:
-        stays = _asks(messages[named])
+        stays = _is_users(messages[named])
         return Cut(Place.AFTER if stays else Place.BEFORE, message_id), messages[: named + stays]
     if not messages:
         return Cut(Place.ANSWER, message_id), ()
@@ -137,7 +137,7 @@ def _find(messages: _Messages, message_id: str | None) -> int | None:
     return places[-1] if places else None
 
 
-def _asks(located: _Located) -> bool:
+def _is_users(located: _Located) -> bool:
     return located.message.role == "user"
 
 
@@ -151,7 +151,7 @@ _ROLES: Final[dict[str, Callable[[Body, _Located], Request]]] = {
 }
 
 
-# What is said
+# Messages and answers
 
 
 class _Part(NamedTuple):
@@ -184,8 +184,8 @@ def _prompt_part(part: _Part) -> PromptPart:
 def _answers(located: _Located) -> tuple[Answer, ...]:
     """The approvals of a message, and the outputs of its last step.
 
-    So far do clients look back when they decide whether to send by themselves. The outputs of the
-    agent's own tools look like those of the client's: the server knows which it has asked for.
+    Clients look back that far when they decide whether to send automatically. The outputs of the
+    agent's own tools look like those of the client's: the server knows which it requested.
     """
     parts = _parts(located)
     steps = [index for index, part in enumerate(parts) if part.kind == "step-start"]

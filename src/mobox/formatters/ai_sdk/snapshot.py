@@ -1,7 +1,7 @@
-"""A stored message as the UIMessage that the client would have, had it read the whole stream.
+"""A stored message as the UIMessage that the client would have after reading the whole stream.
 
-Rule 1: no shape of its own: what is one chunk live is that chunk at rest, and states are the
-        client's. So a page that was reloaded cannot be told from one that was not.
+Rule 1: it has no shapes of its own: a live chunk is the same chunk when stored, and states are the
+        client's. So a reloaded page looks the same as one that was not reloaded.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def ui_message(message: Message, profile: str = DEFAULT) -> dict[str, JSON]:
             message.usage,
             message.duration_ms,
         )
-    told: dict[str, JSON] = harmless(ui)
-    return told
+    safe: dict[str, JSON] = harmless(ui)
+    return safe
 
 
 def ui_user_message(message: UserMessage) -> dict[str, JSON]:
-    """A person's message as their client had it."""
+    """A user's message as their client had it."""
     ui = {"id": message.id, "role": "user", "parts": [_prompt(part) for part in message.parts]}
-    told: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
-    return told
+    safe: dict[str, JSON] = harmless(known({**ui, "metadata": message.metadata}))
+    return safe
 
 
 def _prompt(part: PromptPart) -> UIPart:
@@ -96,7 +96,7 @@ def _from_columns(message: Message) -> list[UIPart]:
 
 
 class _Snapshot:
-    """One message being told at rest."""
+    """Builds the parts of one stored message."""
 
     def __init__(self, message: Message, profile: Profile) -> None:
         self._parts = message.parts
@@ -121,10 +121,10 @@ class _Snapshot:
                 yield from self.TELLERS[type(part)](self, part)
 
     def _taken_back(self) -> set[int]:
-        """Which parts a `reset-step` takes away: all that their turn had said."""
+        """The indexes of parts that a `reset-step` removes: all parts of their turn."""
         taken_back: set[int] = set()
         turn: list[int] = []
-        asked: dict[str | None, int] = {}  # where: what is asked again stands there, not here
+        requests: dict[str | None, int] = {}  # a repeated request is shown at the first one
         for number, part in enumerate(self._parts):
             if isinstance(part, RetractPart) and self._resets(part):
                 taken_back.update(turn)
@@ -134,7 +134,7 @@ class _Snapshot:
             elif (
                 not isinstance(part, RequestPart)
                 or not part.has_part
-                or asked.setdefault(part.request.id, number) in (number, *turn)
+                or requests.setdefault(part.request.id, number) in (number, *turn)
             ):
                 turn.append(number)
         return taken_back
@@ -192,7 +192,7 @@ class _Snapshot:
             "callProviderMetadata": accepted or self._profile.early_tool_metadata,
             "resultProviderMetadata": part.invalid and self._profile.error_metadata,
         }
-        return {name: metadata for name, told in about.items() if told and metadata is not None}
+        return {name: metadata for name, value in about.items() if value and metadata is not None}
 
     def _tool_state(self, part: ToolPart) -> tuple[str, dict[str, JSON]]:
         if not part.ended:
@@ -208,10 +208,10 @@ class _Snapshot:
         result = ToolResult(output=part.output, status=part.status)
         if part.status in FAILED:
             return "output-error", {"input": value, "errorText": error_text(result)}
-        told = {"input": value, "output": part.output}
-        return "output-available", told | ({"preliminary": True} if part.partial else {})
+        fields = {"input": value, "output": part.output}
+        return "output-available", fields | ({"preliminary": True} if part.partial else {})
 
-    # What is one chunk live
+    # Parts that are one chunk live
 
     def _source(self, part: SourcePart) -> list[UIPart]:
         self._sources += 1
@@ -270,7 +270,7 @@ _STEP: UIPart = {"type": "step-start"}
 
 
 def _merged(parts: Iterable[UIPart]) -> list[UIPart]:
-    """Data replaces what was told under its id, and a step that shows nothing goes on."""
+    """Apply the client's rules: data replaces the part of its id, and an empty step continues."""
     merged: list[UIPart] = []
     places: dict[tuple[str, str], int] = {}
     for part in parts:
@@ -294,7 +294,7 @@ def _reasoning(
 
 
 def _approval(part: RequestPart) -> UIPart:
-    assert part.response is not None  # only answers are told
+    assert part.response is not None  # only answered requests get here
     words = {"requestReason": part.request.prompt, "reason": part.response.words}
     return {
         "id": part.request.id,

@@ -1,4 +1,4 @@
-"""The step of a message that is open, and what a `reset-step` would take back."""
+"""The open step of a message, and the parts that a `reset-step` would remove."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 _BLOCKS = {"text-start", "reasoning-start", "tool-input-start"}
 _OTHERS = {"source-url", "source-document", "file"}
 _ADDING = tuple(f'{{"type":"{kind}'.encode() for kind in (*_BLOCKS, *_OTHERS, "data-"))
-"""How a chunk begins that may add a part: its type comes first."""
+"""Prefixes of chunks that may add a part: the type comes first."""
 
 
 class Steps:
@@ -33,11 +33,11 @@ class Steps:
 
     def __init__(self) -> None:
         self.open = False
-        self._added: set[str | None] = {None}  # before the first step nothing can be taken back
+        self._added: set[str | None] = {None}  # before the first step nothing can be retracted
         self._data: set[tuple[str, str]] = set()
 
     def start(self) -> Chunks:
-        """Another turn begins; the one before it ends. One that has said nothing goes on."""
+        """Start another turn and end the one before it. An empty turn continues instead."""
         if self.open and not self._added:
             return []
         chunks = [*self.finish(), chunk("start-step")]
@@ -53,7 +53,7 @@ class Steps:
         return [chunk("finish-step")]
 
     def reset(self) -> Chunks:
-        """Take back the parts of this step."""
+        """Retract the parts of this step."""
         self._added = set()
         return [chunk("reset-step")]
 
@@ -62,7 +62,7 @@ class Steps:
         return bool(self._added) and self._added <= set(blocks)
 
     def saw(self, chunks: Chunks) -> None:
-        """Keep in mind the parts that these chunks add at the client: blocks by id."""
+        """Remember the parts that these chunks add at the client: blocks by id."""
         for document in chunks:
             if not document.startswith(_ADDING):
                 continue

@@ -25,7 +25,7 @@ INVALID_INPUT = "The input of this call is not valid JSON."
 
 
 class _Call:
-    """What later chunks of a call repeat of its start."""
+    """Fields of a call's start that later chunks repeat."""
 
     __slots__ = ("answered", "common", "invalid", "metadata", "name", "prefix", "waits")
 
@@ -39,8 +39,8 @@ class _Call:
         assert start.id is not None  # the lifecycle names every call
         self.prefix = delta_prefix("tool-input-delta", "toolCallId", start.id, "inputTextDelta")
         self.invalid = False
-        self.waits = False  # its input is there, its result is not
-        self.answered = False  # at least a part of its result is
+        self.waits = False  # it has its input and no result
+        self.answered = False  # it has at least a partial result
 
     def input(self, kind: str, value: JSON, **more: JSON) -> bytes:
         return chunk(
@@ -54,7 +54,7 @@ class _Call:
 
 
 def tool_metadata(kind: str, display: str | None, scope: tuple[str, ...]) -> dict[str, JSON] | None:
-    """What we say of a call beyond what the client knows; nothing of a plain function."""
+    """Metadata of a call that the client has no field for; none for a plain function."""
     about = {
         "kind": kind if kind != "function" else None,
         "display": display,
@@ -75,7 +75,7 @@ class Tools:
 
     @property
     def streaming(self) -> bool:
-        """Whether an input is under way; a step that starts now would split the call in two."""
+        """Whether an input is being streamed; a new step would split its call in two."""
         return bool(self._streaming)
 
     def waits(self, name: str | None) -> bool:
@@ -83,17 +83,17 @@ class Tools:
         return name in self._calls and self._calls[name].waits
 
     def deny(self, name: str | None) -> None:
-        """The client was told that this call is denied."""
+        """Mark a call as denied at the client."""
         self._denied.add(name)
 
     def forget(self, names: Collection[str]) -> None:
-        """These calls were taken back: the client has no part left that a result could go to."""
+        """These calls were retracted: the client has no part left for their results."""
         for name in names:
             if self._calls.pop(name, None) is not None:
                 self._forgotten.add(name)
 
     def before(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> Chunks:
-        """The start of a call, or the end of its input, that a later version told: RAW to us."""
+        """A missing start of a call or end of its input: RAW if a later version logged it."""
         if event.id in self._forgotten:
             return []
         chunks: Chunks = []
@@ -114,7 +114,7 @@ class Tools:
         return [self.prefix_of(event) + encode(event.delta) + b"}"]
 
     def prefix_of(self, event: ToolUseDelta) -> bytes:
-        """How the chunk of a piece of input begins."""
+        """The prefix of the chunk for an input delta."""
         return self._calls[event.id].prefix
 
     def end(self, event: ToolUseEnd) -> Chunks:
@@ -131,10 +131,10 @@ class Tools:
         if call is None:
             return []
         before, call.answered, call.waits = call.answered, True, False
-        if event.id in self._denied:  # to the client, nothing else can come of such a call
+        if event.id in self._denied:  # the client accepts no other result for such a call
             return [chunk("tool-output-denied", toolCallId=event.id)]
         if event.status == "interrupted" and call.invalid:
-            # The client has ended this call at its broken input, unless it has heard more of it.
+            # The client ended this call at its invalid input, unless it received a partial result.
             error = chunk("tool-output-error", errorText=INVALID_INPUT, **call.common)
             return [error] if before else []
         if event.status in FAILED:

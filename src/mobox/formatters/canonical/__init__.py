@@ -1,6 +1,6 @@
 """The log itself: each entry is one document, `{"seq", "id", "ts", "event"}`, as it is stored.
 
-What any other protocol leaves out is here; docs/events.md explains the events.
+It has everything that the other protocols leave out; docs/events.md explains the events.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class CanonicalFormatter:
         return between.join(map(encode, entries))
 
     def pause(self) -> list[bytes]:
-        """PAUSED was an entry."""
+        """Nothing: PAUSED was an entry."""
         return []
 
     def resume(self) -> list[bytes]:
-        """Entries have their places in them."""
+        """Nothing: entries have their numbers in them."""
         return []

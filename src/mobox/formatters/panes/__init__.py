@@ -1,7 +1,7 @@
-"""Three panes: what is said in `chat`, code in `webide`, what tools print in `terminal`.
+"""Three panes: messages in `chat`, code in `webide`, tool output in `terminal`.
 
-`PanesFormatter(message_id, profile)`: the profile is the policy, `document` or `chat`, which says
-where the rest goes.
+`PanesFormatter(message_id, profile)`: the profile is the policy, `document` or `chat`, for
+everything else.
 """
 
 from __future__ import annotations

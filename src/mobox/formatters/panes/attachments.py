@@ -1,4 +1,4 @@
-"""What the panes are told of files and sources."""
+"""Metadata of files and sources for the panes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["file_about", "link_about"]
 
 
 def link_about(event: Source) -> dict[str, JSON]:
-    """What a source is, beside its name."""
+    """Fields of a source, beside its name."""
     return {"title": "🔗 Source", "url": link_of(event), "cited_text": event.cited_text}
 
 
 def file_about(event: File) -> dict[str, JSON]:
-    """What a file is, beside its name."""
+    """Fields of a file, beside its name."""
     is_image = event.media_type.startswith("image/")
     return {
         "title": "🖼️ Output Image" if is_image else "📎 Output File",

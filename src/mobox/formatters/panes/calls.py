@@ -1,4 +1,4 @@
-"""The tool calls of one run: the call in one message, what came of it in others."""
+"""The tool calls of one run: the call in one message, its results in others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INPUTS: Final[dict[ToolKind, Callable[[JSON], str]]] = {"code": code_of, "shell
 
 
 class _Call:
-    """What later events of a call need."""
+    """State of a call for its later events."""
 
     def __init__(self, start: ToolUseStart, message: Message) -> None:
         self.start = start
@@ -54,61 +54,61 @@ class Calls:
         """Whether this is a call that runs code."""
         return name in self._calls and self._calls[name].start.kind == "code"
 
-    def start(self, told: ToolUseStart) -> Documents:
-        """A call began."""
-        about = self._about(told, "tool_call", f"{USED} {told.name}")
+    def start(self, event: ToolUseStart) -> Documents:
+        """A call starts."""
+        about = self._about(event, "tool_call", f"{USED} {event.name}")
         message = self._messages.new(
-            self._policy.of_call(told.kind), told.id, **about, display=told.display
+            self._policy.of_call(event.kind), event.id, **about, display=event.display
         )
-        self._calls[told.id] = _Call(told, message)
-        self._retracted.discard(told.id)
+        self._calls[event.id] = _Call(event, message)
+        self._retracted.discard(event.id)
         return self._messages.pending(message)
 
-    def more(self, told: ToolUseDelta) -> Documents:
-        """More of the input of a call; only code is shown before it is complete."""
-        if told.id in self._retracted:
+    def more(self, event: ToolUseDelta) -> Documents:
+        """A delta of a call's input; only code is shown before it is complete."""
+        if event.id in self._retracted:
             return []
-        before, call = self._found(told)
-        code = call.code.feed(told.delta) if call.start.kind == "code" else ""
+        before, call = self._found(event)
+        code = call.code.feed(event.delta) if call.start.kind == "code" else ""
         return before + self._messages.more(call.message, code)
 
-    def end(self, told: ToolUseEnd) -> Documents:
+    def end(self, event: ToolUseEnd) -> Documents:
         """The input of a call is complete."""
-        if told.id in self._retracted:
+        if event.id in self._retracted:
             return []
-        before, call = self._found(told)
+        before, call = self._found(event)
         kind, message = call.start.kind, call.message
         if kind == "code":
-            message.about["language"] = language_of(told.input)
+            message.about["language"] = language_of(event.input)
         message.about["event_type"] = "tool_invocation"
-        given = told.invalid or _INPUTS.get(kind, shown)(told.input)
+        given = event.invalid or _INPUTS.get(kind, shown)(event.input)
         return before + self._messages.done(message, given)
 
-    def result(self, told: ToolResult) -> Documents:
-        """What came of a call, or some of it."""
-        if told.id in self._retracted:
+    def result(self, event: ToolResult) -> Documents:
+        """A final or partial result."""
+        if event.id in self._retracted:
             return []
-        before, call = self._found(told)
-        failed = told.status in FAILED
-        output, elsewhere = self._output(call, failed)
-        text = printed(told.output) or (error_text(told) if failed else "")
-        tell = self._partial if told.partial else self._messages.done
-        return [*before, *elsewhere, *tell(output, text), *self._returned(call, told)]
+        before, call = self._found(event)
+        failed = event.status in FAILED
+        output, closing = self._output(call, failed)
+        text = printed(event.output) or (error_text(event) if failed else "")
+        write = self._partial if event.partial else self._messages.done
+        return [*before, *closing, *write(output, text), *self._returned(call, event)]
 
     def forget(self, name: str) -> None:
-        """A call was taken back: whatever is told of it now, nobody wants to hear."""
+        """A call was retracted: its later events are ignored."""
         if self._calls.pop(name, None) is not None:
             self._retracted.add(name)
 
-    def _found(self, told: ToolUseDelta | ToolUseEnd | ToolResult) -> tuple[Documents, _Call]:
-        """The call, begun if nobody told so in words that we know."""
+    def _found(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> tuple[Documents, _Call]:
+        """The call; started here if its start is missing or RAW."""
         before: Documents = []
-        if told.id not in self._calls:
-            before = self.start(ToolUseStart(id=told.id, scope=told.scope, name=UNKNOWN_TOOL))
-        return before, self._calls[told.id]
+        if event.id not in self._calls:
+            before = self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        return before, self._calls[event.id]
 
     def _output(self, call: _Call, failed: bool) -> tuple[Message, Documents]:
-        """The message for what a call gives, and the end of one that began in another pane."""
+        """The message for a call's output, and the end of one that started in another pane."""
         component = self._policy.of_result(call.start.kind, failed)
         others = [each for name, each in call.outputs.items() if name != component]
         pending = filter(self._messages.is_pending, others)
@@ -121,19 +121,19 @@ class Calls:
         return message, closed
 
     def _partial(self, message: Message, text: str) -> Documents:
-        """What is new of an output that is told again and again, or all where it is another."""
+        """The new part of an output that is repeated as it grows, or all of a different one."""
         if self._messages.is_pending(message) and text.startswith(message.content):
             return self._messages.more(message, text[len(message.content) :])
         return self._messages.pending(message, text)
 
-    def _returned(self, call: _Call, told: ToolResult) -> Documents:
+    def _returned(self, call: _Call, event: ToolResult) -> Documents:
         """The value that code returned, beside the code."""
-        if call.start.kind != "code" or told.structured is None or told.partial:
+        if call.start.kind != "code" or event.structured is None or event.partial:
             return []
         if call.returned is None:
             about = self._about(call.start, "action_output", RETURNED)
             call.returned = self._messages.new("webide", call.start.id, **about)
-        return self._messages.done(call.returned, shown(told.structured))
+        return self._messages.done(call.returned, shown(event.structured))
 
     def _about(self, start: ToolUseStart, event_type: str, title: str) -> dict[str, JSON]:
         return {

@@ -1,4 +1,4 @@
-"""What the panes show of the JSON that tools take and give: code, commands, what was printed."""
+"""Extracts text for the panes from tools' inputs and outputs: code, commands, printed output."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mobox.formatters.panes.messages import encode
 __all__ = ["checklist", "code_of", "command_of", "fenced", "language_of", "printed", "shown"]
 
 _PRINTED: Final = ("stdout", "stderr", "logs", "output", "text")
-"""Where results have what a program printed, in the order in which it is shown."""
+"""Keys of results that hold printed output, in the order in which it is shown."""
 _CODE: Final = (
     *("python_code", "source_code", "script", "source", "cell", "query", "command", "input"),
     "__arg1",
 )
-"""Where the input of a Python tool may have its code instead; of LangChain's REPL it is `query`."""
+"""Other keys of a Python tool's input that may hold its code; LangChain's REPL uses `query`."""
 _DEEPEST: Final = 16
 _OPENING: Final = re.compile(r" {0,3}```(?:python|py)[0-9]?\b", re.IGNORECASE)
 _CLOSING: Final = re.compile(r" {0,3}```\s*")
@@ -25,33 +25,33 @@ _BOXES: Final = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 
 def shown(value: JSON) -> str:
-    """A text as it is, anything else as JSON; nothing for nothing."""
+    """A text as it is, any other value as JSON; an empty string for null."""
     if value is None:
         return ""
     return value if isinstance(value, str) else encode(value).decode()
 
 
 def code_of(given: JSON) -> str:
-    """The code in what a code tool was given."""
+    """The code in the input of a code tool."""
     members = given if isinstance(given, dict) else {}
     operation = members.get("operation")
     patch = operation.get("diff") if isinstance(operation, dict) else None
-    told = (members.get("code"), patch, *(members.get(name) for name in _CODE))
-    return next((value for value in told if isinstance(value, str)), shown(given))
+    candidates = (members.get("code"), patch, *(members.get(name) for name in _CODE))
+    return next((value for value in candidates if isinstance(value, str)), shown(given))
 
 
 def language_of(given: JSON) -> str:
-    """What the code is written in: Python, unless the call says otherwise."""
+    """The language of the code: Python, unless the input names one."""
     if not isinstance(given, dict):
         return "python"
-    told = given.get("language")
-    if isinstance(told, str) and told:
-        return told.lower()
+    named = given.get("language")
+    if isinstance(named, str) and named:
+        return named.lower()
     return "diff" if "operation" in given and "code" not in given else "python"
 
 
 def command_of(given: JSON) -> str:
-    """The commands in what a shell was given, each behind a prompt."""
+    """The commands in the input of a shell, each after a prompt."""
     members = given if isinstance(given, dict) else {}
     action = members.get("action")
     members = action if isinstance(action, dict) else members
@@ -61,16 +61,16 @@ def command_of(given: JSON) -> str:
     return f"$ {shown(given)}"
 
 
-def _lines(told: JSON, *, one_command: bool) -> list[str]:
-    if isinstance(told, str):
-        return [told]
-    if not isinstance(told, list) or not all(isinstance(word, str) for word in told):
+def _lines(value: JSON, *, one_command: bool) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         return []
-    return [" ".join(told)] if one_command and told else told
+    return [" ".join(value)] if one_command and value else value
 
 
 def printed(value: JSON, depth: int = 0) -> str:
-    """What a program printed, from the forms in which tools give it."""
+    """Printed output, from the forms in which tools return it."""
     if depth < _DEEPEST and isinstance(value, list):
         return _joined(printed(each, depth + 1) for each in value)
     if depth < _DEEPEST and isinstance(value, dict) and (names := value.keys() & set(_PRINTED)):
@@ -79,14 +79,14 @@ def printed(value: JSON, depth: int = 0) -> str:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """The texts one below the other."""
-    told = [text for text in texts if text]
-    ended = [text if text.endswith("\n") else f"{text}\n" for text in told[:-1]]
-    return "".join([*ended, *told[-1:]])
+    """The texts, each on its own lines."""
+    filled = [text for text in texts if text]
+    ended = [text if text.endswith("\n") else f"{text}\n" for text in filled[:-1]]
+    return "".join([*ended, *filled[-1:]])
 
 
 def fenced(text: str) -> Iterator[str]:
-    """The Python in a text: what stands between fences that say so, and are closed."""
+    """The Python code in a text: closed fences that are marked as Python."""
     code: list[str] | None = None
     for line in text.splitlines(keepends=True):
         if code is None:

@@ -1,9 +1,9 @@
 """StreamEvents as messages for three panes: chat, webide and terminal.
 
-Rule 1: every message says its pane; which one that is, the policy and the kind of a tool say.
-Rule 2: text comes in pieces, and once more as a whole when it is complete.
-Rule 3: what Python there is in a text, and what Python returned, is copied to the webide.
-Rule 4: an error ends nothing here, so it is told where it happened.
+Rule 1: every message names its pane, which depends on the policy and the kind of a tool.
+Rule 2: text is sent in deltas, and once more complete at its end.
+Rule 3: Python code in a text, and the value that Python returned, is copied to the webide.
+Rule 4: an error does not end a run here, so it is sent where it happened.
 Rule 5: the last message of a run has a `reason`; no other has one.
 
 docs/panes.md has the tables.
@@ -84,39 +84,39 @@ class PanesFormatter:
         self._turns = 0
         self._answer: tuple[str | None, Message] | None = None
         self._result: str | None = None
-        self._has_begun = self._error_is_told = False
+        self._has_started = self._error_is_sent = False
 
     def format(self, entry: LogEntry) -> Documents:
-        """The messages that tell `entry`."""
+        """The messages of `entry`."""
         self._messages.ts = entry.ts
         return self.WRITERS[entry.event.type](self, entry.event)
 
     def pause(self) -> Documents:
-        """Nothing: the request was told, and a message may stay incomplete."""
+        """Nothing: the request was sent, and a message may stay incomplete."""
         return []
 
     def resume(self) -> Documents:
-        """What was told so far of the messages that are not complete."""
+        """The content so far of the messages that are not complete."""
         return self._messages.so_far()
 
     # The run
 
     def _start(self, event: Start) -> Documents:
-        first, self._has_begun = not self._has_begun, True
+        first, self._has_started = not self._has_started, True
         if not first or not event.prompt_preview:
             return []
         return self._messages.say("chat", event.prompt_preview, role="user")
 
     def _done(self, event: Done) -> Documents:
         documents = [*self._messages.close_all(), *self._final_answer(event)]
-        if event.reason in FAILURES and not self._error_is_told:
+        if event.reason in FAILURES and not self._error_is_sent:
             words = error_of(event.reason, None) or ""
             documents += self._messages.say(self._policy.errors, words, title=ERROR)
         ended: dict[str, JSON] = {"title": "🏁 Finished", "reason": event.reason}
         return documents + self._messages.say("terminal", f"Finished: {event.reason}", **ended)
 
     def _final_answer(self, event: Done) -> Documents:
-        """The last text once more, now that it is known to be the last."""
+        """The last text once more, as the final answer."""
         if event.reason not in _ANSWERED:
             return []
         final: dict[str, JSON] = {"event_type": "action_output", "is_final_answer": True}
@@ -127,11 +127,11 @@ class PanesFormatter:
         return self._messages.done(message)
 
     def _error(self, event: Error) -> Documents:
-        self._error_is_told = True
-        told = self._messages.say(self._policy.errors, event.message, title=ERROR)
+        self._error_is_sent = True
+        documents = self._messages.say(self._policy.errors, event.message, title=ERROR)
         if event.stderr_tail:
-            told += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
-        return told
+            documents += self._messages.say("terminal", event.stderr_tail, title="📄 stderr")
+        return documents
 
     def _step(self, event: StepStart) -> Documents:
         if event.kind == "turn" and not event.scope:
@@ -142,7 +142,7 @@ class PanesFormatter:
     def _status(self, event: Status) -> Documents:
         if event.kind != "progress":
             return self._messages.say("terminal", event.message)
-        if self._progress is None:  # a pulse comes often: each takes the place of the one before
+        if self._progress is None:  # frequent: each replaces the one before
             self._progress = self._messages.new("terminal", title="⏳ Progress")
         return self._messages.done(self._progress, event.message)
 
@@ -151,7 +151,7 @@ class PanesFormatter:
             return []
         return self._messages.say("terminal", shown(event.raw), title="❔ Not understood")
 
-    # What is said
+    # Blocks
 
     def _text(self, event: Text) -> Documents:
         kind = event.kind if event.kind != "answer" else None
@@ -173,7 +173,7 @@ class PanesFormatter:
         message = self._open.get(event.id)
         if message is not None:
             return self._messages.more(message, event.delta)
-        # A block that a later version began: RAW to us.
+        # The block's start is RAW: logged by a later version.
         if isinstance(event, TextDelta):
             return self._text(Text(id=event.id, scope=event.scope, content=event.delta))
         return self._thinking(Thinking(id=event.id, scope=event.scope, content=event.delta))
@@ -204,13 +204,13 @@ class PanesFormatter:
             self._calls.forget(name)
             if self._answer is not None and self._answer[0] == name:
                 self._answer = None
-        return [told for name in event.blocks for told in self._messages.retract(name)]
+        return [document for name in event.blocks for document in self._messages.retract(name)]
 
     # Tools and requests
 
     def _start_tool(self, event: ToolUseStart) -> Documents:
         if not event.scope:
-            self._answer = None  # what was said before a call is no answer
+            self._answer = None  # text before a call is not the answer
         return self._calls.start(event)
 
     def _more_input(self, event: ToolUseDelta) -> Documents:
@@ -228,7 +228,7 @@ class PanesFormatter:
     def _response(self, event: InputResponse) -> Documents:
         return self._requests.answer(event)
 
-    # What stands beside
+    # Other content
 
     def _todo(self, event: TodoCreate | TodoUpdate | TodoDone) -> Documents:
         plan = self._todos.get(event.scope)
@@ -291,4 +291,4 @@ class PanesFormatter:
         EventType.CUSTOM: _nothing,
         EventType.RAW: _raw,
     }
-    """How each event is told; total over EventType."""
+    """The handler of each event; total over EventType."""

@@ -1,9 +1,9 @@
 """The messages of the panes, and which of them are not complete.
 
-Rule 1: a message is told in its whole, in the place of all that was told under its id; or, where
-        it says `streaming`, it is more of what was told.
-Rule 2: `pending` is a message of which more will come; the last that is told of each is `done`.
-Rule 3: a message stays in the pane that it began in.
+Rule 1: a message is sent complete and replaces the message of its id; or, with `streaming`, it is
+        appended to it.
+Rule 2: a `pending` message is not complete yet; the last one sent of each id is `done`.
+Rule 3: a message stays in the pane in which it started.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 class Message:
-    """One message and all that was told of it."""
+    """One message and the content sent so far."""
 
     __slots__ = ("about", "head", "id", "pieces", "prefix")
 
@@ -45,7 +45,7 @@ class Message:
         self.pieces[:] = [text]
 
     def more(self, text: str, between: str = "") -> Documents:
-        """More of it; `between` goes in front unless it is the first."""
+        """A delta of it; `between` precedes every delta but the first."""
         if not text:
             return []
         text = between + text if between and self.content else text
@@ -53,13 +53,13 @@ class Message:
         return [self.prefix + encode(text) + b"}"]
 
     def whole(self, status: Status, ts: int | None) -> bytes:
-        """All of it."""
-        told = self._until_content(streaming=False, status=status, ts=ts)
-        return told + encode(self.content) + b"}"
+        """The complete message."""
+        prefix = self._until_content(streaming=False, status=status, ts=ts)
+        return prefix + encode(self.content) + b"}"
 
     def _until_content(self, *, streaming: bool, status: Status, ts: int | None = None) -> bytes:
         state = {"streaming": streaming, "is_final_answer": False, "status": status}
-        metadata = {"component": None, **state, **self.about}  # what it is about may say otherwise
+        metadata = {"component": None, **state, **self.about}  # `about` may override it
         time = {"timestamp": ts} if ts is not None else {}
         return encode({**self.head, **time, "metadata": metadata})[:-1] + b',"content":'
 
@@ -82,7 +82,7 @@ class Messages:
         role: Literal["assistant", "user"] = "assistant",
         **about: JSON,
     ) -> Message:
-        """Begin a message, of that block or call; what has no value is not said."""
+        """Start a message of that block or call; fields without a value are left out."""
         self._count += 1
         head: dict[str, JSON] = {"message_id": f"{self._run_id}:{self._count}", "role": role}
         if self.step is not None:
@@ -106,20 +106,20 @@ class Messages:
         return self.done(message, content)
 
     def pending(self, message: Message, content: str | None = None) -> Documents:
-        """Tell all that there is of a message, of which more will come."""
+        """Send the content so far of a message that is not complete."""
         self._pending[message.id] = message
         if content is not None:
             message.content = content
         return [message.whole("pending", self.ts)]
 
     def more(self, message: Message, text: str, between: str = "") -> Documents:
-        """Tell more of a message; `between` goes in front unless it is the first."""
+        """Send a delta of a message; `between` precedes every delta but the first."""
         if text:
             self._pending[message.id] = message
         return message.more(text, between)
 
     def done(self, message: Message, content: str | None = None) -> Documents:
-        """Tell all of a message."""
+        """Send the complete message."""
         self._pending.pop(message.id, None)
         if content is not None:
             message.content = content
@@ -129,15 +129,16 @@ class Messages:
         return message.id in self._pending
 
     def close_all(self) -> Documents:
-        """Nothing more will come."""
-        return [told for message in list(self._pending.values()) for told in self.done(message)]
+        """End all messages that are not complete."""
+        pending = list(self._pending.values())
+        return [document for message in pending for document in self.done(message)]
 
     def so_far(self) -> Documents:
-        """What is told of those that are not complete, for who was not told."""
+        """The content so far of incomplete messages, for a client that joins."""
         return [message.whole("pending", self.ts) for message in self._pending.values()]
 
     def retract(self, block: str) -> Documents:
-        """Take back all that was told of a block or call."""
+        """Retract all messages of a block or call."""
         documents: Documents = []
         for message in self._by_block.pop(block, []):
             message.about |= {"retracted": True}

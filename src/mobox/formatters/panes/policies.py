@@ -15,13 +15,13 @@ _RESULTS: Final[dict[ToolKind, Component]] = {"code": "terminal", "shell": "term
 
 
 class Policy(NamedTuple):
-    """Where to show what belongs to no pane by its nature."""
+    """The panes for content that belongs to no pane by its kind."""
 
     tools: Component
-    """Calls that run neither code nor a shell, and what came of them."""
+    """Calls that run neither code nor a shell, and their results."""
     errors: Component
     raw: bool
-    """Whether lines that nobody understood are shown; the inspector has them anyway."""
+    """Whether unrecognized lines are shown; the inspector has them anyway."""
 
     def of_call(self, kind: ToolKind) -> Component:
         return _CALLS.get(kind, self.tools)

@@ -1,4 +1,4 @@
-"""What the agent asks a person: a message in the chat that stays pending until the answer."""
+"""Input requests: a message in the chat that stays pending until the answer."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from mobox.formatters.panes.messages import Documents, Message, Messages
 __all__ = ["Requests"]
 
 _WORDS: Final = {
-    "approval": "May this be done?",
+    "approval": "Allow this action?",
     "question": "A question",
-    "input": "Something is needed",
+    "input": "Input is needed",
     "auth": "Please sign in",
     "tool": "A tool of the page is called",
 }
 
 
 class Requests:
-    """The requests that nobody has answered."""
+    """The requests without an answer."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
         self._open: dict[str | None, Message] = {}
 
     def ask(self, event: InputRequest) -> Documents:
-        """A person is asked; `request.id` is what an answer must name."""
+        """Send a request; an answer must name its `request.id`."""
         request: dict[str, JSON] = {
             "id": event.id,
             "kind": event.kind,
@@ -44,7 +44,7 @@ class Requests:
         return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
 
     def answer(self, event: InputResponse) -> Documents:
-        """What they said."""
+        """Send the answer."""
         message = self._open.pop(event.id, None)
         if message is None:
             return []

@@ -1,6 +1,6 @@
-"""The code in a call's input while that still comes: JSON text, of which we have the beginning.
+"""Extracts the code from a call's input while it is streamed: a prefix of JSON text.
 
-What cannot be told from the beginning is left for the end, when the input is there as a whole.
+Code that cannot be found in the prefix is sent at the end, when the input is complete.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _STRING: Final = r'"(?:[^"\\]|\\.)*"'
 _BEFORE: Final = re.compile(
     rf'\s*\{{\s*(?:(?!"code"){_STRING}\s*:\s*(?:{_STRING}|[^"\\{{}}\[\],\s]+)\s*,\s*)*"code"\s*:\s*"'
 )
-"""An object up to its member `code`; what stands before that may be a text, a number or a word."""
+"""An object up to its member `code`; members before it may be strings, numbers or literals."""
 _LONGEST: Final = 2048
-"""Characters after which we no longer look for the code."""
+"""Characters after which the search for the code stops."""
 _WHOLE: Final = re.compile(
     r'(?:[^"\\]'
     r'|\\["\\/bfnrt]'
@@ -33,20 +33,20 @@ class StreamedCode:
 
     def __init__(self) -> None:
         self._unread = ""
-        self._has_begun = self._is_over = False
+        self._has_started = self._is_over = False
 
     def feed(self, delta: str) -> str:
-        """What is new of the code."""
+        """The new part of the code."""
         if self._is_over:
             return ""
         self._unread += delta
-        if not self._has_begun:
+        if not self._has_started:
             self._look_for_code()
-        return self._code() if self._has_begun else ""
+        return self._code() if self._has_started else ""
 
     def _look_for_code(self) -> None:
         if before := _BEFORE.match(self._unread):
-            self._has_begun, self._unread = True, self._unread[before.end() :]
+            self._has_started, self._unread = True, self._unread[before.end() :]
         elif len(self._unread) > _LONGEST:
             self._is_over = True
 

@@ -1,13 +1,13 @@
 """ADK: the events of a Runner, whose contents are Gemini's.
 
-Rule 1: what an event does (state, artifacts, transfer) counts only where it is not partial: partial
-        ones share an object that is still being changed.
-Rule 2: an error code that is a finish reason tells how the model stopped, and nothing failed. Any
-        other is followed by the exception itself, which is told once.
-Rule 3: an agent to which the root hands over speaks as the root; one that a call spawned, or that
-        runs beside others, speaks in its scope.
-Rule 4: where nobody speaks as the root, the answer is what those said who ran beside each other, or
-        else what the workflow put out.
+Rule 1: the actions of an event (state, artifacts, transfer) count only if it is not partial:
+        partial events share an object that is still being changed.
+Rule 2: an error code that is a finish reason is why the model stopped, not a failure. Any other is
+        followed by the exception itself, which is reported once.
+Rule 3: an agent to which the root transfers has the root's scope; one that a call spawned, or that
+        runs in parallel, has its own scope.
+Rule 4: if no agent has the root's scope, the answer is the output of the parallel agents, or else
+        that of the workflow.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from mobox.parsers.raised import TOLD_BEFORE, is_raised, raised
 
 __all__ = ["AdkParser"]
 
-_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
+_decode_delta: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
 _FOLLOW_UP: Final = "__follow_up__"
-"""The key under which a recording has what the caller sent next."""
+"""The key of the caller's next message in a recording."""
 _NAMES: Final = frozenset({"invocationId", "actions"})
-"""What an event has one of, beside its author."""
+"""Keys of which an event has at least one, beside its author."""
 
 
 class AdkParser(EventParser):
@@ -51,7 +51,7 @@ class AdkParser(EventParser):
         if run.speaker is None or block is None or not json_text.is_shallow(line):
             return None
         try:
-            event = _decode_spoken(line)
+            event = _decode_delta(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         part = event.content.parts[0]
@@ -62,13 +62,13 @@ class AdkParser(EventParser):
         return run.speaker.more(block.name, part.text, part.thought)
 
     def feed(self, raw: JSON) -> Events:
-        """The exception that follows the event which tells of it is told once."""
+        """Parse a line; an exception that follows the event which reported it is RAW."""
         if isinstance(raw, dict) and self._run.failure is not None and is_raised(raw):
             try:
-                told = raised(raw).message
+                message = raised(raw).message
             except msgspec.ValidationError:
-                told = None
-            if told == self._run.failure:
+                message = None
+            if message == self._run.failure:
                 return [Raw(raw=raw, source=TOLD_BEFORE)]
         return super().feed(raw)
 

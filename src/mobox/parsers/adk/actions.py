@@ -1,4 +1,4 @@
-"""What an ADK event does besides what it says."""
+"""The actions of an ADK event, besides its content."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Teller = Callable[[Any, Scope, str], Iterator[StreamEvent]]
 
 
 def acted(actions: wire.Actions, scope: Scope, event: str) -> list[StreamEvent]:
-    """The events that tell the actions of the event of that id."""
+    """The events for the actions of the event of that id."""
     return [
-        told
+        made
         for field, teller in TELLERS.items()
         if (value := getattr(actions, field))
-        for told in teller(value, scope, event)
+        for made in teller(value, scope, event)
     ]
 
 
@@ -29,7 +29,7 @@ def _state(delta: dict[str, Any], scope: Scope, _event: str) -> Iterator[StreamE
 
 
 def _artifacts(delta: dict[str, Any], scope: Scope, _event: str) -> Iterator[StreamEvent]:
-    """Of an artifact the event tells its name and its version: neither type nor bytes."""
+    """The event has only an artifact's name and version: neither type nor bytes."""
     for name, version in delta.items():
         yield File(
             scope=scope,

@@ -1,7 +1,7 @@
-"""Who speaks within whom: ADK's branches, as scopes and subagents.
+"""Maps ADK's branches to scopes and subagents.
 
-A branch is words with dots between them. `writer@call_1` is the agent that a call spawned;
-`both.p1` is the agent p1 that `both` runs beside others: no call spawned it, its branch is its id.
+A branch is names separated by dots. `writer@call_1` is the agent that a call spawned; `both.p1` is
+the agent p1 that `both` runs in parallel: no call spawned it, so its branch is its id.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Level(Struct, frozen=True):
     id: str
     agent: str
     spawned: bool
-    """By a call, whose result is its end."""
+    """Spawned by a call, whose result is its end."""
 
 
 class Branches:
-    """The subagents of a run that have not ended."""
+    """The open subagents of a run."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[Level, Scope]] = {}
 
     def enter(self, branch: str | None, tasks: dict[str, str]) -> tuple[Scope, list[StreamEvent]]:
-        """The scope of a branch, and what is to be told on entering it for the first time."""
+        """The scope of a branch, and the events for entering it the first time."""
         scope: Scope = ()
         events = self._leave_others(branch)
         for level in levels_of(branch):
@@ -46,15 +46,15 @@ class Branches:
         return scope, events
 
     def returned(self, call: str | None) -> list[StreamEvent]:
-        """A call has its result: what it spawned has ended."""
+        """A call has its result: end the agent that it spawned."""
         return self._end(call) if call is not None and call in self._open else []
 
     def close(self) -> list[StreamEvent]:
-        """The run ended well, and with it those that ran beside each other."""
+        """The run succeeded: end the parallel agents."""
         return [event for name in reversed(list(self._open)) for event in self._end(name)]
 
     def _leave_others(self, branch: str | None) -> list[StreamEvent]:
-        """Who speaks after agents that ran beside each other has waited for them."""
+        """An agent that emits after parallel agents has waited for them: end those."""
         if branch:
             return []
         beside = [name for name, (level, _) in self._open.items() if not level.spawned]
@@ -66,7 +66,7 @@ class Branches:
 
 
 def levels_of(branch: str | None) -> Iterator[Level]:
-    """The way down a branch."""
+    """The steps of a branch."""
     words = branch.split(".")[:MOST_LEVELS] if branch else []
     start = 0
     while start < len(words):

@@ -1,4 +1,4 @@
-"""What ADK's lines look like."""
+"""The formats of ADK's lines."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What an ADK agent asks of people: confirmations, input, credentials, and tools that take long.
+"""Input requests of an ADK agent: confirmations, input, credentials, and long-running tools.
 
-Rule 1: a request is a call that ADK makes up, and is answered by a result of that call; it is no
-        tool call to us. A tool that takes long is one, and its first result is only a part of it.
-Rule 2: the run waits (PAUSED) when it says its last word and somebody is still to answer.
-Rule 3: a run that reaches its end after it has paused was answered, also where nobody tells how.
+Rule 1: a request is a call that ADK generates, answered by a result of that call; here it is not a
+        tool call. A long-running tool is one, and its first result is only partial.
+Rule 2: the run waits (PAUSED) when it emits its last event and a request is still open.
+Rule 3: a run that ends after it has paused was answered, even if the stream has no answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Requests"]
 
 
 class Requests:
-    """What was asked in a run and not answered."""
+    """The requests of a run without an answer."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, InputRequest] = {}
@@ -37,16 +37,16 @@ class Requests:
 
     def knows(self, call: FunctionCall) -> bool:
         """Whether this call is a request."""
-        return call.name in _ASKS and bool(call.id)
+        return call.name in _REQUESTS and bool(call.id)
 
     def ask(self, call: FunctionCall, scope: Scope) -> Events:
-        """A request, as an event; the run waits at once for input, which nothing else precedes."""
-        request = _ASKS[call.name or ""](call, scope)
+        """A request as an event; for input the run waits at once, as nothing else precedes it."""
+        request = _REQUESTS[call.name or ""](call, scope)
         self._add(request)
         return [request, self._pause()] if request.kind == "input" else [request]
 
     def take_long(self, call: str, name: str | None, scope: Scope) -> Events:
-        """A tool whose real result somebody will bring."""
+        """A long-running tool, whose final result comes from outside."""
         if call in self.waiting:
             return []
         request = InputRequest(
@@ -56,25 +56,25 @@ class Requests:
         return [request]
 
     def is_placeholder(self, response: FunctionResponse, actions: wire.Actions) -> bool:
-        """Whether a result only says that somebody is asked first."""
-        asked = {
+        """Whether a result is only a placeholder until the request is answered."""
+        requested = {
             **(actions.requested_tool_confirmations or {}),
             **(actions.requested_auth_configs or {}),
         }
-        return response.id in asked
+        return response.id in requested
 
     def returned(self, call: str | None) -> bool:
-        """A call has a result: whether it is only the ticket of one that takes long."""
+        """A call has a result: whether it is only the ticket of a long-running tool."""
         request = self.waiting.get(call or "")
         if request is not None and request.kind == "tool":
             return not self._paused
-        for name, asked in list(self.waiting.items()):
-            if asked.tool_call_id == call and call is not None:
+        for name, waiting in list(self.waiting.items()):
+            if waiting.tool_call_id == call and call is not None:
                 del self.waiting[name]
         return False
 
     def answer(self, responses: Iterable[FunctionResponse]) -> Events:
-        """What a person said."""
+        """The answers of a person."""
         pause = Paused(request_ids=tuple(self.waiting))
         events: Events = []
         for response in responses:
@@ -87,14 +87,14 @@ class Requests:
         return events if has_paused else [pause, *events]
 
     def last_word(self) -> Events:
-        """The agent has said what it had to say."""
+        """The agent emitted its last event."""
         if self._paused:
             self.waiting.clear()
             self._paused = False
         return [self._pause()] if self.waiting else []
 
     def close(self) -> Events:
-        """The source ended while somebody is to answer."""
+        """The source ended while a request is open."""
         return [self._pause()]
 
     def _add(self, request: InputRequest) -> None:
@@ -107,46 +107,46 @@ class Requests:
 
 
 def _confirmation(call: FunctionCall, scope: Scope) -> InputRequest:
-    asked = convert(call.args or {}, wire.AskConfirmation)
-    original = asked.original_function_call
-    told = asked.tool_confirmation
+    args = convert(call.args or {}, wire.AskConfirmation)
+    original = args.original_function_call
+    confirmation = args.tool_confirmation
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="approval",
         tool_call_id=original.id if original is not None else None,
-        prompt=told.hint if told is not None else None,
-        schema=told.payload if told is not None else None,
+        prompt=confirmation.hint if confirmation is not None else None,
+        schema=confirmation.payload if confirmation is not None else None,
         resume={"name": call.name},
     )
 
 
 def _credential(call: FunctionCall, scope: Scope) -> InputRequest:
-    asked = convert(call.args or {}, wire.AskCredential)
+    args = convert(call.args or {}, wire.AskCredential)
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="auth",
-        tool_call_id=asked.function_call_id,
-        options=asked.auth_config,
+        tool_call_id=args.function_call_id,
+        options=args.auth_config,
         resume={"name": call.name},
     )
 
 
 def _input(call: FunctionCall, scope: Scope) -> InputRequest:
-    asked = convert(call.args or {}, wire.AskInput)
+    args = convert(call.args or {}, wire.AskInput)
     return InputRequest(
         id=call.id,
         scope=scope,
         kind="input",
-        prompt=asked.message,
-        schema=asked.response_schema,
-        options=asked.payload,
+        prompt=args.message,
+        schema=args.response_schema,
+        options=args.payload,
         resume={"name": call.name},
     )
 
 
-_ASKS: Final[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
+_REQUESTS: Final[dict[str | None, Callable[[FunctionCall, Scope], InputRequest]]] = {
     "adk_request_confirmation": _confirmation,
     "adk_request_credential": _credential,
     "adk_request_input": _input,
@@ -159,7 +159,7 @@ def _answered(request: InputRequest, response: FunctionResponse) -> Events:
         if isinstance(value, dict) and value.get("confirmed") is True:
             return [InputResponse(id=request.id, decision="approved", value=value)]
         return [InputResponse(id=request.id, decision="denied", value=value)]
-    told = InputResponse(id=request.id, decision="answered", value=value)
+    answer = InputResponse(id=request.id, decision="answered", value=value)
     if request.kind != "tool":
-        return [told]
-    return [told, ToolResult(id=request.tool_call_id, scope=request.scope, output=value)]
+        return [answer]
+    return [answer, ToolResult(id=request.tool_call_id, scope=request.scope, output=value)]

@@ -50,26 +50,26 @@ class Run:
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self.speaker: Speaker | None = None
-        """Who spoke last, and in which branch: `speaks_in`."""
+        """The speaker of the last event; its branch and author are `speaks_in`."""
         self.speaks_in: tuple[str | None, str] = (None, "")
         self.failure: str | None = None
-        """What the run failed with."""
+        """The error message of the run."""
         self._framework = framework
         self._prefix = prefix
         self._started = False
         self._calls = OpenCalls(Names(prefix))
-        self._tasks: dict[str, str] = {}  # what calls ask for, which may spawn an agent
+        self._tasks: dict[str, str] = {}  # the tasks of calls that may spawn an agent
         self._speakers: dict[tuple[str | None, str], Speaker] = {}
         self._branches = Branches()
         self._requests = Requests()
         self._finish: str | None = None
-        self._finish_beside: str | None = None  # of those who ran beside each other
-        self._has_answered = False  # as the root
-        self._beside: dict[Scope, str] = {}  # what those said last who ran beside each other
+        self._finish_beside: str | None = None  # of parallel agents
+        self._has_answered = False  # in the root's scope
+        self._beside: dict[Scope, str] = {}  # the last text of parallel agents
         self._output: JSON = None
 
     def read(self, event: wire.Event) -> Events:
-        """What one event means."""
+        """Parse one event."""
         parts = event.content.parts or [] if event.content is not None else []
         if event.author == USER:
             responses = [_response(part) for part in parts]
@@ -77,11 +77,11 @@ class Run:
         start = self._start(event)
         scope, entered = self._branches.enter(event.branch, self._tasks)
         speaker = self._speaker(event, scope)
-        tell = self._partial if event.partial else self._whole
-        return [*start, *entered, *tell(event, speaker, parts, scope)]
+        handle = self._partial if event.partial else self._whole
+        return [*start, *entered, *handle(event, speaker, parts, scope)]
 
     def answer(self, responses: list[parts_wire.FunctionResponse]) -> Events:
-        """What a person said to a request; raises `NotUnderstood` if it is none."""
+        """Parse the answer to a request; raises `NotUnderstood` if it is none."""
         events = self._requests.answer(responses)
         if not events:
             raise NotUnderstood
@@ -91,13 +91,13 @@ class Run:
         return events
 
     def close(self) -> Events:
-        """The source ended: the run waits, or has ended as it said."""
+        """The source ended: the run waits, or ends with its last reason."""
         if self._requests.waiting:
             return self._requests.close()
         self._finish = self._finish or self._finish_beside
         if self._finish is None and self._output is None:
             return []
-        return [*self._branches.close(), *self._said_beside(), self._done()]
+        return [*self._branches.close(), *self._parallel_answers(), self._done()]
 
     # An event
 
@@ -129,11 +129,11 @@ class Run:
     ) -> Events:
         actions = event.actions or _NO_ACTIONS
         results = [part for part in parts if "functionResponse" in part]
-        spoken = [part for part in parts if part not in results and not self._asks(part)]
+        content = [part for part in parts if part not in results and not self._is_request(part)]
         events = self._results(results, speaker, actions, scope)
-        if spoken or event.usage_metadata:
-            events += speaker.whole(event, spoken)
-            self._remember(spoken, scope)
+        if content or event.usage_metadata:
+            events += speaker.whole(event, content)
+            self._remember(content, scope)
         events += self._requests_in(event, parts, scope)
         events += acted(actions, scope, event.id or self._prefix)
         if event.output is not None and not parts:
@@ -158,7 +158,7 @@ class Run:
             self._tasks[call["id"]] = task
 
     def _is_beside(self, scope: Scope) -> bool:
-        """Whether an agent speaks that no call spawned."""
+        """Whether the event is from an agent that no call spawned."""
         return bool(scope) and not any(name in self._calls for name in scope)
 
     # Results and requests
@@ -180,15 +180,15 @@ class Run:
                 events += or_raw(partial(speaker.content.respond, response), part, scope, "a part")
         return events
 
-    def _asks(self, part: Part) -> bool:
+    def _is_request(self, part: Part) -> bool:
         call = _call(part)
         return call is not None and self._requests.knows(call)
 
     def _requests_in(self, event: wire.Event, parts: list[Part], scope: Scope) -> Events:
         events: Events = []
-        for part in filter(self._asks, parts):
+        for part in filter(self._is_request, parts):
             call = _call(part)
-            assert call is not None  # it asks
+            assert call is not None  # it is a request
             events += or_raw(partial(self._requests.ask, call, scope), part, scope)
         calls = {call.id: call for part in parts if (call := _call(part)) is not None}
         for name in event.long_running_tool_ids or ():
@@ -235,7 +235,7 @@ class Run:
         return []
 
     def _fail(self, event: wire.Event, speaker: Speaker, scope: Scope) -> Events:
-        """An error that is an exception; if one call is open, it is the one that raised it."""
+        """An error that is an exception; a single open call is the one that raised it."""
         self.failure = message = event.error_message or event.error_code or "failed"
         self._finish = self._finish_beside = None  # of turns before this error
         calls, results = self._calls.functions, []
@@ -252,23 +252,23 @@ class Run:
             return []
         skips = event.actions is not None and bool(event.actions.skip_summarization)
         calls = any("functionCall" in part for part in parts)
-        speaks = event.finish_reason is not None and not calls and not results
-        return self._requests.last_word() if skips or speaks or self._is_output(event) else []
+        is_final = event.finish_reason is not None and not calls and not results
+        return self._requests.last_word() if skips or is_final or self._is_output(event) else []
 
     def _is_output(self, event: wire.Event) -> bool:
         paths = event.node_info.output_for if event.node_info is not None else None
         return event.output is not None and any("/" not in path for path in paths or ())
 
-    def _said_beside(self) -> Events:
-        """The answer of a run in which nobody spoke as the root."""
+    def _parallel_answers(self) -> Events:
+        """The answer of a run without output in the root's scope."""
         if self._has_answered:
             return []
-        said = {"/".join(scope): words for scope, words in self._beside.items()}
-        if not said and self._output is not None:
-            said = {f"{self._prefix}output": words_of(self._output)}
+        answers = {"/".join(scope): words for scope, words in self._beside.items()}
+        if not answers and self._output is not None:
+            answers = {f"{self._prefix}output": words_of(self._output)}
         return [
             event
-            for name, words in said.items()
+            for name, words in answers.items()
             for event in (Text(id=f"{name}:answer", content=words), TextEnd(id=f"{name}:answer"))
         ]
 
@@ -282,14 +282,14 @@ class Run:
 
 
 def _response(part: Part) -> parts_wire.FunctionResponse | None:
-    """The result that a part is; one that is broken, or has a broken file, is none."""
+    """The function result in a part; `None` if it is invalid or has an invalid file."""
     try:
-        told = convert(part, parts_wire.Part)
-        for file in _attached(told):
+        parsed = convert(part, parts_wire.Part)
+        for file in _attached(parsed):
             convert(file, parts_wire.Part)
     except ValidationError:
         return None
-    return told.function_response
+    return parsed.function_response
 
 
 def _attached(part: parts_wire.Part) -> list[Part]:

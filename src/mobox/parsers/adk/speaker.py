@@ -1,8 +1,8 @@
-"""What one agent says in one branch, turn by turn.
+"""Parses the output of one agent in one branch, turn by turn.
 
-Rule 1: a turn is streamed in partial events, and told once more whole by one that is not partial:
-        only what the whole says beyond the parts is new. Without streaming there is only the whole.
-Rule 2: what was used, and what the answer rests on, counts where the turn is told whole.
+Rule 1: a turn is streamed in partial events, and repeated complete by one that is not partial: only
+        what that adds is new. Without streaming there is only the complete event.
+Rule 2: usage and sources are taken from the complete event.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Speaker"]
 
 Part = dict[str, JSON]
 _BESIDES: Final = frozenset({"thought", "thoughtSignature"})
-"""What a part has besides what it is."""
+"""Keys of a part other than its kind."""
 
 
 class Speaker:
@@ -43,31 +43,31 @@ class Speaker:
         self._calls = calls
         self._turn: str | None = None
         self._turns = 0
-        self._streamed: set[str] = set()  # the kinds of parts
-        self._pieces: list[str] = []  # the text, as far as it was streamed
+        self._streamed: set[str] = set()  # kinds of parts that were streamed
+        self._pieces: list[str] = []  # the streamed text
 
     def piece(self, event: wire.Event, parts: list[Part]) -> Events:
-        """More of a turn that is streamed."""
+        """A partial event of a turn."""
         if not parts:
             return []
         events = self._begin(event)
         for part in parts:
-            events += self.content.part(part) if not self._is_told(part) else []
+            events += self.content.part(part) if not self._is_known(part) else []
             self._note(part)
         return events
 
     def more(self, block: str, words: str, thought: bool) -> StreamEvent:
-        """More of the block that is open."""
+        """A delta of the open block."""
         if thought:
             return ThinkingDelta(id=block, scope=self._scope, delta=words)
         self._pieces.append(words)
         return TextDelta(id=block, scope=self._scope, delta=words)
 
     def whole(self, event: wire.Event, parts: list[Part]) -> Events:
-        """A turn, all of it."""
+        """A complete turn."""
         events = self._begin(event)
-        new = [part for part in parts if not _says(part) and not self._was_streamed(part)]
-        words = "".join(str(part["text"]) for part in parts if _says(part))
+        new = [part for part in parts if not _is_answer(part) and not self._was_streamed(part)]
+        words = "".join(str(part["text"]) for part in parts if _is_answer(part))
         if self._streamed:
             events += self._rest(words)
         else:
@@ -79,7 +79,7 @@ class Speaker:
         return events + self.content.cite(cited) + self._end(event)
 
     def interrupt(self) -> Events:
-        """The turn will not be told whole."""
+        """The turn ends without its complete event."""
         if self._turn is None:
             return []
         return [*self.content.leave(), self._leave("interrupted", None)]
@@ -106,28 +106,28 @@ class Speaker:
         name, self._turn = self._turn, None
         return StepEnd(id=name, scope=self._scope, status=status, reason=reason)
 
-    # What was streamed already
+    # Parts that were streamed already
 
     def _note(self, part: Part) -> None:
         self._streamed |= part.keys() - _BESIDES
-        if _says(part):
+        if _is_answer(part):
             self._pieces.append(str(part["text"]))
 
     def _was_streamed(self, part: Part) -> bool:
-        return self._is_told(part) if "functionCall" in part else self._has_kind(part)
+        return self._is_known(part) if "functionCall" in part else self._has_kind(part)
 
     def _has_kind(self, part: Part) -> bool:
         kinds = part.keys() - _BESIDES - {"functionResponse"}
         return bool(kinds) and kinds <= self._streamed
 
-    def _is_told(self, part: Part) -> bool:
-        """Whether this is a call that was told; while its input comes, there is more to tell."""
+    def _is_known(self, part: Part) -> bool:
+        """Whether this is a call that was sent already, and whose input is complete."""
         call = part.get("functionCall")
         name = call.get("id") if isinstance(call, dict) else None
         return isinstance(name, str) and name in self._calls and name != self.content.coming
 
     def _rest(self, words: str) -> Events:
-        """What the whole says beyond the pieces. If it is another text, the pieces are not it."""
+        """The rest of the text after the streamed part; all of it if it is a different text."""
         streamed = "".join(self._pieces)
         if not words or words == streamed:
             return []
@@ -138,6 +138,6 @@ class Speaker:
         return [*self.content.leave(), again, *self.content.part({"text": words})]
 
 
-def _says(part: Part) -> bool:
+def _is_answer(part: Part) -> bool:
     """Whether a part is text of the answer."""
     return isinstance(part.get("text"), str) and not part.get("thought")

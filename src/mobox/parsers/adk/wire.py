@@ -1,4 +1,4 @@
-"""The shapes of ADK's events, as far as the parser reads them, in the API's spelling."""
+"""The types of ADK's events that the parser reads, in the API's spelling."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Event(Camel):
 
 
 class SpokenEvent(Camel):
-    """A piece of what is said, and nothing else: most events of a stream."""
+    """A text delta and nothing else: most events of a stream."""
 
     partial: Literal[True]
     author: str
@@ -58,7 +58,7 @@ class SpokenEvent(Camel):
     error_message: None = None
 
 
-# What is asked of a person: the arguments of calls that ADK makes up
+# Input requests: the arguments of calls that ADK generates
 
 
 class OriginalCall(Camel):

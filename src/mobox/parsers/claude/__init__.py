@@ -28,29 +28,29 @@ __all__ = ["ClaudeParser"]
 
 
 class _Api(Struct):
-    """Holds the union: msgspec works its type out once for a class, but anew for a bare union."""
+    """Holds the union: msgspec analyzes a class once, but a bare union on every call."""
 
     line: wire.AnyLine
 
 
 _decode = msgspec.json.Decoder(wire.AnyLine | session_wire.StreamEvent).decode
 _CONTROL = "control_response"
-"""What the program says to the SDK, not to whoever asked it something."""
+"""Lines from the program to the SDK, which are not for the user."""
 _API_LINES = {line.__struct_config__.tag for line in wire.Line.__subclasses__()}
 
 
 def _typed(line: bytes) -> Any:
-    """A long line that streams, decoded straight into its shape; `None` if it nests too deeply."""
+    """Decode a long streaming line directly into its type; `None` if it nests too deeply."""
     return _decode(line) if json_text.is_shallow(line) else None
 
 
 def _as_it_came(event: StreamEvent, line: JSON, raw: JSON) -> StreamEvent:
-    """RAW has the SDK's object, not the line that it was put back into."""
+    """Let RAW hold the SDK's object, not the line that was made from it."""
     return replace(event, raw=raw) if isinstance(event, Raw) and event.raw is line else event
 
 
 class ClaudeParser(EventParser):
-    """One run of an agent that speaks Claude's formats."""
+    """One run of an agent that emits Claude's formats."""
 
     framework = "claude"
     formats = FORMATS
@@ -68,8 +68,8 @@ class ClaudeParser(EventParser):
         return self.feed_lines([line])
 
     def more(self, line: bytes) -> StreamEvent | None:
-        index, hears, tells, name, hoard = self._content.stretch
-        if hears is None or len(line) > SHORT:
+        index, delta_type, event_class, name, hoard = self._content.stretch
+        if delta_type is None or len(line) > SHORT:
             return None
         try:
             typed: Any = _decode(line)
@@ -77,38 +77,38 @@ class ClaudeParser(EventParser):
             return None
         if type(typed) is ContentBlockDelta and typed.index == index:
             delta: Any = typed.delta
-            if type(delta) is hears and (said := delta.said):
+            if type(delta) is delta_type and (text := delta.said):
                 if hoard is not None:
-                    hoard.append(said)
-                event: StreamEvent = tells(id=name, delta=said)
+                    hoard.append(text)
+                event: StreamEvent = event_class(id=name, delta=text)
                 return event
         return None
 
     def feed_lines(self, lines: Iterable[bytes | StreamEvent]) -> Events:
-        """Take what one read brought. Most lines are more of the same block: a short way is theirs.
+        """Parse one read. Most lines are deltas of the same block, which take a fast path.
 
-        It does what the long way would do, which for such a line ends in `Content.delta`.
+        It does the same as the full path, which for such a line ends in `Content.delta`.
         """
         events: Events = []
-        index, hears, tells, name, hoard = self._content.stretch
+        index, delta_type, event_class, name, hoard = self._content.stretch
         line: Any
         for line in lines:
             try:
                 typed: Any = _decode(line) if len(line) <= SHORT else _typed(line)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                typed = None  # the long way tells what it is
+                typed = None  # the full path parses it
             except TypeError:  # an event already, which has no length
                 events.append(line)
                 continue
             if type(typed) is ContentBlockDelta and typed.index == index:
                 delta: Any = typed.delta
-                if type(delta) is hears and (said := delta.said):
+                if type(delta) is delta_type and (text := delta.said):
                     if hoard is not None:
-                        hoard.append(said)
-                    events.append(tells(id=name, delta=said))
+                        hoard.append(text)
+                    events.append(event_class(id=name, delta=text))
                     continue
             events += self._read_typed(line, typed)
-            index, hears, tells, name, hoard = self._content.stretch
+            index, delta_type, event_class, name, hoard = self._content.stretch
         return events
 
     def _read_typed(self, line: bytes, typed: Any) -> Events:
@@ -130,7 +130,7 @@ class ClaudeParser(EventParser):
         raise NotShown if kind == _CONTROL else NotUnderstood
 
     def close(self) -> Events:
-        if self._session.begun:
+        if self._session.started:
             return self._session.close()
         events = self._messages.close()
         if self._messages.stop_reason is not None:

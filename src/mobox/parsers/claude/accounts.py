@@ -1,8 +1,8 @@
-"""What a session has used: the program's own total, or the sum over its turns.
+"""Token usage of a session: the program's own total, or the sum over its turns.
 
 Rule 1: `modelUsage` of a result counts the session so far, with all models and subagents.
-Rule 2: `usage` of a result counts its turn, and the root alone. Earlier turns and what the messages
-        of subagents say they used are added to it.
+Rule 2: `usage` of a result counts its turn, and only the root. Earlier turns and the usage of
+        subagents' messages are added to it.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The use of one session."""
+    """The usage of one session."""
 
     def __init__(self) -> None:
         self._turns: list[Usage] = []
         self._subagents: dict[str | None, Usage] = {}  # by message, whose latest count holds
 
     def note(self, used: Usage) -> None:
-        """A message says what it has used."""
+        """Take the usage of a message."""
         if used.scope:
             self._subagents[used.id] = used
 
     def total(self, line: lines.Result) -> Events:
-        """The session's use so far, if the result tells it."""
+        """The session's usage so far, if the result has it."""
         models, turn, cost = line.model_usage, line.usage, line.total_cost_usd
         if models:
             return or_raw(lambda: [_of_models(models, cost)], models)
         return or_raw(lambda: self._of_turns(turn, cost), turn) if turn else []
 
-    def _of_turns(self, told: JSON, cost: float | None) -> Events:
-        turn = _of_turn(convert(told, wire.Usage))
-        if turn.input or turn.output:  # one that was cut short counts nothing
+    def _of_turns(self, raw: JSON, cost: float | None) -> Events:
+        turn = _of_turn(convert(raw, wire.Usage))
+        if turn.input or turn.output:  # an interrupted turn reports zero
             self._turns.append(turn)
         uses = [*self._turns, *self._subagents.values()]
         return [_sum(uses, cost, turn.service_tier)] if self._turns else []
 
 
-def _of_turn(told: wire.Usage) -> Usage:
-    read, written = told.cache_read_input_tokens, told.cache_creation_input_tokens
-    details = told.output_tokens_details
+def _of_turn(usage: wire.Usage) -> Usage:
+    read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    details = usage.output_tokens_details
     return Usage(
-        input=sum_of(told.input_tokens, read, written),
-        output=told.output_tokens or 0,
+        input=sum_of(usage.input_tokens, read, written),
+        output=usage.output_tokens or 0,
         cache_read=read,
         cache_write=written,
         reasoning=details.thinking_tokens if details is not None else None,
-        service_tier=told.service_tier,
+        service_tier=usage.service_tier,
     )
 
 
@@ -63,20 +63,20 @@ def _sum(uses: list[Usage], cost: float | None, service_tier: str | None) -> Usa
         per="run",
         input=sum_of(*(use.input for use in uses)),
         output=sum_of(*(use.output for use in uses)),
-        cache_read=_sum_of_told([use.cache_read for use in uses]),
-        cache_write=_sum_of_told([use.cache_write for use in uses]),
-        reasoning=_sum_of_told([use.reasoning for use in uses]),
+        cache_read=_sum_of_known([use.cache_read for use in uses]),
+        cache_write=_sum_of_known([use.cache_write for use in uses]),
+        reasoning=_sum_of_known([use.reasoning for use in uses]),
         cost_usd=cost,
         service_tier=service_tier,
     )
 
 
-def _sum_of_told(counts: list[int | None]) -> int | None:
+def _sum_of_known(counts: list[int | None]) -> int | None:
     return None if all(count is None for count in counts) else sum_of(*counts)
 
 
-def _of_models(told: JSON, cost: float | None) -> Usage:
-    models = convert(told, dict[str, lines.ModelUsage])
+def _of_models(raw: JSON, cost: float | None) -> Usage:
+    models = convert(raw, dict[str, lines.ModelUsage])
     uses = models.values()
     read = sum_of(*(use.cache_read_input_tokens for use in uses))
     written = sum_of(*(use.cache_creation_input_tokens for use in uses))
@@ -86,7 +86,7 @@ def _of_models(told: JSON, cost: float | None) -> Usage:
         output=sum_of(*(use.output_tokens for use in uses)),
         cache_read=read,
         cache_write=written,
-        reasoning=_sum_of_told([use.thinking_tokens for use in uses]),
+        reasoning=_sum_of_known([use.thinking_tokens for use in uses]),
         cost_usd=cost,
         model=next(iter(models)) if len(models) == 1 else None,
     )

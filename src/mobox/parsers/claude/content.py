@@ -1,9 +1,9 @@
-"""Content blocks: what Claude's messages are made of, each with start, deltas and stop.
+"""Parses the content blocks of Claude's messages, each with start, deltas and stop.
 
-Rule 1: a tool's blocks are keyed by its own id; others have only an index, which starts again with
+Rule 1: a tool's blocks are keyed by its own id; others have only an index, which restarts with
         every message: their id is `<message>:<index>`.
 Rule 2: a tool's result may come in a later message than its call.
-Rule 3: an unknown kind of block is not understood, nor are its deltas and its stop.
+Rule 3: a block of unknown kind is RAW, and so are its deltas and its stop.
 """
 
 from __future__ import annotations
@@ -51,82 +51,90 @@ IMPLIED: dict[type[wire.Delta], str] = {
     wire.InputJsonDelta: "tool",
     wire.CompactionDelta: "compaction",
 }
-"""The kind of a block whose start we did not see; text otherwise."""
+"""The kind of a block without a start, by its delta; text otherwise."""
 
 SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
     "text": (wire.TextDelta, TextDelta),
     "thinking": (wire.ThinkingDelta, ThinkingDelta),
     "tool": (wire.InputJsonDelta, ToolUseDelta),
 }
-"""The deltas that most of a stream is made of: what a block hears of them, and what it tells."""
+"""The most frequent deltas: the wire type for each kind of block, and its event class."""
 
 Stretch = tuple[int | None, Any, Any, str, list[str] | None]
-"""Deltas of one block that come one after the other: its index, what it hears, what it tells, its
-id, and where a tool keeps the pieces, which are one value in the end."""
+"""Consecutive deltas of one block (fast path): its index, the wire type, the event class, its id,
+and the list of a tool's input deltas."""
 
 NO_STRETCH: Stretch = (None, None, None, "", None)
 
 
 class _Block:
-    """A content block that has not stopped."""
+    """An open content block."""
 
     __slots__ = ("id", "kind", "parts", "provider", "stretch", "whole")
 
     def __init__(self, index: int, name: str, kind: str, whole: JSON = None) -> None:
         self.id = name
         self.kind = kind
-        self.whole = whole  # what the start said the block will be
+        self.whole = whole  # the block as its start has it
         self.parts: list[str] = []
         self.provider: dict[str, JSON] = {}
-        hears, tells = SPEECH.get(kind, (None, None))
-        self.stretch = (index, hears, tells, name, self.parts if kind == "tool" else None)
+        delta_type, event_class = SPEECH.get(kind, (None, None))
+        self.stretch = (
+            index,
+            delta_type,
+            event_class,
+            name,
+            self.parts if kind == "tool" else None,
+        )
 
 
 class Content:
     """The content of one agent's messages, one after the other."""
 
     def __init__(self, message: str, scope: tuple[str, ...] = ()) -> None:
-        self.told: list[str] = []
+        self.block_ids: list[str] = []
         """The ids of the blocks of this message, in order."""
         self._message = message
         self._scope = scope
         self._blocks: dict[int, _Block] = {}
         self.stretch = NO_STRETCH
-        """What the next line is if it says more of the block that the last one was about."""
-        self._tools: set[str] = set()  # over all messages
-        self._files: set[str | None] = set()  # too
+        """The fast path for deltas that continue the last block."""
+        self._tools: set[str] = set()  # ids of all messages
+        self._files: set[str | None] = set()  # likewise
 
     def begin(self, message: str) -> None:
-        """Another message: its indexes start again."""
+        """Another message: its indexes restart."""
         self._message = message
         self._blocks.clear()
         self.stretch = NO_STRETCH
-        self.told = []
+        self.block_ids = []
 
     def complete(self, content: list[dict[str, JSON]]) -> Events:
-        """End the tool inputs among these blocks, whose stop has not come yet."""
+        """End the open tool inputs among these blocks."""
         tools = [block for block in content if isinstance(block.get("id"), str)]
         whole = {block["id"]: block.get("input") for block in tools}
         ends: Events = []
         for block in self._blocks.values():
             if block.kind == "tool" and block.id in whole:
-                block.kind = "told"
+                block.kind = "ended"
                 ends.append(ToolUseEnd(id=block.id, scope=self._scope, input=whole[block.id]))
         return ends
 
     def leave(self) -> Events:
-        """The message is left: end what it had open."""
-        spoken = [block for block in self._blocks.values() if block.kind in ("text", "thinking")]
+        """The message is abandoned: end its open blocks."""
+        text_blocks = [
+            block for block in self._blocks.values() if block.kind in ("text", "thinking")
+        ]
         ends: Events = [
             TextEnd(id=block.id, scope=self._scope, interrupted=True)
             if block.kind == "text"
             else self._end_of_thinking(block)
-            for block in spoken
+            for block in text_blocks
         ]
         return ends + self.close()
 
     def close(self) -> Events:
-        """The message ended: end the tool inputs that were still coming."""
+        """The message ended: end the tool inputs that were being streamed."""
         tools = [block for block in self._blocks.values() if block.kind == "tool"]
         self._blocks.clear()
         self.stretch = NO_STRETCH
@@ -136,7 +144,7 @@ class Content:
 
     def start(self, line: wire.ContentBlockStart) -> Events:
         kind = convert(line.content_block, wire.Block).type
-        # Providers add server tools faster than names for what they have in common.
+        # New server tools appear often; their results share a suffix.
         kind = "*_tool_result" if kind.endswith("_tool_result") else kind
         opens = self.BLOCKS.get(kind, Content._unknown)
         return opens(self, line, self._block_name(line.index))
@@ -144,7 +152,7 @@ class Content:
     def _open(self, index: int, name: str, kind: str, whole: JSON = None) -> _Block:
         block = self._blocks[index] = _Block(index, name, kind, whole)
         self.stretch = block.stretch
-        self.told.append(name)
+        self.block_ids.append(name)
         return block
 
     def _block_name(self, index: int) -> str:
@@ -157,11 +165,11 @@ class Content:
     def _text(self, line: wire.ContentBlockStart, name: str) -> Events:
         text = convert(line.content_block, wire.Text)
         self._open(line.index, name, "text")
-        said = Text(id=name, scope=self._scope, content=text.text or "")
-        return [said, *self._cited(name, text.citations)]
+        opening = Text(id=name, scope=self._scope, content=text.text or "")
+        return [opening, *self._cited(name, text.citations)]
 
     def _cited(self, name: str, citations: JSON) -> Events:
-        """What a text names as its sources; one that cannot be read costs neither it nor others."""
+        """The sources of a text; one that cannot be parsed does not affect the others."""
         found = citations if isinstance(citations, list) else [citations] if citations else []
         reads = [(partial(self._cite, name, each), each) for each in found]
         return [event for read, each in reads for event in or_raw(read, each, self._scope)]
@@ -207,7 +215,7 @@ class Content:
         result = convert(line.content_block, wire.ToolResult)
         self._open(line.index, name, "result")
         output, secrets = without_secrets(result.content)
-        told = ToolResult(
+        event = ToolResult(
             id=result.tool_use_id,
             scope=self._scope,
             output=output,
@@ -216,12 +224,12 @@ class Content:
         )
         return [
             *self._call_before(result),
-            told,
+            event,
             *self._new_files(found(result.tool_use_id, self._scope, output)),
         ]
 
     def _call_before(self, result: wire.ToolResult) -> Events:
-        """The call that a result answers, where it was told in a stream that we did not see."""
+        """The call of a result, if it was in a stream that was not captured."""
         if result.tool_use_id in self._tools:
             return []
         self._tools.add(result.tool_use_id)
@@ -238,7 +246,7 @@ class Content:
         ]
 
     def _new_files(self, events: Events) -> Events:
-        """Without the files that were told of already: the API tells of some twice."""
+        """The files that are new: the API sends some twice."""
         new = [e for e in events if not (isinstance(e, File) and e.file_id in self._files)]
         self._files |= {event.file_id for event in new if isinstance(event, File)}
         return new
@@ -257,7 +265,7 @@ class Content:
     def _fallback(self, line: wire.ContentBlockStart, name: str) -> Events:
         fallback = convert(line.content_block, wire.Fallback)
         self._open(line.index, name, "fallback")
-        message = f"{fallback.from_.model} declined; {fallback.to.model} goes on"
+        message = f"{fallback.from_.model} declined; {fallback.to.model} continues"
         provider = {VENDOR: {"fallback": line.content_block}}
         return [Status(scope=self._scope, message=message, kind="fallback", provider=provider)]
 
@@ -271,7 +279,7 @@ class Content:
     # Content blocks: deltas
 
     def delta(self, line: wire.ContentBlockDelta) -> Events:
-        """More of a block."""
+        """A delta of a block."""
         block = self._blocks.get(line.index)
         if block is None:  # the stream was joined in the middle
             kind = IMPLIED.get(type(line.delta), "text")

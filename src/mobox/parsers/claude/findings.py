@@ -1,4 +1,4 @@
-"""What Claude's messages cite, and what its server tools come back with."""
+"""Citations of Claude's messages, and results of its server tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["VENDOR", "cite", "found", "uploaded"]
 VENDOR = "anthropic"
 """The key of `provider` under which this vendor's state is kept."""
 
-_TOLD = {*wire.Citation.__struct_fields__} - {"type", "document_index"}
+_KNOWN_FIELDS = {*wire.Citation.__struct_fields__} - {"type", "document_index"}
 
 
 def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
@@ -32,7 +32,7 @@ def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
         file=cited.file_id,
         title=cited.title or cited.document_title,
         cited_text=cited.cited_text,
-        location={k: v for k, v in citation.items() if k not in _TOLD and v is not None},
+        location={k: v for k, v in citation.items() if k not in _KNOWN_FIELDS and v is not None},
         provider={VENDOR: secret} if secret else None,
     )
 
@@ -49,7 +49,7 @@ def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
 
 
 def uploaded(name: str, scope: Scope, file_id: str) -> File:
-    """A file in the container; the API tells neither its type nor its name."""
+    """A file in the container; the API has neither its type nor its name."""
     return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
 
 

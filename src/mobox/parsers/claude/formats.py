@@ -1,4 +1,4 @@
-"""What Claude's lines look like."""
+"""The formats of Claude's lines."""
 
 from __future__ import annotations
 

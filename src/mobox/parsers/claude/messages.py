@@ -1,9 +1,9 @@
-"""The Messages API's stream: messages, one after the other, made of content blocks.
+"""Parses the Messages API's stream: messages, one after the other, made of content blocks.
 
 Rule 1: a message is a turn of the agent's loop (STEP); START and DONE belong to the run.
-Rule 2: usage in message_delta is cumulative and leaves out what message_start said.
-Rule 3: a message that gives no reason for its stop broke off. If another follows it in the same
-        turn, it is being sent again (RETRACT).
+Rule 2: usage in message_delta is cumulative and omits the fields of message_start.
+Rule 3: a message without a stop reason was interrupted. If another follows it in the same turn, it
+        is being sent again (RETRACT).
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ class Messages:
         self._usage: dict[str, JSON] = {}
         self._model: str | None = None
         self._ending: dict[str, JSON] = {}
-        self._broken: tuple[str, ...] = ()  # those of a message that broke off
-        self._given: dict[int, list[str]] = {}  # those that the start of the message had
+        self._broken: tuple[str, ...] = ()  # those of an interrupted message
+        self._given: dict[int, list[str]] = {}  # those in the start of the message
 
     def read(self, line: wire.Line) -> Events:
-        """What one line means."""
+        """Parse one line."""
         return self.LINES[type(line)](self, line)
 
     def whole(self, message: wire.WholeMessage) -> Events:
-        """What a message means that comes at once, or one block of it a line under the same id."""
+        """Parse a complete message, or one with a block per line under the same id."""
         events: Events = []
         if self.streaming or message.id is None or message.id != self._message:
             events += self._begin(message)
             self.streaming = False
         for block in message.content:
-            events += self._whole_block(block, len(self.content.told))
+            events += self._whole_block(block, len(self.content.block_ids))
         return events
 
     def _whole_block(self, block: dict[str, JSON], index: int) -> Events:
-        """One block of a whole message; the others do not depend on its being understood."""
+        """One block of a complete message; the others are parsed even if it is not recognized."""
 
         def read() -> Events:
             start = self.content.start(wire.ContentBlockStart(index, block))
@@ -79,16 +79,16 @@ class Messages:
         return or_raw(read, block, self._scope)
 
     def complete(self, message: wire.WholeMessage) -> Events:
-        """A message that is being streamed, told whole: its tools may run from here on."""
+        """A streamed message, repeated complete: its tools may run from here on."""
         return self.content.complete(message.content)
 
     def settle(self) -> Events:
-        """The agent has ended its turn: nothing that broke off will be sent again."""
+        """The agent ended its turn: an interrupted message will not be sent again."""
         self._broken = ()
         return self._leave_message("ok")
 
     def close(self) -> Events:
-        """The stream ended: end the tool inputs that were still coming."""
+        """The stream ended: end the tool inputs that were being streamed."""
         return self.content.close()
 
     # Messages
@@ -96,9 +96,9 @@ class Messages:
     def _message_start(self, line: wire.MessageStart) -> Events:
         message, events = line.message, self._begin(line.message)
         for index, block in _blocks_in(message.content):
-            before = len(self.content.told)
+            before = len(self.content.block_ids)
             events += self._whole_block(block, index)
-            self._given[index] = self.content.told[before:]
+            self._given[index] = self.content.block_ids[before:]
         reason = message.stop_reason
         self.stop_reason = reason if isinstance(reason, str) else None
         self._note_end(
@@ -109,12 +109,12 @@ class Messages:
 
     def _begin(self, message: wire.Message) -> Events:
         if self.streaming and self.stop_reason is None and message.id != self._message:
-            self._broken = tuple(self.content.told)
+            self._broken = tuple(self.content.block_ids)
         before = self._leave_message("interrupted" if self.streaming else "ok")
         before += self._retract()
         self.streaming = True
         self._count += 1
-        # A message may start twice under one id, when streams are spliced.
+        # A message may start twice under one id, if streams are concatenated.
         self._message = self._names.unique(message.id, "message")
         self._model = message.model
         self._usage, self._ending, self.stop_reason, self._given = {}, {}, None, {}
@@ -139,11 +139,11 @@ class Messages:
     def _message_stop(self, _line: wire.MessageStop) -> Events:
         if self.stop_reason is not None:
             return self._leave_message("ok")
-        self._broken = tuple(self.content.told)
+        self._broken = tuple(self.content.block_ids)
         return self._leave_message("interrupted")
 
     def _retract(self) -> Events:
-        """A message that stopped without a reason is sent again under another id."""
+        """A message without a stop reason is sent again under another id."""
         blocks, self._broken = self._broken, ()
         return [Retract(scope=self._scope, blocks=blocks, reason="retry")] if blocks else []
 
@@ -163,7 +163,7 @@ class Messages:
         return [*events, end]
 
     def _explain(self, details: JSON) -> Events:
-        """A refusal may say why."""
+        """A refusal may have an explanation."""
         explanation = details.get("explanation") if isinstance(details, dict) else None
         if not isinstance(explanation, str):
             return []
@@ -173,8 +173,8 @@ class Messages:
         return or_raw(lambda: self._used(usage), usage, self._scope) if usage else []
 
     def _used(self, usage: JSON) -> Events:
-        told = {k: v for k, v in convert(usage, dict).items() if v is not None}
-        summed = {**self._usage, **told}
+        counts = {k: v for k, v in convert(usage, dict).items() if v is not None}
+        summed = {**self._usage, **counts}
         counted = convert(summed, wire.Usage)
         self._usage = summed
         read, written = counted.cache_read_input_tokens, counted.cache_creation_input_tokens
@@ -217,7 +217,7 @@ class Messages:
         given = self._given.pop(line.index, None)
         if not given:
             return self.content.start(line)
-        # The start of the message had this block whole, and it is streamed all the same.
+        # The start of the message had this block complete, and it is streamed as well.
         again = Retract(scope=self._scope, blocks=tuple(given), reason="retry")
         return [again, *self.content.start(line)]
 
@@ -240,7 +240,7 @@ class Messages:
 
 
 def _blocks_in(content: JSON) -> list[tuple[int, JSON]]:
-    """The blocks that say something, with their places; content may also be a text."""
+    """The non-empty blocks, with their indexes; content may also be a text."""
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     blocks = content if isinstance(content, list) else []

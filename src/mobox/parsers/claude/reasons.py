@@ -1,4 +1,4 @@
-"""Why a run of Claude ended, in our words."""
+"""Maps the stop reasons of Claude to our names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STOPS: dict[str, DoneReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-"""The API's stop reasons; an unknown one is its own word for stopping."""
+"""The API's stop reasons; an unknown one counts as a normal stop."""
 
 _FAILURES: dict[str, DoneReason] = {
     "error_max_turns": "max_turns",
@@ -27,7 +27,7 @@ _FAILURES: dict[str, DoneReason] = {
     "aborted_tools": "interrupted",
     "refusal": "refusal",
 }
-"""What a result with `is_error` says, in any of its fields; an error otherwise."""
+"""Values in the fields of a result with `is_error`; otherwise it is an error."""
 
 
 def done_of_message(stop_reason: str) -> Done:
@@ -36,15 +36,15 @@ def done_of_message(stop_reason: str) -> Done:
 
 
 def done_of_result(result: lines.Result, error: str | None) -> Done:
-    """The end of a session; `error` is the code of the last error that it told.
+    """The end of a session; `error` is the code of its last error.
 
-    A result may call itself a success and be an error: only `is_error` can be trusted.
+    A result may have the subtype success and be an error: only `is_error` is reliable.
     """
     if not result.is_error:
         done = done_of_message(result.stop_reason or "end_turn")
         # The session has run its tools: it never ends by handing one over.
         return Done(reason="stop", native=done.native) if done.reason == "tool" else done
-    for said in (result.subtype, result.terminal_reason, result.stop_reason, error):
-        if said in _FAILURES:
-            return Done(reason=_FAILURES[said], native=said)
+    for word in (result.subtype, result.terminal_reason, result.stop_reason, error):
+        if word in _FAILURES:
+            return Done(reason=_FAILURES[word], native=word)
     return Done(reason="error", native=result.terminal_reason or result.subtype or None)

@@ -14,7 +14,7 @@ __all__ = ["ReadResult", "read_results"]
 
 
 class ReadResult(NamedTuple):
-    """One tool's result, as events, and what the program itself keeps of it."""
+    """One tool's result, as events, and the program's own record of it."""
 
     tool_id: str
     ok: bool
@@ -23,7 +23,7 @@ class ReadResult(NamedTuple):
 
 
 def read_results(line: lines.User, scope: Scope) -> list[ReadResult]:
-    """The results in a line that can be read; none where it is text for the model."""
+    """The valid results in a line; none if it is text for the model."""
     results: list[ReadResult] = []
     broken: ValidationError | None = None
     for block in objects_in(line.message.content):
@@ -95,7 +95,7 @@ def _image(source: JSON) -> tuple[str | None, str | None]:
 
 
 def _structured(outcome: JSON, content: JSON) -> JSON:
-    """What the program keeps of a result, where that says more than the result itself."""
+    """The program's record of a result, if it has more than the result itself."""
     if outcome == content or not isinstance(outcome, dict):
         return None
     file = outcome.get("file")

@@ -1,4 +1,4 @@
-"""The Agent SDK's objects, `{"_class": name, ...fields}`, put back into the lines they were.
+"""Converts the Agent SDK's objects, `{"_class": name, ...fields}`, back into their lines.
 
 Second choice: the objects have lost citations, redacted thinking and server tools' results.
 """

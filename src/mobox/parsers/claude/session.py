@@ -1,12 +1,12 @@
-"""Claude Code's stream-json lines: what the Agent SDK reads from its command line program.
+"""Parses Claude Code's stream-json lines, which the Agent SDK reads from its command line program.
 
-Rule 1: with partial messages on, every block comes twice, streamed and then whole, before it stops:
-        a message that was streamed is not read again, but the inputs of its tools are complete.
+Rule 1: with partial messages on, every block comes twice, streamed and then complete, before it
+        stops: a streamed message is not parsed again, but the inputs of its tools are complete.
 Rule 2: `result` ends a turn of the session, not the run: background tasks start further turns.
 Rule 3: a subagent's lines name the tool call that spawned it; that call is its `scope`.
-Rule 4: a request for permission is told after its tool's input is, and the run waits (PAUSED) when
-        the message being streamed has stopped.
-Rule 5: what the program tells the model on its own (user lines without a result) is RAW.
+Rule 4: a permission request is emitted after its tool's input is complete, and the run waits
+        (PAUSED) when the streamed message has stopped.
+Rule 5: messages from the program to the model (user lines without a result) are RAW.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = ["Session"]
 Handler = Callable[["Session", Any], Events]
 
 SYNTHETIC = "<synthetic>"
-"""The model of messages that the program made up itself, to tell of an error."""
+"""The model name in messages that the program generates to report an error."""
 
 _STATUSES = {"requesting": "Waiting for the model"}
 
@@ -59,7 +59,7 @@ class Session:
     """One session, from its first line to its last."""
 
     def __init__(self, prefix: str = "") -> None:
-        self.begun = False
+        self.started = False
         """A line of a session was read."""
         self._names = Names(prefix)
         self._messages: dict[Scope, Messages] = {(): Messages(self._names)}
@@ -69,30 +69,30 @@ class Session:
         self._tasks = Tasks(self._names)
         self._plans = Plans()
         self._account = Account()
-        self._waiting: dict[str, InputRequest] = {}  # asked and not answered, by request id
-        self._held: list[InputRequest] = []  # asked before the tool's input was told
+        self._waiting: dict[str, InputRequest] = {}  # open requests, by request id
+        self._held: list[InputRequest] = []  # requests whose tool's input is not complete
         self._started = False
-        self._done: Done | None = None  # how the last turn ended; `None` while one is under way
+        self._done: Done | None = None  # how the last turn ended; `None` during a turn
         self._error: Error | None = None  # of this turn
 
     def knows(self, kind: str) -> bool:
-        """Whether a line of this type is one of a session."""
+        """Whether a line of this type belongs to a session."""
         return kind in self.LINES
 
     def read_stream_event(self, line: lines.StreamEvent) -> Events:
-        """`read` for the lines that stream, which are decoded already."""
-        self.begun = True
+        """`read` for streaming lines, which are decoded already."""
+        self.started = True
         events = self._stream_event(line)
         return events if type(line.event) is wire.ContentBlockDelta else self._watch(events)
 
     def read(self, kind: str, raw: dict[str, JSON]) -> Events:
-        """What one line means."""
+        """Parse one line."""
         shape, handler = self.LINES[kind]
-        self.begun = True
+        self.started = True
         return self._watch(handler(self, raw if shape is None else convert(raw, shape)))
 
     def close(self) -> Events:
-        """The session ended: tell what was held back, and that it waits or how it ended."""
+        """The session ended: emit what was held back, and PAUSED or how it ended."""
         ends = self._watch([*self._messages[()].close(), *self._tasks.close()])
         held, self._held = self._held, []
         events = [*ends, *held]
@@ -133,7 +133,7 @@ class Session:
         return [error]
 
     def _goes_on(self, parent: str | None) -> None:
-        """A message of the root after a result is another turn, which has yet to end."""
+        """A message of the root after a result starts another turn."""
         if parent is None:
             self._done = self._error = None
 
@@ -153,7 +153,7 @@ class Session:
             if result.ok:
                 events += self._planned(result.tool_id, result.outcome)
             events += self._tasks.returned(result.tool_id, scope, result.ok)
-        beside = len(line.message.content) > len(results)  # words to the model, or what is broken
+        beside = len(line.message.content) > len(results)  # text for the model, or invalid blocks
         return [*events, Raw(scope=scope, raw=raw)] if beside else events
 
     def _planned(self, tool_id: str, outcome: JSON) -> Events:
@@ -161,7 +161,7 @@ class Session:
         if call is None:
             return []
         arguments = self._inputs.get(tool_id)
-        if call.kind != "agent":  # whose lines may come after its result
+        if call.kind != "agent":  # a subagent's lines may follow its result
             self._inputs[tool_id] = None
         return self._plans.after(call.name, arguments, outcome, call.scope)
 
@@ -177,14 +177,14 @@ class Session:
         return (*(call.scope if call is not None else ()), parent)
 
     def _spawned(self, parent: str | None) -> Events:
-        """A subagent that speaks before anybody told of it."""
+        """The start of a subagent that emits before its task was announced."""
         call = self._calls.get(parent or "")
         if parent is None or call is None:
             return []
         return self._tasks.spoke(parent, call.scope, self._inputs.get(parent))
 
     def _watch(self, events: Events) -> Events:
-        """Remember calls and usage, and let requests follow the end of their call's input."""
+        """Remember calls and usage, and emit held requests after the end of their call's input."""
         watched: Events = []
         for event in events:
             watched.append(event)
@@ -203,29 +203,29 @@ class Session:
     def _control_request(self, line: lines.ControlRequest) -> Events:
         if line.request.get("subtype") != "can_use_tool":
             raise NotShown
-        asked = convert(line.request, lines.CanUseTool)
-        is_question = asked.tool_name == "AskUserQuestion"
-        call = self._calls.get(asked.tool_use_id or "")
+        permission = convert(line.request, lines.CanUseTool)
+        is_question = permission.tool_name == "AskUserQuestion"
+        call = self._calls.get(permission.tool_use_id or "")
         request = InputRequest(
             id=line.request_id,
             scope=call.scope if call is not None else (),
             kind="question" if is_question else "approval",
-            tool_call_id=asked.tool_use_id,
-            prompt=asked.description,
-            options=asked.input if is_question else asked.permission_suggestions,
+            tool_call_id=permission.tool_use_id,
+            prompt=permission.description,
+            options=permission.input if is_question else permission.permission_suggestions,
         )
         self._waiting[line.request_id] = request
-        if call is not None and asked.tool_use_id not in self._inputs:
+        if call is not None and permission.tool_use_id not in self._inputs:
             self._held.append(request)
             return []
         return [request] if self._messages[()].streaming else [request, self._pause()]
 
     def _control_cancel(self, line: lines.ControlCancel) -> Events:
-        """The program takes a request back: somebody else answered, or the turn was stopped."""
+        """The program cancels a request: another client answered it, or the turn was stopped."""
         request = self._waiting.pop(line.request_id, None)
         if request is None:
             raise NotUnderstood
-        if request in self._held:  # nobody was asked yet
+        if request in self._held:  # it was not emitted yet
             self._held.remove(request)
             raise NotUnderstood
         return [_cancelled(request)]
@@ -273,8 +273,8 @@ class Session:
         why = f": {retry.error}" if retry.error else ""
         return [Status(message=f"Retrying, attempt {retry.attempt}{of}{why}", kind="retry")]
 
-    def _informational(self, told: lines.Informational) -> Events:
-        return [Status(message=told.content, kind="notice")]
+    def _informational(self, notice: lines.Informational) -> Events:
+        return [Status(message=notice.content, kind="notice")]
 
     def _refused(self, refusal: lines.Refusal) -> Events:
         why = f": {refusal.api_refusal_explanation}" if refusal.api_refusal_explanation else ""
@@ -334,7 +334,7 @@ class Session:
         if self._done.reason == "error" and error is None:
             why = line.errors or [line.result or line.subtype or "The session failed."]
             events.append(Error(message="\n".join(why), code=self._done.native))
-        # What a failed result says of the error before it holds, and so is said right after it.
+        # The DONE of a failed result explains the error before it, so it follows directly.
         return [*events, self._done] if line.is_error else events
 
     LINES: ClassVar[dict[str, tuple[type[lines.Line] | None, Handler]]] = {

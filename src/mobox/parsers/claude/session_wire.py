@@ -1,7 +1,7 @@
-"""The shapes of Claude Code's stream-json lines, as far as the parser reads them.
+"""The types of Claude Code's stream-json lines that the parser reads.
 
 These are the lines between the Agent SDK and its command line program (`claude -p
---output-format stream-json`). Keys that are not listed are ignored here, and null is the same as
+--output-format stream-json`). Keys that are not listed are ignored, and null is the same as
 absent.
 """
 

@@ -1,4 +1,4 @@
-"""What a session runs beside its conversation: subagents, background commands, compactions."""
+"""Background work of a session: subagents, background commands, compactions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OUTCOMES: dict[str | None, Outcome] = {
 
 class _Task(Struct):
     id: str
-    """A subagent's is the tool call that spawned it."""
+    """For a subagent, the tool call that spawned it."""
     agent: str | None
     """`None` for a background command."""
     scope: Scope
@@ -41,17 +41,17 @@ class _Task(Struct):
 
 
 class Tasks:
-    """The owner of what is running."""
+    """The running tasks."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._running: dict[str, _Task] = {}  # by task id
-        self._agents: set[str] = set()  # calls whose subagent was told of
-        self._unannounced: dict[str, str] = {}  # those of them that are no task: who they are
+        self._agents: set[str] = set()  # calls whose subagent was announced
+        self._unannounced: dict[str, str] = {}  # agents that are not tasks, by call
         self._compacting: str | None = None
 
     def started(self, task: lines.TaskStarted, scope: Scope) -> Events:
-        """A task began; `scope` is that of the call which spawned it."""
+        """A task started; `scope` is that of the call which spawned it."""
         is_agent = task.task_type == "local_agent" or task.subagent_type is not None
         if not is_agent or task.tool_use_id is None:
             self._running[task.task_id] = _Task(task.task_id, None, scope)
@@ -73,16 +73,16 @@ class Tasks:
         ]
 
     def spoke(self, tool_id: str, scope: Scope, arguments: JSON) -> Events:
-        """A subagent speaks; tell of it where nobody has."""
+        """A subagent emits output: announce it, if it was not announced."""
         if tool_id in self._agents:
             return []
         self._agents.add(tool_id)
-        told = object_of(arguments)
-        agent = self._unannounced[tool_id] = text_in(told, "subagent_type") or "agent"
-        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(told, "prompt"))]
+        fields = object_of(arguments)
+        agent = self._unannounced[tool_id] = text_in(fields, "subagent_type") or "agent"
+        return [SubagentStart(id=tool_id, scope=scope, agent=agent, task=text_in(fields, "prompt"))]
 
     def returned(self, tool_id: str, scope: Scope, ok: bool) -> Events:
-        """A call has its result; the subagent of one that is no task has ended with that."""
+        """A call has its result: a subagent that is not a task ends with it."""
         agent = self._unannounced.pop(tool_id, None)
         if agent is None:
             return []
@@ -94,7 +94,7 @@ class Tasks:
         return task_id in self._running
 
     def scope_of(self, task_id: str) -> Scope:
-        """The scope in which a task speaks."""
+        """The scope of a task's output."""
         task = self._running.get(task_id)
         if task is None:
             return ()

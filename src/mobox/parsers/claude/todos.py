@@ -1,8 +1,8 @@
 """The plan of a Claude Code session, from the tools that keep it.
 
-TodoWrite hands over the whole list; TaskCreate and TaskUpdate change one item of a list that only
-their results number. With TodoWrite every agent keeps a list of its own; the tasks are the
-session's, whichever agent changes them.
+TodoWrite sends the whole list; TaskCreate and TaskUpdate change one item of a list that only their
+results number. With TodoWrite every agent has a list of its own; the tasks belong to the session,
+whichever agent changes them.
 """
 
 from __future__ import annotations
@@ -60,39 +60,39 @@ class _TaskList(Struct):
 
 
 class Todos:
-    """The list so far; whoever changed it last."""
+    """The list so far, whichever agent changed it last."""
 
     def __init__(self) -> None:
         self._items: dict[str, TodoItem] = {}
 
     def after(self, tool: str, arguments: JSON, outcome: JSON) -> list[StreamEvent]:
-        """What a finished call of `tool` did to the list: one event or none."""
+        """The change that a finished call of `tool` made to the list: one event or none."""
         keep = self.KEEPERS.get(tool)
         if keep is None:
             return []
-        told = {**object_of(arguments), **object_of(outcome)}
+        fields = {**object_of(arguments), **object_of(outcome)}
         before = tuple(self._items.values())
         try:
-            keep(self, told)
+            keep(self, fields)
         except msgspec.ValidationError:
-            return []  # the call itself is in the log; only its meaning is not known
+            return []  # the call itself is in the log; only its effect is unknown
         return change(before, tuple(self._items.values()))
 
-    def _write(self, told: dict[str, JSON]) -> None:
-        write = convert(told, _TodoWrite)
+    def _write(self, fields: dict[str, JSON]) -> None:
+        write = convert(fields, _TodoWrite)
         todos = write.todos if write.new_todos is None else write.new_todos
         self._items = {
             str(n): item_of(todo.content, todo.status, todo.active_form)
             for n, todo in enumerate(todos or ())
         }
 
-    def _create(self, told: dict[str, JSON]) -> None:
-        created = convert(told, _TaskCreate)
+    def _create(self, fields: dict[str, JSON]) -> None:
+        created = convert(fields, _TaskCreate)
         item = TodoItem(content=created.task.subject, active_form=created.active_form)
         self._items[created.task.id] = item
 
-    def _update(self, told: dict[str, JSON]) -> None:
-        update = convert(told, _TaskUpdate)
+    def _update(self, fields: dict[str, JSON]) -> None:
+        update = convert(fields, _TaskUpdate)
         item = self._items.get(update.task_id)
         if item is None:
             return
@@ -105,9 +105,9 @@ class Todos:
             update.active_form or item.active_form,
         )
 
-    def _list(self, told: dict[str, JSON]) -> None:
-        """A list may be older than an update that was made beside it: it only adds."""
-        for listed in convert(told, _TaskList).tasks:
+    def _list(self, fields: dict[str, JSON]) -> None:
+        """A list may be older than a concurrent update: it only adds items."""
+        for listed in convert(fields, _TaskList).tasks:
             self._items.setdefault(listed.id, item_of(listed.subject, listed.status, None))
 
     KEEPERS: ClassVar[dict[str, Callable[[Todos, dict[str, Any]], None]]] = {
@@ -128,28 +128,28 @@ class Plans:
         self._todos: dict[Scope, Todos] = {}
 
     def after(self, tool: str, arguments: JSON, outcome: JSON, scope: Scope) -> list[StreamEvent]:
-        """What a call of `tool` by the agent of `scope` did to its list, or to the session's."""
+        """The change that a call of `tool` in `scope` made to its list, or to the session's."""
         owner = scope if tool == "TodoWrite" else ()
         changes = self._todos.setdefault(owner, Todos()).after(tool, arguments, outcome)
         return [replace(event, scope=owner) for event in changes] if owner else changes
 
 
 class ToldPlan:
-    """The plan of a stream in which results do not come: what a call says is what is done."""
+    """The plan of a stream without results: the input of a call is the plan."""
 
     def __init__(self) -> None:
         self._todos = Todos()
         self._writes: set[str | None] = set()
 
     def follow(self, events: list[StreamEvent]) -> list[StreamEvent]:
-        """`events`, with what they do to the plan."""
+        """`events`, with the changes that they make to the plan."""
         if _CALLS.isdisjoint(map(type, events)):
             return events
-        told: list[StreamEvent] = []
+        result: list[StreamEvent] = []
         for event in events:
-            told.append(event)
+            result.append(event)
             if isinstance(event, ToolUseStart) and event.name == "TodoWrite":
                 self._writes.add(event.id)
             elif isinstance(event, ToolUseEnd) and event.id in self._writes:
-                told += self._todos.after("TodoWrite", event.input, None)
-        return told
+                result += self._todos.after("TodoWrite", event.input, None)
+        return result

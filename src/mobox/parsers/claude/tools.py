@@ -1,4 +1,4 @@
-"""Claude's own tools by name: what kind they are, and what they show up as elsewhere."""
+"""Claude's own tools by name: their kinds, and the other events that show them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _KINDS: dict[str, ToolKind] = {
 
 
 def kind_of(name: str, *, is_mcp: bool = False) -> ToolKind:
-    """What a tool does; one of the caller's own is a function."""
+    """The kind of a tool; one of the caller's own is a function."""
     kind = kinds.kind_of(name, _KINDS)
     return "mcp" if (is_mcp or name.startswith("mcp__")) and kind != "code" else kind
 
 
 def display_of(name: str) -> Display | None:
-    """The part of a screen that already shows what this tool does."""
+    """The kind of event that already shows what this tool does."""
     return displays.CLAUDE.get(name)

@@ -1,7 +1,7 @@
-"""The shapes of the Messages API's stream, as far as the parser reads them.
+"""The types of the Messages API's stream that the parser reads.
 
-Decoding into these is the check: a line of another shape raises `msgspec.ValidationError` and
-becomes RAW. Keys that are not listed are ignored here, and null is the same as absent.
+Decoding validates: a line of another type raises `msgspec.ValidationError` and becomes RAW. Keys
+that are not listed are ignored, and null is the same as absent.
 
 See: https://docs.claude.com/en/docs/build-with-claude/streaming; the beta types are the SDK's.
 """
@@ -47,7 +47,7 @@ class ContentBlockStart(Line, tag="content_block_start"):
 
 
 class Delta(Struct, tag_field="type", gc=False):
-    """What a content_block_delta adds to its block."""
+    """The delta of a content_block_delta."""
 
 
 class TextDelta(Delta, tag="text_delta"):

@@ -1,15 +1,15 @@
 """The lines of `mobox.emitter`, `{"type": …, "data": {…}}`, which any framework's agents may print.
 
 Rule 1: LINES holds the lines of the event-mapping document; a line of exactly `type` and `data`
-        whose type is an EventType tells that event itself.
+        whose type is an EventType is that event itself.
 Rule 2: a line of LINES is read by a Form: other names for a field are a row of its `names`, the
-        first that is there wins, null is the same as absent.
-Rule 3: what a form does not ask for, and a word that is not in our vocabulary, is kept in
+        first present one wins, null is the same as absent.
+Rule 3: fields that a form does not read, and unknown enum values, are kept in
         `provider["emitted"]` of the first event made: nothing of a known line is lost.
 Rule 4: a value of the wrong type raises `msgspec.ValidationError` before any state has changed.
-Rule 5: lines have few ids. Missing ones are counted; a result or an end without one belongs to the
-        oldest that is open. A thought has none even if its line does, since thoughts share a block.
-Rule 6: a thought that a call and a line of its own tell is told once, whichever comes first.
+Rule 5: lines have few ids. Missing ones are generated; a result or an end without one belongs to
+        the oldest open call. A thought has no id even if its line has, as thoughts share a block.
+Rule 6: a thought that comes both from a call and from a line is emitted once, for the first.
 """
 
 from mobox.parsers.emitted.reader import EmittedLines

@@ -1,4 +1,4 @@
-"""What the simplified lines look like."""
+"""The format of the simplified lines."""
 
 from __future__ import annotations
 

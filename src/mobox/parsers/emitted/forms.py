@@ -1,6 +1,6 @@
-"""Forms: how the data of one kind of line is read into a Struct, and what is left over.
+"""Forms: how the data of one kind of line is converted to a Struct, and what is left over.
 
-A form never loses a value: it is in the Struct, or in the rest, or the whole line is refused.
+A form never loses a value: it is in the Struct, in the rest, or the whole line is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Data = dict[str, JSON]
 Names = Mapping[str, tuple[str, ...]]
 """The names under which lines give a field, the best first."""
 Converter = Callable[[JSON], JSON]
-"""What a field makes of a value; `None` where the value is not for it."""
+"""Converts a value for a field; `None` if the value does not fit."""
 Mender = Callable[[Any, Data], Any]
 
 _NO_NAMES: Final[Names] = {}
@@ -28,7 +28,7 @@ _IS_ERROR: Final = {True: "error", False: "ok"}
 
 
 class Form:
-    """What to read, from which names, into which Struct."""
+    """Which fields to read, from which names, into which Struct."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class Form:
         names: Names = _NO_NAMES,
         *,
         groups: frozenset[str] = frozenset(),
-        mend: Mender | None = None,
+        repair: Mender | None = None,
         **defaults: JSON,
     ) -> None:
-        """`groups` are objects whose fields are named `group.field`; `mend` sees the data too."""
+        """`groups` are objects whose fields are named `group.field`; `repair` gets the data too."""
         self._into = into
         self._groups = groups
-        self._mend = mend
+        self._repair = repair
         self._defaults = defaults
         self._fields = list(_fields_of(into, names))
 
@@ -62,8 +62,8 @@ class Form:
                     fields[field] = value
                     del rest[name]
                     break
-        told = msgspec.convert(fields, self._into, strict=False)
-        return (told if self._mend is None else self._mend(told, data)), rest
+        parsed = msgspec.convert(fields, self._into, strict=False)
+        return (parsed if self._repair is None else self._repair(parsed, data)), rest
 
     def _flat(self, data: Data) -> Iterator[tuple[str, JSON]]:
         for name, value in data.items():
@@ -76,7 +76,7 @@ class Form:
 def _fields_of(
     into: type[Struct], names: Names
 ) -> Iterator[tuple[str, tuple[str, ...], Converter]]:
-    """The fields a line may fill: `provider` is ours, `id` is read only where it is asked for."""
+    """The fields a line may set: `provider` is ours, `id` only where the form lists it."""
     described = type_info(into)
     assert isinstance(described, StructType)
     for field in described.fields:
@@ -109,7 +109,7 @@ def _number(value: JSON) -> JSON:
 
 
 def _scope(value: JSON) -> JSON:
-    # Agents say scope of other things than of who speaks: ours is a list of ids.
+    # Agents use `scope` for other things too: ours is a list of ids.
     ours = type(value) is list and all(type(name) is str for name in value)
     return value if ours else None
 

@@ -1,4 +1,4 @@
-"""What emitted lines look like: a form per type, with the names its fields go by."""
+"""The forms of emitted lines: one per type, with the accepted names of its fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CACHE_BESIDE_INPUT: Final = {
     "cache_read_input_tokens": "cache_read",
     "cache_creation_input_tokens": "cache_write",
 }
-"""Anthropic's names: its `input_tokens` leaves these out, everybody else's has them in."""
+"""Anthropic's names: its `input_tokens` excludes these, that of other vendors includes them."""
 
 _CALL: Final[Names] = {
     "id": ("id", "tool_use_id", "tool_call_id"),
@@ -101,7 +101,7 @@ class SpawnLine(Struct, kw_only=True):
 
 
 class SearchLine(Struct, kw_only=True):
-    """A search began."""
+    """A search started."""
 
     id: str | None = None
     scope: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ def _with_cache(usage: Usage, data: Data) -> Usage:
 
 
 def _with_kind(start: ToolUseStart, data: Data) -> ToolUseStart:
-    """A kind that the line gives is the agent's own word; else the name tells."""
+    """The kind in the line takes precedence; else it is derived from the name."""
     is_given = data.get("kind") == start.kind
     return start if is_given else replace(start, kind=kind_of(start.name))
 
@@ -137,8 +137,8 @@ LINES: Final = {
     "text": Form(TextDelta, {"delta": ("content", "delta", "text")}),
     "thinking": Form(Thinking, {"content": ("content", "thinking", "thought")}),
     "think": Form(Thinking, {"content": ("thought", "content")}, source="think"),
-    "tool_use": Form(ToolUseStart, _CALL, mend=_with_kind),
-    "tool_call_start": Form(ToolUseStart, _CALL, mend=_with_kind),
+    "tool_use": Form(ToolUseStart, _CALL, repair=_with_kind),
+    "tool_call_start": Form(ToolUseStart, _CALL, repair=_with_kind),
     "tool_result": Form(ToolResult, _RESULT),
     "search": Form(SearchLine, _CALL),
     "search_result": Form(FoundLine, _RESULT),
@@ -149,8 +149,8 @@ LINES: Final = {
     "todo_create": Form(PlanLine, _PLAN),
     "todo_update": Form(PlanLine, _PLAN),
     "todo_done": Form(FinishedLine, _PLAN),
-    "usage": Form(Usage, _TOKENS, groups=_TOKEN_GROUPS, mend=_with_cache),
-    "usage_total": Form(Usage, _TOKENS, groups=_TOKEN_GROUPS, mend=_with_cache, per="run"),
+    "usage": Form(Usage, _TOKENS, groups=_TOKEN_GROUPS, repair=_with_cache),
+    "usage_total": Form(Usage, _TOKENS, groups=_TOKEN_GROUPS, repair=_with_cache, per="run"),
     "result": Form(Result, _STATISTICS),
     "error": Form(Error, _FAILURE, groups=frozenset({"error"})),
     "done": Form(Done, _END, reason="stop"),

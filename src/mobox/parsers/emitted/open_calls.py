@@ -1,6 +1,6 @@
-"""The calls of which lines have told the start and not the result; most lines name none by id.
+"""The calls that have started and have no result; most lines do not name a call by id.
 
-Every question is answered at once, however many calls an agent leaves without a result.
+Lookups take constant time, however many calls an agent leaves without a result.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class OpenCalls:
 
     def __init__(self) -> None:
         self._calls: Starts = {}
-        self._searches: Starts = {}  # those of them that are
-        self._others: Starts = {}  # and those that are not
+        self._searches: Starts = {}  # the searches among them
+        self._others: Starts = {}  # the others
         self._without_input: dict[str, Starts] = defaultdict(dict)  # by the name of the tool
 
     def start(self, start: ToolUseStart) -> None:
-        """A call began; one that had its id is over."""
+        """A call starts; an earlier one with its id is removed."""
         self.end(start.id)
         self._calls[start.id] = start
         self._of_kind(search=start.name == SEARCH)[start.id] = start

@@ -1,4 +1,4 @@
-"""The plan as lines tell it: items as words or objects, whole or only what was finished."""
+"""Plans in emitted lines: items as text or objects, all of them or only the finished one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class PlanLine(Struct, kw_only=True):
 
 
 class FinishedLine(PlanLine, kw_only=True):
-    """A line that tells which item was finished."""
+    """A line that names the finished item."""
 
     item: str | Data | None = None
     index: int | None = None
 
 
 def read_items(plan: PlanLine, before: Items) -> tuple[Items, Data]:
-    """The whole list, and the items as they came where those say more than ours."""
+    """The whole list, and the original items where they have more fields."""
     if plan.items is None:
         return before, {}
     read = [read_item(item) for item in plan.items]
@@ -44,12 +44,12 @@ def read_items(plan: PlanLine, before: Items) -> tuple[Items, Data]:
 
 
 def read_item(item: str | Data) -> tuple[TodoItem, Data]:
-    """One item, and what else it says."""
+    """One item, and its other fields."""
     return (TodoItem(content=item), {}) if isinstance(item, str) else _ITEM.read(item)
 
 
 def which(items: Items, item: str | None, index: int | None) -> int | None:
-    """Where the item meant is. Its name counts for more than its index, which may begin at 1."""
+    """The index of the item. Its name takes precedence over its index, which may start at 1."""
     contents = [known.content for known in items]
     at_index = index if index is not None and 0 <= index < len(items) else None
     if item in contents and (at_index is None or contents[at_index] != item):
@@ -58,7 +58,7 @@ def which(items: Items, item: str | None, index: int | None) -> int | None:
 
 
 def finish(items: Items, item: str | None, position: int | None) -> Items:
-    """The plan with that item done; one that nobody planned is added."""
+    """The plan with that item done; an unknown item is added."""
     if position is not None:
         finished = replace(items[position], status="completed")
         return (*items[:position], finished, *items[position + 1 :])

@@ -1,4 +1,4 @@
-"""What each emitted line means: the events it makes, given the lines before it."""
+"""Parses emitted lines into events, given the lines before."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 
 _DISPLAYS: Final = {**displays.CLAUDE, **displays.LANGCHAIN}
-"""Tools whose calls other lines tell too, and as what."""
+"""Tools whose calls are repeated by other lines, and the kind of those lines."""
 
 _ECHO: Final = "told before"
-"""Why a line is RAW that adds to what its call has told already, and so is no event of its own."""
+"""The reason of a RAW for a line that repeats its call with more fields, and makes no event."""
 
 _UNSAID: Final = ToolUseStart(name="")
 _SOURCE_FIELDS: Final = {"url": (str,), "title": (str,), "score": (int, float)}
@@ -73,15 +73,15 @@ class EmittedLines:
         self._calls = OpenCalls()
         self._agents: dict[str | None, str] = {}  # open subagents: their names, oldest first
         self._plans: dict[tuple[str, ...], Items] = {}  # by the scope of the agent whose it is
-        self._thought: str | None = None  # the last one told
+        self._thought: str | None = None  # the last one emitted
         self.thoughts = Thoughts()
-        """Those that a call and a line both tell."""
+        """Thoughts that come both from a call and from a line."""
 
     def knows(self, line: dict[str, JSON]) -> bool:
         """Whether this is an emitted line.
 
-        Vendors use our words too (LangGraph's parts have type, ns, data), so only a line that is
-        nothing but type and data may tell an event that the documents do not name.
+        Vendors use the same keys (LangGraph's parts have type, ns, data), so only a line with
+        exactly type and data may be an event that the documents do not name.
         """
         kind = line.get("type")
         if type(kind) is not str or type(line.get("data")) is not dict:
@@ -89,7 +89,7 @@ class EmittedLines:
         return kind in LINES or (kind in CLASSES and len(line) == 2)
 
     def read(self, line: dict[str, JSON]) -> Events:
-        """What a line that `knows` knows means; may raise `msgspec.ValidationError`."""
+        """Parse a line that `knows` accepts; may raise `msgspec.ValidationError`."""
         kind, data = line["type"], line["data"]
         if kind in _USAGE_WITHIN and type(data.get("usage")) is dict:
             data = dict(data)
@@ -110,12 +110,12 @@ class EmittedLines:
         if form is None:
             return [_itself(kind, data)]
         line, rest = form.read(data)
-        tell = self.TELLERS.get(kind)
-        told = [line] if tell is None else tell(self, line)
-        if not told:
-            adds = rest.keys() - {"id"}  # which nothing refers to
+        handler = self.TELLERS.get(kind)
+        events = [line] if handler is None else handler(self, line)
+        if not events:
+            adds = rest.keys() - {"id"}  # nothing refers to it
             return [Raw(raw={"type": kind, "data": data}, source=_ECHO)] if adds else []
-        return [_keep(told[0], rest), *told[1:]]
+        return [_keep(events[0], rest), *events[1:]]
 
     def _note(self, event: StreamEvent) -> None:
         note = self.NOTES.get(type(event))
@@ -138,18 +138,18 @@ class EmittedLines:
         return [self._named(start)]
 
     def _tool_use(self, use: ToolUseStart) -> Events:
-        begun = self._calls.awaiting_input(use.id or None, use.name)
-        if begun is None:
+        started = self._calls.awaiting_input(use.id or None, use.name)
+        if started is None:
             start = self._named(use)
-            told: Events = [replace(start, input=None), _input_of(start, use.input)]
-            return told + self._shown_elsewhere(start, use.input)
-        given = begun.input if use.input is None else use.input
-        shown = replace(begun, display=begun.display or use.display)
-        end = _keep(_input_of(begun, given), _news(begun, use))
-        return [end, *self._shown_elsewhere(shown, given)]
+            events: Events = [replace(start, input=None), _input_of(start, use.input)]
+            return events + self._shown_as(start, use.input)
+        given = started.input if use.input is None else use.input
+        shown = replace(started, display=started.display or use.display)
+        end = _keep(_input_of(started, given), _changes(started, use))
+        return [end, *self._shown_as(shown, given)]
 
-    def _shown_elsewhere(self, call: ToolUseStart, given: JSON) -> Events:
-        """What a call is displayed as, where no line of its own tells it."""
+    def _shown_as(self, call: ToolUseStart, given: JSON) -> Events:
+        """The event as which a call is displayed, if no line of its own has it."""
         given = object_of(given)
         if call.display == "todos" and given.get("todos"):
             return self._planned(call, given["todos"])
@@ -169,15 +169,15 @@ class EmittedLines:
         return [replace(event, scope=call.scope) for event in change(before, after)]
 
     def _think(self, thought: Thinking) -> Events:
-        told = self.thoughts.in_line(thought)
-        return [] if told is None else [told]
+        event = self.thoughts.in_line(thought)
+        return [] if event is None else [event]
 
     def _named(self, start: ToolUseStart) -> ToolUseStart:
         display = start.display or _DISPLAYS.get(start.name)
         return replace(start, id=start.id or self._names.fresh("call"), display=display)
 
     def _tool_result(self, result: ToolResult) -> Events:
-        # What we do not find is the lifecycle's to find: the call may be one of the framework's.
+        # Leave unknown calls to the lifecycle: the call may be one of the framework's.
         name = result.id or self._calls.oldest(search=False) or self._calls.oldest(search=True)
         return [replace(result, id=name)]
 
@@ -224,7 +224,7 @@ class EmittedLines:
         name = end.id or self._oldest_agent(end.agent)
         if name is not None:
             return [replace(end, id=name, agent=end.agent or self._agents.get(name))]
-        # Nobody told of its start, yet its summary is to be seen.
+        # Its start is missing, but its summary must be shown.
         name = self._names.fresh("subagent")
         start = SubagentStart(id=name, scope=end.scope, agent=end.agent or "subagent")
         return [start, replace(end, id=name)]
@@ -242,8 +242,8 @@ class EmittedLines:
 
     # The plan
 
-    def _plan_of(self, told: PlanLine | StreamEvent) -> Items:
-        return self._plans.get(told.scope, ())
+    def _plan_of(self, line: PlanLine | StreamEvent) -> Items:
+        return self._plans.get(line.scope, ())
 
     def _todo_create(self, plan: PlanLine) -> Events:
         items, kept = read_items(plan, self._plan_of(plan))
@@ -287,7 +287,7 @@ class EmittedLines:
         "usage": _usage,
         "usage_total": _usage,
     }
-    """The lines that need more than their form, which makes the event of the others."""
+    """Handlers of lines that need more than their form; the form makes the event of the others."""
 
     def _note_thought(self, event: Thinking) -> None:
         self._thought = event.content
@@ -303,11 +303,11 @@ class EmittedLines:
         TodoDone: _note_plan,
         Thinking: _note_thought,
     }
-    """What is remembered of the events made, for the lines that leave it out."""
+    """Handlers that remember emitted events, for later lines that omit ids."""
 
 
 def _itself(kind: str, data: Data) -> StreamEvent:
-    """The event that a line of its own type tells, as strictly as `StreamEvent.of`."""
+    """The event of a line that has an event's type, as strict as `StreamEvent.of`."""
     event_class = CLASSES[kind]
     known = {name: data[name] for name in data if name in event_class.__struct_fields__}
     rest = {name: data[name] for name in data if name not in known}
@@ -330,18 +330,18 @@ def _input_of(start: ToolUseStart, value: JSON) -> ToolUseEnd:
     return ToolUseEnd(id=start.id, scope=start.scope, input=value)
 
 
-def _news(begun: ToolUseStart, use: ToolUseStart) -> Data:
-    """What the line with a call's input says otherwise than the one with its start."""
-    told = {name: getattr(use, name) for name in ("scope", "name", "kind", "server", "display")}
+def _changes(start: ToolUseStart, use: ToolUseStart) -> Data:
+    """Fields of the line with a call's input that differ from the line with its start."""
+    fields = {name: getattr(use, name) for name in ("scope", "name", "kind", "server", "display")}
     return {
         name: list(value) if name == "scope" else value
-        for name, value in told.items()
-        if value not in (getattr(begun, name), getattr(_UNSAID, name))
+        for name, value in fields.items()
+        if value not in (getattr(start, name), getattr(_UNSAID, name))
     }
 
 
 def _source_of(result: Data) -> Data:
-    """The fields of a SOURCE, if it is one; what does not fit is still in the call's output."""
+    """The fields of a SOURCE, if it is one; other fields are still in the call's output."""
     fields = {
         name: result[name]
         for name, types in _SOURCE_FIELDS.items()

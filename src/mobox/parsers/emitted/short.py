@@ -1,4 +1,4 @@
-"""The short way of the line that agents print most: text, and nothing else."""
+"""The fast path for the line that agents print most: text, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _decode = msgspec.json.Decoder(_TextLine).decode
 
 
 def plain_text(line: bytes) -> str | None:
-    """What a line of text says; `None` if it says more, or in other words."""
+    """The text of a text line; `None` if it has other fields or another form."""
     if not line.startswith(_STARTS):
         return None
     try:

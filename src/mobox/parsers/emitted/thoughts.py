@@ -1,8 +1,9 @@
-"""Thoughts that an agent tells twice: by calling a think tool, and by the line that tool prints.
+"""Removes duplicate thoughts: a think tool's call and the line that the tool prints.
 
-Rule 1: each is told once, whichever comes first: a tool may print before the call is reported.
-Rule 2: a line does not say whose thought it is. The scope is that of the call with this thought, or
-        of a think tool's call whose input is not complete.
+Rule 1: each is emitted once, for the first of the two: a tool may print before its call is
+        reported.
+Rule 2: a line has no scope. It gets that of the call with this thought, or of a think tool's call
+        whose input is not complete.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ _WATCHED = {ToolUseStart, ToolUseEnd, Thinking}
 
 
 class Thoughts:
-    """The thoughts of one run that were told once and may come again."""
+    """The thoughts of one run that were emitted and may come again."""
 
     def __init__(self) -> None:
         self._calls: dict[str | None, Scope] = {}  # of think tools, while their input comes
-        self._scopes: dict[str, Scope] = {}  # of thoughts that a call has
-        self._of_calls: Counter[str] = Counter()  # told for a call, whose line may follow
-        self._of_lines: Counter[str] = Counter()  # told for a line, whose call may follow
+        self._scopes: dict[str, Scope] = {}  # of thoughts in calls
+        self._of_calls: Counter[str] = Counter()  # emitted for a call, whose line may follow
+        self._of_lines: Counter[str] = Counter()  # emitted for a line, whose call may follow
 
     def in_call(self, thought: str) -> bool:
-        """Whether the thought that a call has is yet to be told."""
+        """Whether the thought of a call must be emitted."""
         return not _take(self._of_lines, thought) and _add(self._of_calls, thought)
 
     def in_line(self, thought: Thinking) -> Thinking | None:
-        """The thought that a line tells, in its scope; `None` where a call has told it."""
+        """The thought of a line, with its scope; `None` if it was emitted for a call."""
         if _take(self._of_calls, thought.content):
             return None
         _add(self._of_lines, thought.content)
@@ -42,10 +43,10 @@ class Thoughts:
         return replace(thought, scope=thought.scope or scope)
 
     def without_repeats(self, events: Events) -> Events:
-        """`events` of a framework without thoughts that a line has told."""
+        """`events` of a framework without thoughts that were emitted for a line."""
         if _WATCHED.isdisjoint(map(type, events)):
             return events
-        told: Events = []
+        kept: Events = []
         repeated: set[str | None] = set()
         for event in events:
             if isinstance(event, ToolUseStart | ToolUseEnd):
@@ -53,8 +54,8 @@ class Thoughts:
             if self._is_repeat(event):
                 repeated.add(event.id)
             elif not (isinstance(event, ThinkingEnd) and event.id in repeated):
-                told.append(event)
-        return told
+                kept.append(event)
+        return kept
 
     def _is_repeat(self, event: StreamEvent) -> bool:
         if not isinstance(event, Thinking) or event.source != "think":

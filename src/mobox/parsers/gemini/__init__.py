@@ -18,11 +18,11 @@ from mobox.parsers.gemini.spelling import camel
 
 __all__ = ["SIMPLIFIED", "GeminiParser"]
 
-_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
+_decode_delta: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
 _NAMES: Final = frozenset(
     {"candidates", "usageMetadata", "promptFeedback", "automaticFunctionCallingHistory", "error"}
 )
-"""What a chunk has at least one of."""
+"""Keys of which a chunk has at least one."""
 
 SIMPLIFIED: Final = {"function_call": "functionCall", "function_response": "functionResponse"}
 """The simplified lines that the event-mapping document plans for Gemini, and the parts they are."""
@@ -33,7 +33,7 @@ class _Words(msgspec.Struct):
 
 
 class GeminiParser(EventParser):
-    """One run of an agent that speaks Gemini's formats."""
+    """One run of an agent that emits Gemini's formats."""
 
     framework = "gemini"
     formats = FORMATS
@@ -49,7 +49,7 @@ class GeminiParser(EventParser):
         if block is None or not json_text.is_shallow(line):
             return None
         try:
-            chunk = _decode_spoken(line)
+            chunk = _decode_delta(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         part = chunk.candidates[0].content.parts[0]

@@ -8,29 +8,29 @@ __all__ = ["OpenCalls"]
 
 
 class OpenCalls:
-    """Ids and names, in the order of the calls; shared by all who speak in a run."""
+    """Ids and names, in the order of the calls; shared by all agents of a run."""
 
     def __init__(self, names: Names) -> None:
         self._ids = names
         self._names: dict[str, str] = {}
         self._server: set[str] = set()
-        self._told: set[str] = set()
+        self._known: set[str] = set()
 
     def __contains__(self, call: str | None) -> bool:
-        return call in self._told
+        return call in self._known
 
     def begin(self, call: str | None, name: str, *, server: bool = False) -> str:
-        """A call; its id, which is counted where it has none."""
+        """Add a call; return its id, which is generated if it has none."""
         call = call or self._ids.fresh("call")
         self._ids.take(call)
         self._names[call] = name
-        self._told.add(call)
+        self._known.add(call)
         if server:
             self._server.add(call)
         return call
 
     def end(self, call: str | None, name: str | None, *, last: bool = False) -> str | None:
-        """The call that a result is of: that of the id, else the first open one of the name."""
+        """The call of a result: by its id, else the first open one of its name."""
         if not call:
             names = reversed(self._names) if last else iter(self._names)
             call = next((each for each in names if name in (None, self._names[each])), None)
@@ -39,19 +39,19 @@ class OpenCalls:
         return call
 
     def reopen(self, call: str, name: str) -> None:
-        """A result was only a part of it."""
+        """A result was only partial: reopen the call."""
         self._names[call] = name
 
     def name_of(self, call: str) -> str | None:
-        """The tool that an open call is of."""
+        """The tool of an open call."""
         return self._names.get(call)
 
     @property
     def functions(self) -> list[str]:
-        """The open calls that somebody else has to run."""
+        """The open calls that the caller has to run."""
         return [call for call in self._names if call not in self._server]
 
     @property
     def server(self) -> list[str]:
-        """The open calls that the provider was to run."""
+        """The open calls that the provider runs."""
         return [call for call in self._names if call in self._server]

@@ -1,12 +1,12 @@
-"""The stream of generate_content: answers, one after the other, in chunks.
+"""Parses the stream of generate_content: answers, one after the other, in chunks.
 
-Rule 1: an answer is a turn of the loop (STEP), from its first chunk to its finish reason. Where the
+Rule 1: an answer is a turn of the loop (STEP), from its first chunk to its finish reason. If the
         SDK runs the functions itself, several answers come in one stream.
-Rule 2: every chunk says what was used so far: only the last of an answer is told.
+Rule 2: every chunk has the usage so far: only the last of an answer is emitted.
 Rule 3: results of functions that the SDK ran come only in the history that later chunks repeat, and
         without ids: the last result is that of the last call of its name.
-Rule 4: the finish reason is STOP also where functions are called: while one has no result, the
-        caller is to run it.
+Rule 4: the finish reason is STOP even if functions are called: a function without a result is for
+        the caller to run.
 Rule 5: the first candidate is the answer; others are kept as RAW.
 """
 
@@ -48,9 +48,9 @@ class Chunks:
         self.calls = OpenCalls(self._names)
         self.content = Content(self.calls)
         self.response: str | None = None
-        """The API's own id of the answer under way."""
+        """The API's own id of the current answer."""
         self.usage: JSON = None
-        """What was said last of the use of this answer, and not told yet; may be undecoded."""
+        """The last usage of this answer, not emitted yet; may be undecoded."""
         self._framework = framework
         self._started = False
         self._step: str | None = None
@@ -61,7 +61,7 @@ class Chunks:
         self._blocked = False
 
     def read(self, chunk: wire.Chunk) -> Events:
-        """What one chunk means."""
+        """Parse one chunk."""
         candidates = [convert(raw, wire.Candidate) for raw in chunk.candidates or ()]
         if chunk.error is not None:
             return [*self._start(chunk), _error(chunk.error)]
@@ -75,16 +75,16 @@ class Chunks:
         events += [Raw(raw=other, source="another candidate") for other in others]
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
             events += self._block(chunk.prompt_feedback)
-        return events + (self._tell_usage() if self._step is None else [])
+        return events + (self._report_usage() if self._step is None else [])
 
     def close(self) -> Events:
-        """The stream ended: tell what was held back, and how it ended if it said so."""
-        events = [*self.content.leave(), *self._tell_usage()]
+        """The stream ended: emit what was held back, and how it ended if that is known."""
+        events = [*self.content.leave(), *self._report_usage()]
         if self._step is not None:
             return events
         return [*events, *self._unanswered(), *self._done()]
 
-    # The answer under way
+    # The current answer
 
     def _start(self, chunk: wire.Chunk) -> Events:
         if self._started:
@@ -95,8 +95,8 @@ class Chunks:
     def _begins(self, answer: wire.Candidate, chunk: wire.Chunk) -> bool:
         if self._step is not None:
             return chunk.response_id not in (None, self.response)
-        says = answer.content is not None and any(answer.content.parts or ())
-        return self._steps == 0 or (says or answer.finish_reason is not None)
+        has_parts = answer.content is not None and any(answer.content.parts or ())
+        return self._steps == 0 or (has_parts or answer.finish_reason is not None)
 
     def _begin(self, chunk: wire.Chunk) -> Events:
         before = self._leave("interrupted") if self._step is not None else []
@@ -121,7 +121,7 @@ class Chunks:
         return events + self._leave("ok", answer)
 
     def _leave(self, status: Outcome, answer: wire.Candidate | None = None) -> Events:
-        events = [*self.content.leave(), *self._tell_usage()]
+        events = [*self.content.leave(), *self._report_usage()]
         end = StepEnd(
             id=self._step,
             status=status,
@@ -137,7 +137,7 @@ class Chunks:
         notice = Status(message=f"The prompt was blocked: {why}", kind="notice")
         return [notice, *(self._leave("ok") if self._step is not None else [])]
 
-    def _tell_usage(self) -> Events:
+    def _report_usage(self) -> Events:
         usage, self.usage = self.usage, None
         if isinstance(usage, RawJson):
             try:
@@ -149,7 +149,7 @@ class Chunks:
     # Results
 
     def _history(self, chunk: wire.Chunk) -> Events:
-        """What came of the calls that the SDK ran; they are told in the order of the calls."""
+        """The results of calls that the SDK ran, in the order of the calls."""
         if not self.calls.functions or not chunk.automatic_function_calling_history:
             return []
         parts = [
@@ -171,7 +171,7 @@ class Chunks:
         return any(self.calls.name_of(call) == response.name for call in functions)
 
     def _unanswered(self) -> Events:
-        """The model went on without saying what came of what the provider ran."""
+        """The model continued without the results of calls that the provider ran."""
         return [ToolResult(id=call, status="unknown") for call in self.calls.server]
 
     def _done(self) -> Events:
@@ -191,10 +191,10 @@ def _error(body: wire.ErrorBody) -> Error:
 
 
 def _about(answer: wire.Candidate) -> dict[str, JSON] | None:
-    """What the API says of an answer that no event has a field for."""
+    """Metadata of an answer that no event has a field for."""
     grounding = dict(answer.grounding_metadata or {})
-    for told in ("groundingChunks", "groundingSupports"):
-        grounding.pop(told, None)
+    for key in ("groundingChunks", "groundingSupports"):
+        grounding.pop(key, None)
     about = {"safetyRatings": answer.safety_ratings, "groundingMetadata": grounding}
     kept = {name: value for name, value in about.items() if value}
     return {VENDOR: kept} if kept else None

@@ -1,9 +1,9 @@
-"""Parts: what Gemini's messages are made of. They have no ids, no starts and no ends.
+"""Parses the parts of Gemini's messages. They have no ids, no starts and no ends.
 
-Rule 1: a block is what parts of one kind say one after the other; its id is `<message>:<number>`.
+Rule 1: consecutive parts of one kind are a block; its id is `<message>:<number>`.
 Rule 2: a signature belongs to the block or the call that it came with, and is kept in `provider`.
-Rule 3: a call that the caller is to run is a function; code and server tools run at the provider.
-Rule 4: a part of no known kind is kept as RAW, and says nothing about the others.
+Rule 3: a call that the caller runs is a function; code and server tools run at the provider.
+Rule 4: a part of unknown kind is kept as RAW, and does not affect the others.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ _SERVER_KINDS: Final[dict[str, ToolKind]] = {
     "MCP_SERVER": "mcp",
 }
 _KINDS: Final[dict[str, ToolKind]] = {"transfer_to_agent": "handoff"}
-_STANDARD_BASE64: Final = str.maketrans("-_", "+/")  # Python's objects are dumped in the other
+_STANDARD_BASE64: Final = str.maketrans("-_", "+/")  # Python's dumps are URL-safe
 
 
 class _Block:
-    """A block that is open."""
+    """An open block."""
 
     def __init__(self, name: str, thought: bool) -> None:
         self.name = name
@@ -70,11 +70,11 @@ class _Block:
 
 
 class Content:
-    """The messages of one speaker, one after the other."""
+    """The messages of one agent, one after the other."""
 
     def __init__(self, calls: OpenCalls, scope: tuple[str, ...] = ()) -> None:
         self.block: _Block | None = None
-        """The block that is open."""
+        """The open block."""
         self.text: str | None = None
         """The last block of text, to which citations belong."""
         self.texts: list[str] = []
@@ -83,25 +83,25 @@ class Content:
         self._scope = scope
         self._message = "message"
         self._blocks = 0
-        self._coming: tuple[str, PartialArguments] | None = None  # a call whose input still comes
+        self._coming: tuple[str, PartialArguments] | None = None  # a call whose input is streamed
         self._cited: set[str] = set()
 
     @property
     def coming(self) -> str | None:
-        """The call whose input still comes."""
+        """The call whose input is being streamed."""
         return self._coming[0] if self._coming is not None else None
 
     def begin(self, message: str) -> None:
-        """Another message begins; the one before was left."""
+        """Another message starts; the one before was ended."""
         self._message, self._blocks, self.texts, self.text = message, 0, [], None
         self._cited.clear()
 
     def read(self, parts: list[dict[str, JSON]] | None) -> Events:
-        """What the parts of a message mean."""
+        """Parse the parts of a message."""
         return [event for part in parts or () for event in self.part(part)]
 
     def part(self, raw: dict[str, JSON]) -> Events:
-        """What one part means."""
+        """Parse one part."""
         return or_raw(lambda: self._part(raw), raw, self._scope, "a part")
 
     def _part(self, raw: dict[str, JSON]) -> Events:
@@ -114,26 +114,26 @@ class Content:
         raise NotUnderstood
 
     def cite(self, candidate: wire.Candidate) -> Events:
-        """What the message rests on; a stream may say the same again in every chunk."""
-        told: Events = []
+        """The new sources of the message; a stream may repeat them in every chunk."""
+        found: Events = []
         for metadata, events in self._sources(candidate):
-            told += or_raw(partial(list, events), metadata, self._scope)
-        return [event for event in told if self._is_new(event)]
+            found += or_raw(partial(list, events), metadata, self._scope)
+        return [event for event in found if self._is_new(event)]
 
     def leave(self) -> Events:
-        """The message ends, and with it what it has open."""
+        """The message ends: end its open block or input."""
         return [*self._end_block(), *self._end_input()]
 
-    # What is said
+    # Text and thoughts
 
-    def _say(self, words: str, part: wire.Part) -> Events:
+    def _add_text(self, words: str, part: wire.Part) -> Events:
         if not words:
             return self._sign(part.thought_signature) if part.thought_signature else []
         thought = bool(part.thought)
         events: Events = []
         if self.block is not None and self.block.thought is thought:
-            tells: Any = ThinkingDelta if thought else TextDelta
-            events.append(tells(id=self.block.name, scope=self._scope, delta=words))
+            delta_class: Any = ThinkingDelta if thought else TextDelta
+            events.append(delta_class(id=self.block.name, scope=self._scope, delta=words))
         else:
             events += [*self.leave(), self._open(words, thought)]
         return events + (self._sign(part.thought_signature) if part.thought_signature else [])
@@ -149,8 +149,8 @@ class Content:
         return Text(id=name, scope=self._scope, content=words)
 
     def _sign(self, signature: str) -> Events:
-        """A signature with no words belongs to what was said last."""
-        if self.block is None:  # of a call, which has its own
+        """A signature without text belongs to the block before it."""
+        if self.block is None:  # a call keeps its own signature
             return [Raw(scope=self._scope, raw={"thoughtSignature": signature}, source="a part")]
         self.block.signatures.append(signature)
         return []
@@ -200,7 +200,7 @@ class Content:
         return call.id == self._coming[0] or (call.id is None and call.name is None)
 
     def _more_input(self, call: wire.FunctionCall) -> Events:
-        assert self._coming is not None  # whoever calls this has seen to it
+        assert self._coming is not None  # callers make sure of it
         name, arguments = self._coming
         text = ""
         more: Events = []
@@ -209,8 +209,8 @@ class Content:
                 text += arguments.add(patch)
             except NotUnderstood:
                 more.append(Raw(scope=self._scope, raw=to_builtins(patch), source="a part"))
-        told: Events = [ToolUseDelta(id=name, scope=self._scope, delta=text)] if text else []
-        return told + more if call.will_continue else told + more + self._end_input()
+        events: Events = [ToolUseDelta(id=name, scope=self._scope, delta=text)] if text else []
+        return events + more if call.will_continue else events + more + self._end_input()
 
     def _end_input(self) -> Events:
         if self._coming is None:
@@ -249,7 +249,7 @@ class Content:
             return self._link(part.file_data, call)
         return Raw(scope=self._scope, raw=raw, source="a part")
 
-    # What runs at the provider
+    # Tools run by the provider
 
     def _code(self, code: wire.ExecutableCode, part: wire.Part) -> Events:
         events = self.leave()
@@ -321,22 +321,22 @@ class Content:
     # Sources
 
     def _sources(self, candidate: wire.Candidate) -> Iterator[tuple[JSON, Iterator[StreamEvent]]]:
-        if told := candidate.grounding_metadata:
-            yield told, grounded(told, self.text, self._scope)
-        if told := candidate.citation_metadata:
-            yield told, cited(told, self.text, self._scope)
-        if told := candidate.url_context_metadata:
-            yield told, fetched(told, self._scope)
+        if metadata := candidate.grounding_metadata:
+            yield metadata, grounded(metadata, self.text, self._scope)
+        if metadata := candidate.citation_metadata:
+            yield metadata, cited(metadata, self.text, self._scope)
+        if metadata := candidate.url_context_metadata:
+            yield metadata, fetched(metadata, self._scope)
 
     def _is_new(self, event: StreamEvent) -> bool:
-        told = repr(event)
-        if told in self._cited:
+        key = repr(event)
+        if key in self._cited:
             return False
-        self._cited.add(told)
+        self._cited.add(key)
         return True
 
     PARTS: ClassVar[dict[str, Callable[[Content, Any, wire.Part], Events]]] = {
-        "text": _say,
+        "text": _add_text,
         "function_call": _call,
         "function_response": _response,
         "executable_code": _code,
@@ -349,14 +349,14 @@ class Content:
 
 
 def _signed(*signatures: str | None) -> Provider:
-    """What goes back with a message: the last signature, and all, if there were more."""
-    told = [signature for signature in signatures if signature]
-    if not told:
+    """Vendor state to send back: the last signature, and all of them if there were more."""
+    present = [signature for signature in signatures if signature]
+    if not present:
         return None
-    more = {"thoughtSignatures": told} if len(told) > 1 else {}
-    return {VENDOR: {"thoughtSignature": told[-1], **more}}
+    more = {"thoughtSignatures": present} if len(present) > 1 else {}
+    return {VENDOR: {"thoughtSignature": present[-1], **more}}
 
 
 def _status_of(response: JSON) -> Outcome:
-    """By convention a function that failed answers with `error`."""
+    """By convention a failed function returns `error`."""
     return "error" if isinstance(response, dict) and response.get("error") else "ok"

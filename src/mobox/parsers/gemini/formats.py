@@ -1,4 +1,4 @@
-"""What Gemini's lines look like."""
+"""The formats of Gemini's lines."""
 
 from __future__ import annotations
 

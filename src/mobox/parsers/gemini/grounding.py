@@ -1,4 +1,4 @@
-"""What Gemini's answers rest on: pages it searched, files it retrieved, texts it recited."""
+"""Sources of Gemini's answers: searched pages, retrieved files, recited texts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def grounded(metadata: JSON, text: str | None, scope: Scope) -> Iterator[StreamE
 
 
 def cited(metadata: JSON, text: str | None, scope: Scope) -> Iterator[StreamEvent]:
-    """What was recited, and from where."""
-    told = convert(metadata, wire.Citations)
-    for each in told.citations or told.citation_sources or ():
+    """Recited texts and their sources."""
+    citations = convert(metadata, wire.Citations)
+    for each in citations.citations or citations.citation_sources or ():
         place = {"startIndex": each.start_index, "endIndex": each.end_index}
         about = {**place, "license": each.license}
         yield Source(
@@ -49,7 +49,7 @@ def cited(metadata: JSON, text: str | None, scope: Scope) -> Iterator[StreamEven
 
 
 def fetched(metadata: JSON, scope: Scope) -> Iterator[StreamEvent]:
-    """The pages that were read because the prompt named them."""
+    """The pages of URLs in the prompt that were read."""
     for page in convert(metadata, wire.UrlContext).url_metadata or ():
         if page.url_retrieval_status in (None, _FETCHED):
             yield Source(scope=scope, url=page.retrieved_url)

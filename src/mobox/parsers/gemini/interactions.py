@@ -1,8 +1,8 @@
-"""The Interactions API: an interaction of steps, each with a start, deltas and a stop.
+"""Parses the Interactions API: an interaction of steps, each with a start, deltas and a stop.
 
-Rule 1: a step that speaks is a block, `<interaction>:<index>`, told when it says its first word.
-Rule 2: a step that calls a tool is keyed by the call's id; what it came to is a step of its own.
-Rule 3: an interaction that requires action hands its calls over.
+Rule 1: a step with text is a block, `<interaction>:<index>`, opened with its first text.
+Rule 2: a step that calls a tool is keyed by the call's id; its result is a step of its own.
+Rule 3: an interaction that requires action hands its calls over to the caller.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = ["Interactions"]
 
 Reader = Callable[["Interactions", Any], Events]
 Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]
-"""By the kind of a step or a delta, or by how it ends: tools come faster than names for them."""
+"""By the kind of a step or a delta, or its suffix: new tools appear often."""
 
 _ENDS: Final[dict[str, DoneReason]] = {
     "completed": "stop",
@@ -72,30 +72,30 @@ _KINDS: Final[dict[str, ToolKind]] = {
 }
 _MEDIA: Final = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4"}
 _IMPLIED: Final = {"text": "model_output", "thought_summary": "thought"}
-"""The steps that deltas are of whose start we did not see."""
+"""The kinds of steps for deltas without a start."""
 
 
 class _Step:
-    """A step that has not stopped."""
+    """An open step."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind = kind
         self.name = name
-        self.is_open = False  # as a block
-        self.pieces: list[str] = []  # of a call's arguments
+        self.is_open = False  # its block is open
+        self.pieces: list[str] = []  # deltas of a call's arguments
         self.arguments: JSON = None
         self.outcome: wire.Outcome | None = None
         self.signatures: list[str] = []
 
     @property
     def provider(self) -> dict[str, JSON] | None:
-        """What has to go back with it."""
-        told = {"signature": self.signatures[-1]} if self.signatures else None
-        return {VENDOR: told} if told else None
+        """Vendor state to send back with it."""
+        state = {"signature": self.signatures[-1]} if self.signatures else None
+        return {VENDOR: state} if state else None
 
 
 class Interactions:
-    """The events of one interaction, or of several that come one after the other."""
+    """The events of one interaction, or of several consecutive ones."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         self._framework = framework
@@ -113,12 +113,12 @@ class Interactions:
         return isinstance(kind, str) and kind in self.EVENTS
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """What one event means."""
+        """Parse one event."""
         shape, reader = self.EVENTS[raw["event_type"]]
         return reader(self, convert(raw, shape))
 
     def close(self) -> Events:
-        """The stream ended; how, if it said so."""
+        """The stream ended; return how, if that is known."""
         if not self._ended or self._status is None:
             return []
         return [Done(reason=_ENDS.get(self._status, "stop"), native=self._status)]
@@ -126,13 +126,13 @@ class Interactions:
     # The interaction
 
     def _created(self, event: wire.InteractionEvent) -> Events:
-        told = event.interaction
+        interaction = event.interaction
         self._count += 1
-        self._name = self._names.unique(told.id, "interaction")
-        self._status, self._ended = told.status, False
+        self._name = self._names.unique(interaction.id, "interaction")
+        self._status, self._ended = interaction.status, False
         self._steps.clear()
         self._stopped.clear()
-        start = Start(framework=self._framework, model=told.model, agent=told.agent)
+        start = Start(framework=self._framework, model=interaction.model, agent=interaction.agent)
         return [start, StepStart(id=self._name, kind="turn", number=self._count)]
 
     def _updated(self, update: wire.StatusUpdate) -> Events:
@@ -140,19 +140,20 @@ class Interactions:
         return [Status(message=update.status, kind="progress")] if update.status else []
 
     def _completed(self, event: wire.InteractionEvent) -> Events:
-        told = event.interaction
-        self._status, self._ended = told.status or self._status, True
-        events = [*self._stop_all(), *self._used(told)]
+        interaction = event.interaction
+        self._status, self._ended = interaction.status or self._status, True
+        events = [*self._stop_all(), *self._used(interaction)]
         if self._status == "failed":
             events.append(Error(message="The interaction failed.", code="failed"))
-        has_begun = self._count > 0  # a stream that was joined in the middle may not say so
-        return [*events, StepEnd(id=self._name, reason=self._status)] if has_begun else events
+        has_started = self._count > 0  # false if the stream was joined in the middle
+        return [*events, StepEnd(id=self._name, reason=self._status)] if has_started else events
 
-    def _used(self, told: wire.Interaction) -> Events:
-        return or_raw(lambda: [self._use_of(told)], told.usage) if told.usage is not None else []
+    def _used(self, interaction: wire.Interaction) -> Events:
+        usage = interaction.usage
+        return [] if usage is None else or_raw(lambda: [self._use_of(interaction)], usage)
 
-    def _use_of(self, told: wire.Interaction) -> Usage:
-        usage = convert(told.usage, wire.Usage)
+    def _use_of(self, interaction: wire.Interaction) -> Usage:
+        usage = convert(interaction.usage, wire.Usage)
         return Usage(
             id=self._name,
             input=sum_of(usage.total_input_tokens, usage.total_tool_use_tokens),
@@ -160,14 +161,14 @@ class Interactions:
             cache_read=usage.total_cached_tokens,
             reasoning=usage.total_thought_tokens,
             total=usage.total_tokens,
-            model=told.model,
-            service_tier=told.service_tier,
+            model=interaction.model,
+            service_tier=interaction.service_tier,
         )
 
     def _failed(self, event: wire.ErrorEvent) -> Events:
-        told = event.error or wire.Failure()
-        code = str(told.code) if told.code is not None else None
-        return [Error(message=told.message or code or "The interaction failed.", code=code)]
+        failure = event.error or wire.Failure()
+        code = str(failure.code) if failure.code is not None else None
+        return [Error(message=failure.message or code or "The interaction failed.", code=code)]
 
     # Steps
 
@@ -175,11 +176,11 @@ class Interactions:
         kind = convert(event.step, wire.Kind).type
         shape, reader = _row(self.STEPS, kind)
         step = _Step(kind, f"{self._name}:{event.index}")
-        begun = reader(self, step, convert(event.step, shape))
+        events = reader(self, step, convert(event.step, shape))
         self._steps[event.index] = step
-        return begun
+        return events
 
-    def _begin_speech(self, _step: _Step, _told: wire.Kind) -> Events:
+    def _begin_speech(self, _step: _Step, _kind: wire.Kind) -> Events:
         return []
 
     def _begin_call(self, step: _Step, call: wire.Call) -> Events:
@@ -197,7 +198,7 @@ class Interactions:
             )
         ]
 
-    def _hear(self, step: _Step, outcome: wire.Outcome) -> Events:
+    def _read_result(self, step: _Step, outcome: wire.Outcome) -> Events:
         before = step.outcome or wire.Outcome()
         step.outcome = wire.Outcome(
             call_id=outcome.call_id or before.call_id,
@@ -219,26 +220,26 @@ class Interactions:
             self._steps[event.index] = step
         return reader(self, step, delta)
 
-    def _say(self, step: _Step, words: str) -> Events:
+    def _add_text(self, step: _Step, words: str) -> Events:
         thinks = step.kind == "thought"
         if not words:
             return []
         if step.is_open:
-            tells: Any = ThinkingDelta if thinks else TextDelta
-            return [tells(id=step.name, delta=words)]
+            delta_class: Any = ThinkingDelta if thinks else TextDelta
+            return [delta_class(id=step.name, delta=words)]
         step.is_open = True
         if thinks:
             return [Thinking(id=step.name, content=words, source="summary")]
         return [Text(id=step.name, content=words)]
 
     def _text(self, step: _Step, delta: wire.TextDelta) -> Events:
-        return self._say(step, delta.text)
+        return self._add_text(step, delta.text)
 
     def _summary(self, step: _Step, delta: wire.SummaryDelta) -> Events:
         content = delta.content
         if content is None or content.text is None:
             raise NotUnderstood
-        return self._say(step, content.text)
+        return self._add_text(step, content.text)
 
     def _signature(self, step: _Step, delta: wire.SignatureDelta) -> Events:
         step.signatures.append(delta.signature)
@@ -326,7 +327,7 @@ class Interactions:
         "thought": (wire.Kind, _begin_speech),
         "model_output": (wire.Kind, _begin_speech),
         "*_call": (wire.Call, _begin_call),
-        "*_result": (wire.Outcome, _hear),
+        "*_result": (wire.Outcome, _read_result),
     }
     STOPS: ClassVar[dict[str, Callable[[Interactions, _Step], Events]]] = {
         "thought": _end_thought,
@@ -334,7 +335,7 @@ class Interactions:
     }
     DELTAS: ClassVar[Rows] = {
         "*_call": (wire.ArgumentsDelta, _whole_arguments),
-        "*_result": (wire.Outcome, _hear),
+        "*_result": (wire.Outcome, _read_result),
         "text": (wire.TextDelta, _text),
         "thought_summary": (wire.SummaryDelta, _summary),
         "thought_signature": (wire.SignatureDelta, _signature),
@@ -348,7 +349,7 @@ class Interactions:
 
 
 def _row(rows: Rows, kind: str) -> tuple[type[Struct], Callable[..., Events]]:
-    """The shape and the reader of that kind; raises `NotUnderstood`."""
+    """The type and the reader of that kind; raises `NotUnderstood`."""
     _, dash, end = kind.rpartition("_")
     row = rows.get(kind) or rows.get(f"*{dash}{end}")
     if row is None:

@@ -1,4 +1,4 @@
-"""The shapes of the Interactions API's events, as far as the parser reads them."""
+"""The types of the Interactions API's events that the parser reads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ErrorEvent(Struct):
 
 
 class Kind(Struct):
-    """What a step or a delta is."""
+    """The kind of a step or a delta."""
 
     type: str
 
@@ -74,7 +74,7 @@ class Call(Struct):
 
 
 class Outcome(Struct):
-    """A step, or a delta, that tells what came of a call."""
+    """A step, or a delta, with the result of a call."""
 
     call_id: str | None = None
     result: JSON = None

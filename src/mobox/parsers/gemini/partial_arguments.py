@@ -1,8 +1,8 @@
-"""Arguments that come as patches of a value, written down as the JSON text that they grow into.
+"""Converts arguments that come as patches of a value into the JSON text that they add up to.
 
-A patch names a place (`$.recipe.steps[0]`) and a value; a string may come in pieces. While patches
-come in the order in which JSON is written, each adds to the text. One that goes back would have to
-change what was written: from then on only the value is kept, and the text is no longer told.
+A patch names a path (`$.recipe.steps[0]`) and a value; a string may come in deltas. While patches
+come in the order of the JSON text, each adds to it. A patch of an earlier path would have to change
+text that was emitted: from then on only the value is kept, and no more text is emitted.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _STEP: Final = re.compile(
 
 
 class _Frame:
-    """A container that the text has begun and not ended."""
+    """An open container of the text."""
 
     def __init__(self, key: str | int, is_list: bool) -> None:
         self.key = key
         self.closing = "]" if is_list else "}"
         self._is_list = is_list
-        self._told: set[str | int] = set()
+        self._written: set[str | int] = set()
 
     def can_hold(self, key: str | int) -> bool:
-        """Whether `key` is what may be written next."""
+        """Whether `key` can be written next."""
         if self._is_list:
-            return key == len(self._told) and isinstance(key, int)
-        return isinstance(key, str) and key not in self._told
+            return key == len(self._written) and isinstance(key, int)
+        return isinstance(key, str) and key not in self._written
 
     def enter(self, key: str | int) -> str:
-        """What stands before the value of `key`."""
-        comma = "," if self._told else ""
-        self._told.add(key)
+        """The text before the value of `key`."""
+        comma = "," if self._written else ""
+        self._written.add(key)
         return comma if isinstance(key, int) else f"{comma}{_json(key)}:"
 
 
@@ -55,17 +55,17 @@ class PartialArguments:
     def __init__(self, value: JSON = None) -> None:
         self._value: dict[str, JSON] = value if isinstance(value, dict) else {}
         self._frames: list[_Frame] = []
-        self._string: tuple[Path, list[str]] | None = None  # one that is still coming
+        self._string: tuple[Path, list[str]] | None = None  # a string that is being streamed
         self._in_order = not self._value
 
     @property
     def value(self) -> JSON:
-        """The arguments as far as they have come."""
+        """The arguments so far."""
         self._end_string()
         return self._value
 
     def add(self, patch: PartialArg) -> str:
-        """The text that `patch` adds; raises `NotUnderstood` for a place that cannot be."""
+        """The text that `patch` adds; raises `NotUnderstood` for an impossible path."""
         path = _path(patch.json_path)
         if self._string is not None and self._string[0] == path and patch.string_value is not None:
             return self._more(patch.string_value, bool(patch.will_continue))
@@ -147,7 +147,7 @@ def _path(text: str) -> Path:
 
 
 def _step_into(place: Any, key: str | int, value: JSON, replace: bool = False) -> Any:
-    """What is at `key`; `value`, where there is nothing yet or it is to be replaced."""
+    """The value at `key`; `value` if there is none yet or it is replaced."""
     if isinstance(place, list) and isinstance(key, int) and key <= len(place):
         if key == len(place):
             place.append(value)
@@ -162,7 +162,7 @@ def _step_into(place: Any, key: str | int, value: JSON, replace: bool = False) -
 
 
 def _value(patch: PartialArg) -> JSON:
-    """The value of a patch; one that names none is null."""
+    """The value of a patch; null if it has none."""
     values = (patch.string_value, patch.number_value, patch.bool_value)
     return next((value for value in values if value is not None), None)
 

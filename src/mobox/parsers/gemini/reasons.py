@@ -1,4 +1,4 @@
-"""Why Gemini stopped, and what it used, in our words."""
+"""Maps Gemini's finish reasons and usage to our names."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ _REASONS: Final[dict[str, DoneReason]] = {
 
 
 def reason_of(word: str) -> DoneReason | None:
-    """Our word for the API's; `None` for what is no reason of the API's, but another error."""
+    """Our name of the API's reason; `None` if it is not a reason, but another error."""
     return _REASONS.get(word)
 
 
 def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> list[StreamEvent]:
-    """What one answer has used; thoughts are counted apart by the API, and are output to us."""
+    """The usage of one answer; the API counts thoughts apart, here they are output."""
     return or_raw(lambda: [_use_of(usage, name, scope, model)], usage, scope) if usage else []
 
 
 def _use_of(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> Usage:
-    told = convert(usage, wire.Usage)
+    counts = convert(usage, wire.Usage)
     return Usage(
         id=name,
         scope=scope,
-        input=sum_of(told.prompt_token_count, told.tool_use_prompt_token_count),
-        output=sum_of(told.candidates_token_count, told.thoughts_token_count),
-        cache_read=told.cached_content_token_count,
-        reasoning=told.thoughts_token_count,
-        total=told.total_token_count,
+        input=sum_of(counts.prompt_token_count, counts.tool_use_prompt_token_count),
+        output=sum_of(counts.candidates_token_count, counts.thoughts_token_count),
+        cache_read=counts.cached_content_token_count,
+        reasoning=counts.thoughts_token_count,
+        total=counts.total_token_count,
         model=model,
-        service_tier=told.service_tier,
+        service_tier=counts.service_tier,
     )

@@ -1,4 +1,4 @@
-"""One spelling for two: Python's objects are dumped in snake_case, the API writes camelCase."""
+"""Normalizes keys: Python's objects are dumped in snake_case, the API writes camelCase."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN_NAMES: Final = frozenset(
         "stateDelta",
     }
 )
-"""What a caller or a tool wrote: its keys are its own."""
+"""Values from a caller or a tool: their keys are not changed."""
 _LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
 
 

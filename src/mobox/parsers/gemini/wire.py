@@ -1,7 +1,7 @@
-"""The shapes of Gemini's answers, as far as the parsers read them, in the API's own spelling.
+"""The types of Gemini's answers that the parsers read, in the API's own spelling.
 
-Decoding into these is the check: another shape raises `msgspec.ValidationError` and becomes RAW.
-Keys that are not listed are ignored here, and null is the same as absent.
+Decoding validates: another type raises `msgspec.ValidationError` and becomes RAW. Keys that are not
+listed are ignored, and null is the same as absent.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Part(Camel):
     file_data: FileData | None = None
 
 
-# What an answer is grounded on
+# Grounding
 
 
 class Web(Camel):
@@ -199,7 +199,7 @@ class UrlContext(Camel):
     url_metadata: list[UrlMetadata] | None = None
 
 
-# Most chunks of a stream: one piece of what is said, and nothing else
+# Most chunks of a stream: one text delta, and nothing else
 
 
 class SpokenPart(Camel, forbid_unknown_fields=True):

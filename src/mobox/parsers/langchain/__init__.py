@@ -29,7 +29,7 @@ __all__ = ["DeepAgentsParser", "LangChainParser"]
 
 
 class _Line(Struct):
-    """Holds the union: msgspec works its type out once for a class, but anew for a bare union."""
+    """Holds the union: msgspec analyzes a class once, but a bare union on every call."""
 
     line: protocol_wire.AnyLine
 
@@ -44,8 +44,8 @@ _EVENTS = {event.__struct_config__.tag for event in protocol_wire.Event.__subcla
 _decode = msgspec.json.Decoder(Spoken).decode
 
 
-def _spoken(line: bytes) -> Any:
-    """A line that says more of some block, decoded straight into its shape; `None` for others."""
+def _decode_delta(line: bytes) -> Any:
+    """Decode a line with a delta of a block directly into its type; `None` for others."""
     try:
         return _decode(line).params if json_text.is_shallow(line) else None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -53,7 +53,7 @@ def _spoken(line: bytes) -> Any:
 
 
 class LangChainParser(EventParser):
-    """One run of an agent that speaks one of LangChain's formats."""
+    """One run of an agent that emits one of LangChain's formats."""
 
     framework = "langchain"
     formats = FORMATS
@@ -66,7 +66,7 @@ class LangChainParser(EventParser):
         self._callbacks = Callbacks(self._run, self._graph)
 
     def feed(self, raw: JSON) -> Events:
-        self._protocol.stretch = NO_STRETCH  # whatever it is, it may end what was being said
+        self._protocol.stretch = NO_STRETCH  # any line may end the block
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True
@@ -75,17 +75,19 @@ class LangChainParser(EventParser):
         return events
 
     def more(self, line: bytes) -> StreamEvent | None:
-        namespace, run_id, index, hears, tells, name, scope, hoard = self._protocol.stretch
-        if hears is None or (params := _spoken(line)) is None:
+        namespace, run_id, index, delta_type, event_class, name, scope, hoard = (
+            self._protocol.stretch
+        )
+        if delta_type is None or (params := _decode_delta(line)) is None:
             return None
         more, speaker = params.data
         delta: Any = more.delta
-        is_more = type(delta) is hears and more.index == index and speaker.run_id == run_id
+        is_more = type(delta) is delta_type and more.index == index and speaker.run_id == run_id
         if not is_more or params.namespace != namespace or not delta.said:
             return None
         if hoard is not None:
             hoard.append(delta.said)
-        event: StreamEvent = tells(id=name, scope=scope, delta=delta.said)
+        event: StreamEvent = event_class(id=name, scope=scope, delta=delta.said)
         return event
 
     def read(self, raw: JSON) -> Events:

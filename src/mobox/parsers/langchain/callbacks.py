@@ -1,10 +1,10 @@
-"""`astream_events` v2: what the callbacks of every runnable tell, each event with its ancestors.
+"""Parses `astream_events` v2: the callbacks of every runnable, each event with its ancestors.
 
-Rule 1: only models, tools and retrievers speak. Chains repeat what those say, but for the answers
-        of a graph's nodes and its interrupts, which are in what the chain streams.
-Rule 2: a tool's event does not say which call it is for. Its result does, its error does, and its
-        parent's input is the call; else it is the one with that name and that input.
-Rule 3: who has a tool's run among its ancestors speaks for an agent which that call spawned.
+Rule 1: only models, tools and retrievers are read. Chains repeat them, except for the answers of a
+        graph's nodes and its interrupts, which are in the chain's stream.
+Rule 2: a tool's event does not name its call. Its result and its error do, and its parent's input
+        is the call; otherwise the call is the one with that name and input.
+Rule 3: an event with a tool's run among its ancestors is from an agent which that call spawned.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Callbacks:
         self._models: dict[str, Message] = {}  # runs of models that stream
 
     def knows(self, event: JSON) -> bool:
-        """Whether a line of this name is one of the callbacks'."""
+        """Whether a line of this name is a callback event."""
         return isinstance(event, str) and event.startswith("on_")
 
     def read(self, raw: Object) -> Events:
-        """What one line means."""
+        """Parse one line."""
         line = convert({name: raw[name] for name in raw if raw[name] is not None}, Line)
         handle = self.LINES.get(line.event)
         if handle is None:
@@ -82,7 +82,7 @@ class Callbacks:
         return tuple(self._calls_of[name] for name in line.parent_ids if name in self._tools)
 
     def _enter(self, line: Line) -> Events:
-        """Somebody speaks; tell of an agent that is new."""
+        """Announce the agent of an event, if it is new."""
         events: Events = []
         for name in line.parent_ids:
             call = self._run.calls.get(self._calls_of[name]) if name in self._tools else None
@@ -96,18 +96,18 @@ class Callbacks:
         return self._enter(line)
 
     def _model_stream(self, line: Line) -> Events:
-        told = as_message(line.data.get("chunk"))
-        if told is None:
+        message = as_message(line.data.get("chunk"))
+        if message is None:
             return self._words(line)
-        piece = convert(told.fields, wire.AiMessage)
-        begun = self._models.get(line.run_id)
-        piece.id = begun.id if begun is not None else piece.id or line.run_id
+        piece = convert(message.fields, wire.AiMessage)
+        known = self._models.get(line.run_id)
+        piece.id = known.id if known is not None else piece.id or line.run_id
         events = [*self._enter(line), *self._run.piece(piece, self._scope(line), line.metadata)]
         self._note(line.run_id, piece.id)
         return events
 
     def _words(self, line: Line) -> Events:
-        """A model that is no chat model: it streams text."""
+        """A model that is not a chat model: it streams text."""
         chunk = line.data.get("chunk")
         text = chunk.get("text") if isinstance(chunk, dict) else chunk
         if not isinstance(text, str):
@@ -153,18 +153,18 @@ class Callbacks:
         output = line.data.get("output")
         call_id = _call_in(output) or self._calls_of.get(line.run_id, line.run_id)
         scope = self._scope(line)
-        begun = self._run.calls.run(call_id, line.name, line.data.get("input"), scope)
+        started = self._run.calls.run(call_id, line.name, line.data.get("input"), scope)
         space = self._graph.adopt(scope)
-        return [*begun, *finished(self._run, self._graph, call_id, output, space)]
+        return [*started, *finished(self._run, self._graph, call_id, output, space)]
 
     def _tool_error(self, line: Line) -> Events:
-        told = line.data.get("tool_call_id")
-        call_id = told if isinstance(told, str) else self._calls_of.get(line.run_id, line.run_id)
+        given = line.data.get("tool_call_id")
+        call_id = given if isinstance(given, str) else self._calls_of.get(line.run_id, line.run_id)
         error = line.data.get("error")
         why = error.get("str") if isinstance(error, dict) and "str" in error else error
         return self._run.calls.settle(call_id, line.name, self._scope(line), why, "error")
 
-    # Retrievers, which are a model's tools in all but their name
+    # Retrievers, which are handled as tools
 
     def _retriever_start(self, line: Line) -> Events:
         name, scope, given = line.run_id, self._scope(line), line.data.get("input")
@@ -188,7 +188,7 @@ class Callbacks:
         if line.name == "tools" and len(calls) == 1 and calls[0].id:
             self._calls_of[line.run_id] = calls[0].id
             self._run.calls.remember(calls[0], self._scope(line))
-        elif isinstance(given, dict):  # the state a node is given, which some hand on again
+        elif isinstance(given, dict):  # the input state of a node, which some return again
             for message in messages_in(given.get("messages")):
                 self._run.remember(message, self._scope(line))
         above = [self._tools[name] for name in line.parent_ids[-1:] if name in self._tools]
@@ -200,7 +200,7 @@ class Callbacks:
         if isinstance(chunk, dict) and INTERRUPT in chunk:
             return self._run.ask(chunk[INTERRUPT], scope)
         if line.metadata.langgraph_node != line.name:
-            return []  # the graph's own, which says again what its nodes said
+            return []  # the graph's own, which repeats its nodes
         return self._graph.update(chunk, self._graph.adopt(scope))
 
     def _chain_end(self, line: Line) -> Events:
@@ -242,7 +242,7 @@ class Callbacks:
 
 
 def _call_in(output: JSON) -> str | None:
-    """The call whose result this is, if it says so."""
+    """The call id of a result, if it has one."""
     if is_command(output):
         update = output.get("update")
         inner = update.get("messages") if isinstance(update, dict) else None

@@ -1,9 +1,10 @@
-"""The calls of a run: which were told, which have their result, and which agents they spawned.
+"""The calls of a run: which were emitted, which have a result, and which agents they spawned.
 
 Rule 1: a result comes in up to four ways (a tool's own event, the message, the node's update, the
-        graph's state) and is told once, the first time.
-Rule 2: a call that this stream did not tell is of the graph's past, such as one that was approved
-        before this leg. It is told when it runs, but for a later leg, whose log has it already.
+        graph's state) and is emitted once, the first time.
+Rule 2: a call that this stream did not start is of the graph's history, such as one that was
+        approved before this attempt. It is emitted when it runs, except in a later attempt, whose
+        log has it already.
 Rule 3: an agent that was spawned ends with its call.
 """
 
@@ -33,7 +34,7 @@ from mobox.parsers.langchain.tools import display_of, kind_of
 __all__ = ["Call", "Calls", "as_calls"]
 
 _REJECTED: Final = "User rejected the tool call"
-"""How the middleware that asks people begins the result of a call that they rejected."""
+"""Prefix of the result of a rejected call, from the approval middleware."""
 
 
 class Call(Struct):
@@ -43,17 +44,17 @@ class Call(Struct):
     name: str
     scope: Scope = ()
     input: JSON = None
-    told: bool = False
+    started: bool = False
     answered: bool = False
-    asked: bool = False
-    """A person was asked about it."""
+    has_request: bool = False
+    """Its approval was requested."""
     agent: str | None = None
-    """The agent it spawned, while that runs."""
+    """The running agent that it spawned."""
     spawned: bool = False
 
     @property
     def within(self) -> Scope:
-        """The scope of what the call itself does."""
+        """The scope of events within the call."""
         return (*self.scope, self.id)
 
 
@@ -61,47 +62,47 @@ class Calls:
     """The calls of one run, in the order in which they were made."""
 
     def __init__(self, *, later: bool) -> None:
-        self._later = later  # a later leg of the run
+        self._later = later  # a later attempt of the run
         self._calls: dict[str, Call] = {}
 
     def get(self, call_id: str) -> Call | None:
-        """The call of that id, if anybody told of it."""
+        """The call of that id, if it is known."""
         return self._calls.get(call_id)
 
     def start(self, event: ToolUseStart) -> None:
-        """A call is being told."""
+        """A call starts."""
         known = self._calls.get(event.id or "")
-        if event.id is not None and (known is None or known.answered or not known.told):
-            call = Call(event.id, event.name, event.scope, told=True, answered=event.server)
+        if event.id is not None and (known is None or known.answered or not known.started):
+            call = Call(event.id, event.name, event.scope, started=True, answered=event.server)
             self._calls[event.id] = call
 
     def complete(self, event: ToolUseEnd) -> None:
-        """Its input is."""
+        """Its input is complete."""
         call = self._calls.get(event.id or "")
         if call is not None:
             call.input = event.input
 
     def remember(self, call: wire.ToolCall, scope: Scope) -> None:
-        """A call of the past, or one that is told elsewhere."""
+        """A call of the history, or one that another event emits."""
         if call.id and call.id not in self._calls:
             self._calls[call.id] = Call(call.id, call.name, scope, call.args)
 
     def past(self, call_id: str, scope: Scope) -> Call:
-        """A call of which nobody told more than its id."""
+        """A call of which only the id is known."""
         return self._calls.setdefault(call_id, Call(call_id, UNKNOWN_TOOL, scope))
 
     def forget(self, call_id: str | None) -> None:
-        """A call of the past has its result."""
+        """A call of the history has its result."""
         call = self._calls.get(call_id or "")
-        if call is not None and not call.told:
+        if call is not None and not call.started:
             call.answered = True
 
     def run(self, call_id: str, name: str, given: JSON, scope: Scope) -> Events:
-        """A call runs: tell it, where nobody has."""
+        """A call runs: emit its start, if it was not emitted."""
         call = self._calls.setdefault(call_id, Call(call_id, name, scope, given))
-        if call.told:
+        if call.started:
             return []
-        call.told = True
+        call.started = True
         call.name = name if call.name == UNKNOWN_TOOL else call.name
         call.input = given if call.input is None else call.input
         if self._later:
@@ -119,7 +120,7 @@ class Calls:
     # Results
 
     def answer(self, message: wire.ToolMessage, scope: Scope) -> Events:
-        """A result, as the message that the model gets; nothing, where it was told."""
+        """A result, as the message for the model; nothing if it was emitted."""
         call_id = message.tool_call_id
         if not call_id:
             return []
@@ -127,10 +128,10 @@ class Calls:
         failed = message.status == "error"
         denied = failed and isinstance(output, str) and output.startswith(_REJECTED)
         status: Outcome = "denied" if denied else "error" if failed else "ok"
-        told = self.settle(
+        events = self.settle(
             call_id, message.name, scope, output, status=status, structured=message.artifact
         )
-        return [*told, *files] if told else []
+        return [*events, *files] if events else []
 
     def settle(
         self,
@@ -141,13 +142,13 @@ class Calls:
         status: Outcome = "ok",
         structured: JSON = None,
     ) -> Events:
-        """A result; nothing, where it was told."""
+        """A result; nothing if it was emitted."""
         known = self._calls.get(call_id)
         if known is not None and known.answered:
             return []
         events = self.run(call_id, name or UNKNOWN_TOOL, None, scope)
         call = self._calls[call_id]
-        call.answered, call.input = True, None  # which may be a whole file
+        call.answered, call.input = True, None  # the input may be a whole file
         result = ToolResult(
             id=call_id, scope=call.scope, output=output, status=status, structured=structured
         )
@@ -156,58 +157,58 @@ class Calls:
     # Agents
 
     def spawn(self, call: Call, agent: str | None) -> Events:
-        """A call's agent begins to speak; nothing, where that was told."""
+        """A call's agent starts; nothing if that was emitted."""
         if call.spawned:
             return []
         call.spawned = True
-        told = object_of(call.input)
-        call.agent = agent or text_in(told, "subagent_type") or call.name
+        arguments = object_of(call.input)
+        call.agent = agent or text_in(arguments, "subagent_type") or call.name
         return [
             *self.run(call.id, call.name, call.input, call.scope),
             SubagentStart(
                 id=call.id,
                 scope=call.scope,
                 agent=call.agent,
-                task=text_in(told, "description"),
+                task=text_in(arguments, "description"),
             ),
         ]
 
     def end_agent(self, call_id: str, status: Outcome) -> Events:
-        """The agent of a call has ended, if it runs."""
+        """End the agent of a call, if it is running."""
         call = self._calls.get(call_id)
         if call is None or call.agent is None:
             return []
         agent, call.agent = call.agent, None
         return [SubagentEnd(id=call_id, scope=call.scope, agent=agent, status=status)]
 
-    # Which call is meant
+    # Finding a call
 
     @property
     def unanswered(self) -> list[Call]:
-        """Those that wait for a result."""
+        """The calls that wait for a result."""
         return [call for call in self._calls.values() if not call.answered]
 
     def meant(self, name: str | None, given: JSON, scope: Scope | None = None) -> Call | None:
-        """The unanswered call of that tool, best with that very input, that nobody asked about."""
+        """The open call of that tool without a request, preferably with that input."""
         named = [
             call
             for call in self.unanswered
-            if call.name == name and not call.asked and scope in (None, call.scope)
+            if call.name == name and not call.has_request and scope in (None, call.scope)
         ]
         same = [call for call in named if call.input == given]
         return next(iter(same or named), None)
 
     def spawner(self, scope: Scope, agent: str | None, task: JSON) -> Call | None:
-        """The call that an agent was spawned by of which only its name and task are known."""
+        """The call that spawned an agent of which only name and task are known."""
         free = [c for c in self.unanswered if c.scope == scope and not c.spawned]
         fields = [(c, object_of(c.input)) for c in free]
-        by_task = [c for c, told in fields if task and told.get("description") == task]
-        by_name = [c for c, told in fields if agent and told.get("subagent_type") == agent]
+        by_task = [c for c, args in fields if task and args.get("description") == task]
+        by_name = [c for c, args in fields if agent and args.get("subagent_type") == agent]
         return next(iter(by_task or by_name or free), None)
 
 
 def as_calls(raw: JSON) -> list[wire.ToolCall]:
-    """The calls that a node of tools is to run."""
-    told = raw if isinstance(raw, list) else [raw]
-    calls = [each for each in told if isinstance(each, dict) and each.get("id") and "args" in each]
+    """The calls that a tool node runs."""
+    items = raw if isinstance(raw, list) else [raw]
+    calls = [each for each in items if isinstance(each, dict) and each.get("id") and "args" in each]
     return [convert(each, wire.ToolCall) for each in calls]

@@ -1,10 +1,10 @@
-"""The content of chat messages: words, or blocks in LangChain's shapes or in the providers' own.
+"""Parses the content of chat messages: text, or blocks in LangChain's or the providers' types.
 
-Rule 1: what a message calls is told by its `tool_calls` or `tool_call_chunks`, whatever its content
-        says of that; only the calls that the provider runs itself are told by the content alone.
-Rule 2: a piece of a message may have any number of blocks, most have one; an index tells which
-        block of the message it goes on with.
-Rule 3: a block of an unknown type is RAW; the others do not depend on its being understood.
+Rule 1: a message's calls are in its `tool_calls` or `tool_call_chunks`, and repeated in its
+        content; only calls that the provider runs are in the content alone.
+Rule 2: a delta of a message may have any number of blocks, most have one; an index names the block
+        of the message that it continues.
+Rule 3: a block of unknown type is RAW; the others are parsed nevertheless.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ __all__ = ["read_content", "server_result"]
 Object = dict[str, JSON]
 Reader = Callable[[Message, Object, bool], Events]
 
-_TOLD_BY_CALLS: Final = {
+_CALL_TYPES: Final = {
     *("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"),
     *("functionCall", "custom_tool_call"),
 }
 
 
-def read_content(message: Message, told: wire.AiMessage, *, whole: bool) -> Events:
-    """What a message says, or a piece of one; its calls are told elsewhere."""
-    events = _reasoning_beside(message, told.additional_kwargs or {}, whole)
-    content = [told.content] if isinstance(told.content, str) else told.content or []
+def read_content(message: Message, piece: wire.AiMessage, *, whole: bool) -> Events:
+    """Parse the content of a message, or of a delta of one; not its calls."""
+    events = _reasoning_beside(message, piece.additional_kwargs or {}, whole)
+    content = [piece.content] if isinstance(piece.content, str) else piece.content or []
     for block in content:
         if isinstance(block, str):
-            events += _say(message, "text", None, block, whole)
+            events += _add_text(message, "text", None, block, whole)
         else:
             events += _block(message, block, whole)
     return events
@@ -44,37 +44,37 @@ def read_content(message: Message, told: wire.AiMessage, *, whole: bool) -> Even
 
 def _block(message: Message, block: Object, whole: bool) -> Events:
     kind = str(block.get("type"))
-    if kind in _TOLD_BY_CALLS:
+    if kind in _CALL_TYPES:
         return []
     kind = "*_tool_result" if kind.endswith("_tool_result") else kind
     read = _BLOCKS.get(kind, _other)
     return read(message, block, whole)
 
 
-def _say(message: Message, kind: str, index: wire.Index, said: JSON, whole: bool) -> Events:
-    if not isinstance(said, str) or not said:
+def _add_text(message: Message, kind: str, index: wire.Index, text: JSON, whole: bool) -> Events:
+    if not isinstance(text, str) or not text:
         return []
-    return message.whole(kind, index, said) if whole else message.speak(kind, index, said)
+    return message.whole(kind, index, text) if whole else message.speak(kind, index, text)
 
 
 def _text(message: Message, block: Object, whole: bool) -> Events:
     index = _index(block)
     cited = [*objects_in(block.get("citations")), *objects_in(block.get("annotations"))]
-    events = _say(message, "text", index, block.get("text"), whole)
-    if cited and not events:  # a citation may come before the words
+    events = _add_text(message, "text", index, block.get("text"), whole)
+    if cited and not events:  # a citation may come before the text
         events = message.speak("text", index)
     name = message.name_of("text", index)
     return [*events, *(cite(name, message.scope, each, message.vendor) for each in cited)]
 
 
 def _refusal(message: Message, block: Object, whole: bool) -> Events:
-    return _say(message, "text", _index(block), block.get("refusal"), whole)
+    return _add_text(message, "text", _index(block), block.get("refusal"), whole)
 
 
 def _thinking(message: Message, block: Object, whole: bool) -> Events:
     index = _index(block)
-    said = block.get("thinking") or block.get("reasoning") or _summary(block.get("summary"))
-    events = _say(message, "thinking", index, said, whole)
+    text = block.get("thinking") or block.get("reasoning") or _summary(block.get("summary"))
+    events = _add_text(message, "thinking", index, text, whole)
     signature = block.get("signature") or object_of(block.get("extras")).get("signature")
     if isinstance(signature, str) and signature:
         events += message.sign(index, signature)
@@ -88,11 +88,11 @@ def _reasoning_content(message: Message, block: Object, whole: bool) -> Events:
 
 
 def _reasoning_beside(message: Message, beside: Object, whole: bool) -> Events:
-    """Thoughts that a provider tells beside the content."""
-    said = beside.get("reasoning_content") or _summary(
+    """Thoughts that a provider sends beside the content."""
+    text = beside.get("reasoning_content") or _summary(
         object_of(beside.get("reasoning")).get("summary")
     )
-    return _say(message, "thinking", None, said, whole)
+    return _add_text(message, "thinking", None, text, whole)
 
 
 def _redacted(message: Message, block: Object, _whole: bool) -> Events:
@@ -108,26 +108,26 @@ def _non_standard(message: Message, block: Object, whole: bool) -> Events:
 
 def _server_call(message: Message, block: Object, whole: bool) -> Events:
     index, name, call_id = _index(block), block.get("name"), block.get("id")
-    begun = message.find("tool", index)
+    opened = message.find("tool", index)
     events: Events = []
-    if isinstance(name, str) and (begun is None or begun.id != call_id):
+    if isinstance(name, str) and (opened is None or opened.id != call_id):
         events = message.call(
             index, call_id if isinstance(call_id, str) else None, name, server=True
         )
-    said = block.get("partial_json") or block.get("args")
-    if isinstance(said, str):
-        events += message.argue(index, said)
+    text = block.get("partial_json") or block.get("args")
+    if isinstance(text, str):
+        events += message.argue(index, text)
     elif whole:
-        events += message.argued(index, block.get("input", said))
+        events += message.argued(index, block.get("input", text))
     return events
 
 
 def _server_input(message: Message, block: Object, _whole: bool) -> Events:
-    """More of the input of a call; the others' are told by `tool_call_chunks`."""
-    index, said = _index(block), block.get("partial_json")
-    begun = message.find("tool", index)
-    is_ours = begun is not None and begun.server and isinstance(said, str)
-    return message.argue(index, said) if is_ours and isinstance(said, str) else []
+    """An input delta of a provider's call; those of other calls are in `tool_call_chunks`."""
+    index, text = _index(block), block.get("partial_json")
+    opened = message.find("tool", index)
+    is_ours = opened is not None and opened.server and isinstance(text, str)
+    return message.argue(index, text) if is_ours and isinstance(text, str) else []
 
 
 def _server_result(message: Message, block: Object, _whole: bool) -> Events:
@@ -135,7 +135,7 @@ def _server_result(message: Message, block: Object, _whole: bool) -> Events:
 
 
 def server_result(message: Message, block: Object) -> Events:
-    """What came of a call that the provider ran."""
+    """The result of a call that the provider ran."""
     call_id = block.get("tool_use_id") or block.get("tool_call_id")
     if not isinstance(call_id, str):
         return [Raw(scope=message.scope, raw=block)]

@@ -1,4 +1,4 @@
-"""What messages cite, and the images and files that they and the results of tools carry."""
+"""Citations of messages, and images and files of messages and tool results."""
 
 from __future__ import annotations
 
@@ -20,37 +20,39 @@ _TYPES: Final = {
     "file": "application/octet-stream",
     "text-plain": "text/plain",
 }
-"""The blocks that carry data, and what that is where nobody says."""
+"""The types of blocks with data, and their default media types."""
 
-_TOLD: Final = {
+_KNOWN_FIELDS: Final = {
     *("type", "id", "url", "title", "cited_text", "source", "document_title", "file_id"),
     *("encrypted_index", "extras"),
 }
 
 
 def cite(block_id: str, scope: Scope, citation: Object, vendor: str) -> Source:
-    """A citation of a text block, in LangChain's words or in the provider's own."""
-    told = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
-    link = text_in(told, "url", "source") or ""
+    """A citation of a text block, with LangChain's or the provider's keys."""
+    fields = {**citation, **object_of(citation.get("extras")), **object_of(citation.get("value"))}
+    link = text_in(fields, "url", "source") or ""
     is_url = is_link(link)
-    document = text_in(told, "document_title")
-    secret = {name: told[name] for name in told if name.startswith(SECRET) and told[name]}
-    places = {k: v for k, v in told.items() if k not in _TOLD and k != "value" and v is not None}
+    document = text_in(fields, "document_title")
+    secret = {name: fields[name] for name in fields if name.startswith(SECRET) and fields[name]}
+    places = {
+        k: v for k, v in fields.items() if k not in _KNOWN_FIELDS and k != "value" and v is not None
+    }
     return Source(
         id=block_id,
         scope=scope,
         url=link if is_url else None,
         document=document if is_url or not link else link,
-        file=text_in(told, "file_id"),
-        title=text_in(told, "title") or document,
-        cited_text=text_in(told, "cited_text"),
+        file=text_in(fields, "file_id"),
+        title=text_in(fields, "title") or document,
+        cited_text=text_in(fields, "cited_text"),
         location={k: v for k, v in places.items() if not k.startswith(SECRET)} or None,
         provider={vendor: secret} if secret else None,
     )
 
 
 def file_in(block: Object, name: str | None, scope: Scope) -> File | None:
-    """The file that a block of content is; `None` where it is none that we can name."""
+    """The file of a content block; `None` if it has none that can be referenced."""
     kind = str(block.get("type"))
     if kind not in _TYPES:
         return None

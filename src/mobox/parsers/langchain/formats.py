@@ -1,4 +1,4 @@
-"""What the lines of LangChain, LangGraph and DeepAgents look like."""
+"""The formats of the lines of LangChain, LangGraph and DeepAgents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DEEP_FORMATS", "FORMATS"]
 _METHODS = [str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__()]
 _EVENTS = [str(event.__struct_config__.tag) for event in protocol_wire.Event.__subclasses__()]
 _MIDDLEWARE = ("PatchToolCallsMiddleware", "SubAgentMiddleware", "FilesystemMiddleware")
-"""Nodes that a deep agent has, and no other graph unless somebody puts them there."""
+"""Nodes of a deep agent, which other graphs do not have by default."""
 
 
 def _callback(line: JSON) -> float:
@@ -74,7 +74,7 @@ def _is_deep(metadata: dict[str, JSON]) -> bool:
 
 
 def _about(line: JSON) -> Iterator[dict[str, JSON]]:
-    """The objects in which a line says who speaks; no others are looked at."""
+    """The objects of a line that may name its agent; no others are searched."""
     if isinstance(line, list):
         yield from _about_data(line[-1] if line else None)
         return

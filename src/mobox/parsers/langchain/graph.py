@@ -1,9 +1,9 @@
-"""What a LangGraph graph tells of itself, in every mode of its stream; the typed protocol has most.
+"""Parses a LangGraph graph in every mode of its stream; the typed protocol has most of them.
 
-Rule 1: a graph within a graph has a namespace. If a call of a tool brought it about, it is an
-        agent, and the calls along its namespace are its scope; if not, it speaks for its parent.
-Rule 2: which call that is the protocol says, and so do the tasks of a graph. Where neither is told
-        it is found by the agent's name and task, among the calls that wait for their results.
+Rule 1: a graph within a graph has a namespace. If a tool call started it, it is an agent, and the
+        calls along its namespace are its scope; if not, it has its parent's scope.
+Rule 2: the protocol and the tasks of a graph name that call. If neither is present, it is found by
+        the agent's name and task, among the calls without a result.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Graph:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._tasks: dict[str, str] = {}  # of nodes that run a call: which
-        self._failures: set[str] = set()  # tasks whose error was told; `debug` repeats it
-        self._spaces: dict[Space, Call | None] = {(): None}  # the calls that brought them about
+        self._tasks: dict[str, str] = {}  # the calls that nodes run
+        self._failures: set[str] = set()  # tasks whose error was emitted; `debug` repeats it
+        self._spaces: dict[Space, Call | None] = {(): None}  # the calls that started them
 
     # Namespaces
 
     def bind(self, space: Space, call_id: str) -> Call:
-        """A call brought this namespace about."""
+        """A call started the graph of this namespace."""
         call = self._run.calls.get(call_id)
         if call is None:
             call = self._run.calls.past(call_id, self.scope(space[:-1]))
@@ -51,21 +51,21 @@ class Graph:
         return call
 
     def adopt(self, scope: Scope) -> Space:
-        """A namespace for what is told by its scope alone."""
+        """A namespace for events that have only a scope."""
         for depth in range(1, len(scope) + 1):
             self.bind(scope[:depth], scope[depth - 1])
         return scope
 
     def join(self, space: Space) -> None:
-        """A namespace is that of a graph which speaks for its parent."""
+        """Mark a namespace as that of a graph with its parent's scope."""
         self._spaces.setdefault(space, None)
 
     def call_of(self, space: Space) -> Call | None:
-        """The call that brought a namespace about, if one did."""
+        """The call that started the graph of a namespace, if any."""
         return self._spaces.get(space)
 
     def scope(self, space: Space) -> Scope:
-        """Whose words those of a namespace are, as far as that is known."""
+        """The scope of a namespace, as far as it is known."""
         for depth in range(len(space), 0, -1):
             call = self._spaces.get(space[:depth])
             if call is not None:
@@ -73,7 +73,7 @@ class Graph:
         return ()
 
     def enter(self, space: Space, agent: str | None = None, task: JSON = None) -> Events:
-        """Somebody speaks in a namespace: find out who, and tell of an agent that is new."""
+        """An event of a namespace: find its agent, and announce it if it is new."""
         events: Events = []
         for depth in range(1, len(space) + 1):
             inner = space[:depth]
@@ -102,15 +102,15 @@ class Graph:
         return mode in self.MODES
 
     def read(self, mode: str, data: JSON, space: Space) -> Events:
-        """What one part means."""
+        """Parse one part."""
         return self.MODES[mode](self, data, space)
 
     def _values(self, data: JSON, space: Space) -> Events:
         if not isinstance(data, dict):
             raise NotUnderstood
-        asked = data.get(INTERRUPT)
-        if asked is not None:
-            return [*self._state(data, space), *self._run.ask(asked, self.scope(space))]
+        interrupts = data.get(INTERRUPT)
+        if interrupts is not None:
+            return [*self._state(data, space), *self._run.ask(interrupts, self.scope(space))]
         return self._state(data, space)
 
     def _state(self, data: Object, space: Space) -> Events:
@@ -119,9 +119,9 @@ class Graph:
         entered: Events = []
         if not self._run.states.is_new(space):
             entered = self.enter(space)
-        elif space not in self._spaces:  # its past is its task, by which its call is found
-            heard = [m.fields.get("content") for m in messages_in(data.get("messages"))]
-            self._find(space, None, heard[-1] if heard else None)
+        elif space not in self._spaces:  # its history is its task, by which its call is found
+            contents = [m.fields.get("content") for m in messages_in(data.get("messages"))]
+            self._find(space, None, contents[-1] if contents else None)
         return [*entered, *self._run.state(data, self.scope(space), space)]
 
     def _updates(self, data: JSON, space: Space) -> Events:
@@ -139,7 +139,7 @@ class Graph:
         return [*entered, *events]
 
     def update(self, update: JSON, space: Space) -> Events:
-        """What a node answers with: an update, a Command, or several of these."""
+        """The output of a node: an update, a Command, or several of these."""
         if isinstance(update, list):
             return [event for each in update for event in self.update(each, space)]
         if is_command(update):
@@ -157,21 +157,23 @@ class Graph:
         return self.message(data[0], about or wire.MessageMetadata(), space)
 
     def message(self, raw: JSON, about: wire.MessageMetadata, space: Space) -> Events:
-        """A message, or a piece of one."""
-        told = as_message(raw)
-        if told is None:
+        """A message, or a delta of one."""
+        message = as_message(raw)
+        if message is None:
             raise NotUnderstood
-        if told.kind == "other":
+        if message.kind == "other":
             return []
-        if told.kind == "tool":
-            return [*self.enter(space, about.agent), *self._run.tell(told, self.scope(space))]
+        if message.kind == "tool":
+            return [*self.enter(space, about.agent), *self._run.tell(message, self.scope(space))]
         inner = within(space, about)
         entered = self.enter(inner, about.agent)
-        if told.kind == "ai":
-            said = self._run.tell(told, self.scope(inner), about.vendor)
+        if message.kind == "ai":
+            events = self._run.tell(message, self.scope(inner), about.vendor)
         else:
-            said = self._run.piece(convert(told.fields, wire.AiMessage), self.scope(inner), about)
-        return self._run.pass_on([*entered, *said], about)
+            events = self._run.piece(
+                convert(message.fields, wire.AiMessage), self.scope(inner), about
+            )
+        return self._run.pass_on([*entered, *events], about)
 
     def _tasks_of(self, data: JSON, space: Space) -> Events:
         task = convert(data, wire.Task)
@@ -181,8 +183,8 @@ class Graph:
                 self._tasks[task.id] = calls[0].id
                 self._run.calls.remember(calls[0], self.scope(space))
             return []
-        asked = self._run.ask(task.interrupts, self.scope(space)) if task.interrupts else []
-        return [*self._failed(task, space), *asked]
+        requests = self._run.ask(task.interrupts, self.scope(space)) if task.interrupts else []
+        return [*self._failed(task, space), *requests]
 
     def _failed(self, task: wire.Task, space: Space) -> Events:
         if not task.error or task.id in self._failures:
@@ -195,13 +197,13 @@ class Graph:
         return [Error(scope=scope, message=words_of(why))]
 
     def _debug(self, data: JSON, space: Space) -> Events:
-        """The tasks and checkpoints once more."""
+        """The tasks and checkpoints, repeated."""
         payload = data.get("payload") if isinstance(data, dict) else None
         is_task = isinstance(payload, dict) and str(data.get("type")).startswith("task")
         return self._tasks_of(payload, space) if is_task else []
 
     def _checkpoints(self, _data: JSON, _space: Space) -> Events:
-        return []  # the state, which is told
+        return []  # the state, which is emitted already
 
     def _custom(self, data: JSON, space: Space) -> Events:
         name, value = None, data
@@ -221,6 +223,6 @@ class Graph:
 
 
 def within(space: Space, about: wire.MessageMetadata) -> Space:
-    """The namespace of a message; a model that a tool calls speaks within the call."""
+    """The namespace of a message; a model that a tool calls belongs to that call."""
     node = (about.checkpoint_ns or "").rpartition("|")[2]
     return (*space, node) if node.startswith(_TOOLS) and node not in space else space

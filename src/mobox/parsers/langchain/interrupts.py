@@ -1,10 +1,10 @@
-"""What a graph asks of people: its interrupts, of which approvals of calls are one kind.
+"""Interrupts of a graph as input requests; approvals of calls are one kind.
 
-Rule 1: one interrupt may ask about several calls; each is a request of its own, and the agent
-        answers the graph when all have been answered. `resume` says which interrupt, and which
-        of its actions.
-Rule 2: an interrupt is told several times (a node's update, the graph's state, the run's result),
-        and asked once.
+Rule 1: one interrupt may be about several calls; each is a request of its own, and the agent
+        resumes the graph when all have been answered. `resume` names the interrupt and the
+        index of its action.
+Rule 2: an interrupt comes several times (a node's update, the graph's state, the run's result),
+        and is requested once.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _ALLOWED_BY: Final = {
     "allow_ignore": "reject",
     "allow_respond": "respond",
 }
-"""What may be decided, by the flags of old agents."""
+"""The allowed decisions, by the flags of old agents."""
 _PROMPTS: Final = ("question", "prompt", "message", "query", "description", "text")
 
 
 class Interrupts:
-    """The requests of one run that nobody has answered."""
+    """The requests of one run without an answer."""
 
     def __init__(self, names: Names, calls: Calls) -> None:
         self._names = names
@@ -46,22 +46,22 @@ class Interrupts:
         """The ids of the requests, while the run waits."""
 
     def ask(self, raws: JSON, scope: tuple[str, ...]) -> Events:
-        """The requests in a list of interrupts, and that the run waits; nothing if all are known.
+        """The requests in a list of interrupts, and PAUSED; nothing if all are known.
 
-        An empty list is a breakpoint: the graph stops before a node, for whoever wants to look.
+        An empty list is a breakpoint: the graph stops before a node, for inspection.
         """
         raws = raws if isinstance(raws, list) else [raws]
-        told = [unwrapped(raw) for raw in raws if isinstance(raw, dict)]
-        asked = [request for raw in told for request in self._requests(raw, scope)]
+        values = [unwrapped(raw) for raw in raws if isinstance(raw, dict)]
+        requests = [request for raw in values for request in self._requests(raw, scope)]
         if not raws:
-            asked = list(self._breakpoint(scope))
-        if not asked:
+            requests = list(self._breakpoint(scope))
+        if not requests:
             return []
-        self.waiting += [str(request.id) for request in asked]
-        return [*asked, self.pause()]
+        self.waiting += [str(request.id) for request in requests]
+        return [*requests, self.pause()]
 
     def pause(self) -> Paused:
-        """That nothing more can be said."""
+        """PAUSED: the run waits for an answer."""
         return Paused(request_ids=tuple(self.waiting))
 
     def _requests(self, raw: Object, scope: tuple[str, ...]) -> Iterator[InputRequest]:
@@ -83,7 +83,7 @@ class Interrupts:
     ) -> InputRequest:
         call = self._calls.meant(text_in(action, "name", "action"), action.get("args"))
         if call is not None:
-            call.asked = True
+            call.has_request = True
         return InputRequest(
             id=name,
             scope=scope if call is None else call.scope,
@@ -97,8 +97,8 @@ class Interrupts:
     def _breakpoint(self, scope: tuple[str, ...]) -> Iterator[InputRequest]:
         if self.waiting:
             return
-        for call in [call for call in self._calls.unanswered if not call.asked]:
-            call.asked = True
+        for call in [call for call in self._calls.unanswered if not call.has_request]:
+            call.has_request = True
             name = self._names.fresh("interrupt")
             yield InputRequest(id=name, scope=call.scope, tool_call_id=call.id)
         if not self._calls.unanswered:
@@ -106,7 +106,7 @@ class Interrupts:
 
 
 def _actions(value: JSON) -> list[Object]:
-    """The calls to be approved; in JavaScript's spelling too, and in that of old agents."""
+    """The calls to approve; also in the spelling of JavaScript and of old agents."""
     requests: JSON = None
     if isinstance(value, list):  # one request a call
         requests = [each.get("action_request") for each in value if isinstance(each, dict)]
@@ -117,7 +117,7 @@ def _actions(value: JSON) -> list[Object]:
 
 
 def _decisions(value: Any, name: JSON) -> tuple[str, ...]:
-    """What may be decided about a call."""
+    """The allowed decisions about a call."""
     if isinstance(value, list):
         return _decisions_of_old(value, name)
     if not isinstance(value, dict):

@@ -1,12 +1,12 @@
-"""One message of a model while it is told: its blocks, one after the other.
+"""One open message of a model: its blocks, one after the other.
 
-Rule 1: a block ends where the next one of its message begins. The frameworks tell the ends of all
-        blocks in a burst when the message is over, or not at all.
-Rule 2: a tool's input ends there only if it is whole: inputs of parallel calls may take turns.
-Rule 3: what is told of a block after its end (signatures, in the burst) is kept by the message, and
-        told with its end.
-Rule 4: a tool's block has the id of its call; the others have only an index, and often not even
-        that: their id is `<message>:<index>`.
+Rule 1: a block ends where the next one of its message starts. The frameworks send the ends of all
+        blocks in a burst at the end of the message, or not at all.
+Rule 2: a tool's input ends there only if it is complete: inputs of parallel calls may alternate.
+Rule 3: data that comes after the end of a block (signatures, in the burst) is kept by the message,
+        and emitted with its end.
+Rule 4: a tool's block has the id of its call; the others have at most an index: their id is
+        `<message>:<index>`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _DELTAS: Final[dict[str, Any]] = {
 
 
 class Block:
-    """A block of a message. `parts` are the pieces of a tool's input, or of a signature."""
+    """A block of a message. `parts` are the deltas of a tool's input, or of a signature."""
 
-    __slots__ = ("ended", "id", "kind", "parts", "server", "tells")
+    __slots__ = ("delta_class", "ended", "id", "kind", "parts", "server")
 
     def __init__(self, name: str, kind: str) -> None:
         self.id = name
@@ -64,71 +64,71 @@ class Block:
         self.parts: list[str] = []
         self.ended = False
         self.server = False  # a call that the provider runs itself
-        self.tells = _DELTAS.get(kind)
+        self.delta_class = _DELTAS.get(kind)
 
 
 class Message:
-    """A message that has begun."""
+    """A message that has started."""
 
     def __init__(self, name: str, scope: Scope, vendor: str | None, model: str | None) -> None:
         self.id = name
         self.scope = scope
         self.vendor = vendor or "langchain"
-        """The provider, under whose name its state is kept."""
+        """The provider, the key of its state in `provider`."""
         self.model = model
         self.stop_reason: str | None = None
         self.ended = False
         self.calls: list[str] = []
-        """The calls it makes, without those that the provider runs itself."""
+        """Its calls, without those that the provider runs."""
         self.step: int | None = None
-        """The graph's step in which it is told; those of one step may be told in turns."""
+        """Its step of the graph; messages of one step may alternate."""
         self.node: str | None = None
-        """And the node."""
+        """Its node."""
         self._blocks: dict[Key, Block] = {}
-        self._told: dict[str, None] = {}  # an ordered set
+        self._block_ids: dict[str, None] = {}  # an ordered set
         self._names = Names()
-        self._open: Block | None = None  # the one that was begun last
+        self._open: Block | None = None  # the last block
         self._late: dict[str, JSON] = {}
         self._usage: dict[str, Any] = {}
 
     def begin(self, number: int) -> StepStart:
-        """Tell that it begins."""
+        """The event of its start."""
         return StepStart(id=self.id, scope=self.scope, kind="turn", number=number)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def block_ids(self) -> tuple[str, ...]:
         """The ids of its blocks, in order."""
-        return tuple(self._told)
+        return tuple(self._block_ids)
 
     @property
     def broke_off(self) -> bool:
-        """Whether it has neither ended nor told why it would, nor what it took."""
+        """Whether it was interrupted: no end, no stop reason and no usage."""
         return not (self.ended or self.stop_reason or self._usage)
 
     # Blocks
 
     def find(self, kind: str, index: wire.Index) -> Block | None:
-        """The block of that index, if it has begun."""
+        """The block of that index, if it has started."""
         return self._blocks.get((kind, index))
 
-    def speak(self, kind: str, index: wire.Index, said: str = "") -> Events:
-        """More of an answer ("text") or of a thought ("thinking"), which may begin with it."""
+    def speak(self, kind: str, index: wire.Index, text: str = "") -> Events:
+        """A delta of an answer ("text") or of a thought ("thinking"), which it may open."""
         block = self._blocks.get((kind, index))
         events: Events = []
         if block is None or block.ended:
             block, events = self.open(kind, index)
             events.append(_OPENINGS[kind](id=block.id, scope=self.scope))
-        if said:
-            events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=said))
+        if text:
+            events.append(_DELTAS[kind](id=block.id, scope=self.scope, delta=text))
         return events
 
-    def whole(self, kind: str, index: wire.Index, said: str) -> Events:
+    def whole(self, kind: str, index: wire.Index, text: str) -> Events:
         """A whole answer or thought."""
         block, events = self.open(kind, index)
-        return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=said)]
+        return [*events, _OPENINGS[kind](id=block.id, scope=self.scope, content=text)]
 
     def hide(self, index: wire.Index, data: JSON) -> Events:
-        """A thought that the provider keeps to itself."""
+        """A redacted thought."""
         block, events = self.open("thinking", index)
         block.ended = True
         provider = {self.vendor: {"redacted_data": data}}
@@ -139,7 +139,7 @@ class Message:
         ]
 
     def sign(self, index: wire.Index, signature: str) -> Events:
-        """What signs a thought, in pieces or late."""
+        """The signature of a thought, in deltas or after its end."""
         block = self._blocks.get(("thinking", index))
         events: Events = []
         if block is None:
@@ -154,7 +154,7 @@ class Message:
     def call(
         self, index: wire.Index, call_id: str | None, name: str, *, server: bool = False
     ) -> Events:
-        """A call begins."""
+        """A call starts."""
         call_id = call_id or self._names.unique(f"{self.id}:call", "call")
         block, events = self.open("tool", index, call_id)
         block.server = server
@@ -170,31 +170,31 @@ class Message:
         )
         return [*events, start]
 
-    def argue(self, index: wire.Index, said: str) -> Events:
-        """More of a call's input."""
+    def argue(self, index: wire.Index, text: str) -> Events:
+        """A delta of a call's input."""
         block = self._blocks.get(("tool", index))
-        if block is None or block.ended or not said:
+        if block is None or block.ended or not text:
             return []
-        block.parts.append(said)
-        return [ToolUseDelta(id=block.id, scope=self.scope, delta=said)]
+        block.parts.append(text)
+        return [ToolUseDelta(id=block.id, scope=self.scope, delta=text)]
 
-    def argued(self, index: wire.Index, told: JSON, invalid: str | None = None) -> Events:
-        """A call's input is whole; what its deltas said counts for more."""
+    def argued(self, index: wire.Index, value: JSON, invalid: str | None = None) -> Events:
+        """A call's input is complete; its deltas take precedence over `value`."""
         block = self._blocks.get(("tool", index))
         if block is None or block.ended:
             return []
         if invalid is None and not block.parts:
             block.ended = True
-            return [ToolUseEnd(id=block.id, scope=self.scope, input={} if told is None else told)]
+            return [ToolUseEnd(id=block.id, scope=self.scope, input={} if value is None else value)]
         return [self._end(block)]
 
     def open(self, kind: str, index: wire.Index, name: str | None = None) -> tuple[Block, Events]:
-        """Begin a block, and end the one before it."""
+        """Open a block, and end the one before it."""
         events, before = self.leave(), self._blocks.get((kind, index))
         if before is not None and not before.ended:
             events.append(self._end(before))
         name = name or self._name(index)
-        self._told[name] = None
+        self._block_ids[name] = None
         block = self._open = self._blocks[kind, index] = Block(name, kind)
         return block, events
 
@@ -204,13 +204,13 @@ class Message:
         return block.id if block is not None else self.id
 
     def _name(self, index: wire.Index) -> str:
-        number = len(self._told) if index is None else index
+        number = len(self._block_ids) if index is None else index
         return self._names.unique(f"{self.id}:{number}", "block")
 
     # Ends
 
     def leave(self) -> Events:
-        """Another block begins, or something that is none."""
+        """Another block starts, or content without a block."""
         block, self._open = self._open, None
         if block is None or block.ended:
             return []
@@ -231,7 +231,7 @@ class Message:
         return input_of(block.id, text, self.scope)
 
     def end(self, status: Outcome = "ok") -> Events:
-        """The message is over: end what it has open, and its turn."""
+        """The message ends: end its open blocks and its turn."""
         if self.ended:
             return []
         self.ended = True
@@ -246,10 +246,10 @@ class Message:
         )
         return [*ends, turn]
 
-    # Use
+    # Usage
 
     def use(self, usage: JSON, *, whole: bool = False) -> Events:
-        """What it takes: pieces tell shares of it, which add up; a whole message tells all."""
+        """Its usage: those of deltas add up; a complete message has the total."""
         if usage is None:
             return []
         return or_raw(lambda: self._used(convert(usage, wire.Usage), whole), usage, self.scope)
@@ -280,5 +280,5 @@ def _counts(usage: wire.Usage) -> dict[str, Any]:
 
 
 def _is_object(text: str) -> bool:
-    """Whether an input is whole: while it comes, its text is no JSON."""
+    """Whether an input is complete: a prefix of it is not JSON."""
     return bool(text.strip()) and isinstance(input_of("", text).input, dict)

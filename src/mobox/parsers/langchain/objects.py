@@ -1,8 +1,8 @@
-"""LangChain's objects in the forms in which they become JSON, which say the same.
+"""LangChain's objects in their equivalent JSON forms.
 
 A message is `{"lc": 1, "type": "constructor", "id": […, class], "kwargs": {…}}` by its own `dumps`,
 its fields with a `type` by `model_dump`, and those with the name of its class, `_lc` or `_class`,
-as capture/sdk and recordings tell it. Commands and interrupts are dataclasses.
+in capture/sdk and recordings. Commands and interrupts are dataclasses.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ _KINDS: Final = {
     "RemoveMessage": "other",
     "remove": "other",
 }
-"""By the class or the `type` of a message; "other" is what the model hears, not what it says."""
+"""By the class or the `type` of a message; "other" is input of the model, not its output."""
 
 
 class Told(NamedTuple):
-    """A message: who says it, and its fields."""
+    """A message: its kind and its fields."""
 
     kind: str
     fields: Object
 
     @property
     def id(self) -> str | None:
-        """The name it has in the graph's state."""
+        """Its id in the graph's state."""
         name = self.fields.get("id")
         return name if isinstance(name, str) and name else None
 
 
 def named(raw: JSON) -> str | None:
-    """The class of an object, where its form tells it."""
+    """The class of an object, if its form has it."""
     if not isinstance(raw, dict):
         return None
     path = raw.get("id")
@@ -91,5 +91,5 @@ def messages_in(raw: JSON) -> Iterator[Told]:
 
 
 def is_command(raw: JSON) -> bool:
-    """Whether a node or a tool answers with a Command: an update, and where to go next."""
+    """Whether a node or a tool returns a Command: an update, and where to go next."""
     return isinstance(raw, dict) and "update" in raw and "goto" in raw

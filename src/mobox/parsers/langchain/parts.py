@@ -1,7 +1,7 @@
-"""LangGraph's own stream, `astream`: parts of several modes, as tuples or as objects.
+"""Recognizes LangGraph's own stream, `astream`: parts of several modes, as tuples or as objects.
 
-A part is `[mode, data]`, with subgraphs `[namespace, mode, data]`; of one mode alone it is only the
-data, with subgraphs `[namespace, data]`. `version="v2"` makes `{"type": mode, "ns", "data"}` of it.
+A part is `[mode, data]`, with subgraphs `[namespace, mode, data]`; with a single mode it is only
+the data, with subgraphs `[namespace, data]`. `version="v2"` sends `{"type": mode, "ns", "data"}`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _tuple(raw: list[JSON], graph: Graph) -> Part | None:
 
 
 def _data(data: Any, space: tuple[str, ...]) -> Part | None:
-    """A part whose mode nobody says: its shape has to."""
+    """A part without a mode: the mode is derived from its shape."""
     match data:
         case [message, dict()] if as_message(message) is not None:
             return Part("messages", data, space)

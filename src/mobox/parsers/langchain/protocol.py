@@ -1,8 +1,8 @@
-"""The typed protocol, `astream_events` v3: what a run tells, each event with its namespace.
+"""Parses the typed protocol, `astream_events` v3: each event of a run has its namespace.
 
-Rule 1: the events of a message do not name it: its namespace and the run of its model do.
-Rule 2: the ends of all blocks come in a burst when the message is over, so a block ends where the
-        next one begins. Only the burst has citations, signatures and what a provider's tool found.
+Rule 1: the events of a message have no message id: namespace and model run identify it.
+Rule 2: the ends of all blocks come in a burst at the end of the message, so a block ends where the
+        next one starts. Only the burst has citations, signatures and results of provider tools.
 Rule 3: a call of a tool that does not exist has no event; its result is in the graph's state.
 """
 
@@ -50,24 +50,24 @@ _KINDS: Final = {
     lines.ReasoningDelta: "thinking",
     lines.ToolCallDelta: "tool",
 }
-_SPOKEN: Final = {"text": "text", "reasoning": "thinking"}
+_TEXT_KINDS: Final = {"text": "text", "reasoning": "thinking"}
 _CALLED: Final = {"tool_call_chunk", "tool_call", "server_tool_call_chunk", "server_tool_call"}
 _LATER: Final = {"non_standard", "server_tool_result", "invalid_tool_call"}
-"""Blocks that only their end tells in full."""
+"""Blocks that are complete only at their end."""
 _ENDS: Final[dict[str, Outcome]] = {
     "completed": "ok",
     "failed": "error",
     "interrupted": "interrupted",
 }
-_HEARS: Final[dict[str, tuple[Any, Any]]] = {
+_DELTA_TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "text": (lines.TextDelta, TextDelta),
     "thinking": (lines.ReasoningDelta, ThinkingDelta),
     "tool": (lines.ToolCallDelta, ToolUseDelta),
 }
 
 Stretch = tuple[list[str], str | None, Any, Any, Any, str, tuple[str, ...], list[str] | None]
-"""Deltas of one block that come one after the other: namespace, model's run and index, what the
-block hears, what it tells, its id and scope, and where a call keeps the pieces of its input."""
+"""Consecutive deltas of one block (fast path): namespace, model run and index, the wire type, the
+event class, the block's id and scope, and the list of a call's input deltas."""
 
 NO_STRETCH: Stretch = ([], None, None, None, None, "", (), None)
 
@@ -77,13 +77,13 @@ class Protocol:
 
     def __init__(self, run: Run, graph: Graph) -> None:
         self.stretch = NO_STRETCH
-        """What the next line is if it says more of the block that the last one was about."""
+        """The fast path for deltas that continue the last block."""
         self._run = run
         self._graph = graph
-        self._messages: dict[Key, Message | None] = {}  # `None` for what the model hears
+        self._messages: dict[Key, Message | None] = {}  # `None` for input of the model
 
     def read(self, line: Any) -> Events:
-        """What one line means."""
+        """Parse one line."""
         self._run.is_graph = True
         self.stretch = NO_STRETCH
         space = tuple(line.params.namespace or ())
@@ -99,31 +99,39 @@ class Protocol:
         return self.read_event(event, metadata, space)
 
     def read_event(self, event: lines.Event, metadata: Object, space: Space = ()) -> Events:
-        """What an event of a message means."""
+        """Parse an event of a message."""
         key = (space, convert(metadata, lines.Speaker).run_id)
         if isinstance(event, lines.MessageStart):
             return self._message_start(event, convert(metadata, wire.MessageMetadata), key)
-        begun: Events = []
+        opened: Events = []
         if key not in self._messages:  # the stream was joined in the middle
             about = convert(metadata, wire.MessageMetadata)
-            begun = self._message_start(lines.MessageStart(), about, key)
+            opened = self._message_start(lines.MessageStart(), about, key)
         message = self._messages[key]
         if message is None:
             return []
-        told = self.EVENTS[type(event)](self, message, event)
+        events = self.EVENTS[type(event)](self, message, event)
         self._extend(event, key, message)
-        return [*begun, *self._run.pass_on(self._run.watch(told))]
+        return [*opened, *self._run.pass_on(self._run.watch(events))]
 
     def _extend(self, event: lines.Event, key: Key, message: Message) -> None:
         if not isinstance(event, lines.BlockStart | lines.BlockMore):
             return
-        for kind, (hears, tells) in _HEARS.items():
+        for kind, (delta_type, event_class) in _DELTA_TYPES.items():
             block = message.find(kind, event.index)
             if block is not None and not block.ended:
                 hoard = block.parts if kind == "tool" else None
                 space, run_id = key
                 self.stretch = (
-                    *(list(space), run_id, event.index, hears, tells, block.id, message.scope),
+                    *(
+                        list(space),
+                        run_id,
+                        event.index,
+                        delta_type,
+                        event_class,
+                        block.id,
+                        message.scope,
+                    ),
                     hoard,
                 )
 
@@ -142,15 +150,17 @@ class Protocol:
         vendor = metadata.provider or about.vendor
         name = event.id or (f"lc_run--{about.run_id}" if about.run_id else None)
         scope, node = self._graph.scope(space), about.checkpoint_ns
-        message, begun = self._run.begin(name, scope, vendor, model, node)
+        message, opened = self._run.begin(name, scope, vendor, model, node)
         self._messages[key] = message
-        return self._run.pass_on([*left, *entered, *begun], replace(about, model=model))
+        return self._run.pass_on([*left, *entered, *opened], replace(about, model=model))
 
     def _block_start(self, message: Message, event: lines.BlockStart) -> Events:
         content, kind = event.content, str(event.content.get("type"))
-        if kind in _SPOKEN:
-            said = content.get(kind)
-            return message.speak(_SPOKEN[kind], event.index, said if isinstance(said, str) else "")
+        if kind in _TEXT_KINDS:
+            text = content.get(kind)
+            return message.speak(
+                _TEXT_KINDS[kind], event.index, text if isinstance(text, str) else ""
+            )
         if kind in _CALLED:
             return _call(message, event.index, content)
         if kind in _LATER or (kind in _FILES and not _has_data(content)):
@@ -166,7 +176,7 @@ class Protocol:
             return message.speak(kind, event.index, delta.said)
         if isinstance(delta, lines.BlockDelta):
             return _other(message, event.index, delta.fields)
-        return []  # data, which the end of its block has whole
+        return []  # data, which the end of its block repeats
 
     def _block_finish(self, message: Message, event: lines.BlockFinish) -> Events:
         finish = _FINISHES.get(str(event.content.get("type")), _other)
@@ -184,55 +194,55 @@ class Protocol:
     # Tools
 
     def _in_tools(self, params: lines.ToolsParams, space: Space) -> Events:
-        told = params.data
+        data = params.data
         entered, scope = self._graph.enter(space), self._graph.scope(space)
-        begun = self._run.calls.run(
-            told.tool_call_id, told.tool_name or UNKNOWN_TOOL, told.input, scope
+        opened = self._run.calls.run(
+            data.tool_call_id, data.tool_name or UNKNOWN_TOOL, data.input, scope
         )
         self._run.interrupts.waiting.clear()
-        handle = self.TOOLS.get(told.event)
+        handle = self.TOOLS.get(data.event)
         if handle is None:
-            return [*entered, *begun, Raw(scope=scope, raw={"tools": told.event})]
-        return [*entered, *begun, *handle(self, told, space)]
+            return [*entered, *opened, Raw(scope=scope, raw={"tools": data.event})]
+        return [*entered, *opened, *handle(self, data, space)]
 
-    def _tool_started(self, _told: lines.ToolData, _space: Space) -> Events:
+    def _tool_started(self, _data: lines.ToolData, _space: Space) -> Events:
         return []
 
-    def _tool_delta(self, told: lines.ToolData, space: Space) -> Events:
+    def _tool_delta(self, data: lines.ToolData, space: Space) -> Events:
         scope = self._graph.scope(space)
-        return [ToolResult(id=told.tool_call_id, scope=scope, output=told.delta, partial=True)]
+        return [ToolResult(id=data.tool_call_id, scope=scope, output=data.delta, partial=True)]
 
-    def _tool_finished(self, told: lines.ToolData, space: Space) -> Events:
-        return finished(self._run, self._graph, told.tool_call_id, told.output, space)
+    def _tool_finished(self, data: lines.ToolData, space: Space) -> Events:
+        return finished(self._run, self._graph, data.tool_call_id, data.output, space)
 
-    def _tool_error(self, told: lines.ToolData, space: Space) -> Events:
-        scope, why = self._graph.scope(space), told.message
-        return self._run.calls.settle(told.tool_call_id, told.tool_name, scope, why, "error")
+    def _tool_error(self, data: lines.ToolData, space: Space) -> Events:
+        scope, why = self._graph.scope(space), data.message
+        return self._run.calls.settle(data.tool_call_id, data.tool_name, scope, why, "error")
 
     # Graphs
 
     def _in_lifecycle(self, params: lines.LifecycleParams, space: Space) -> Events:
-        told = params.data
-        inner = space if told.namespace is None else tuple(told.namespace)
-        if told.event in _ENDS:
-            return self._ended(told, inner)
-        if told.event != "started" or not inner:
+        data = params.data
+        inner = space if data.namespace is None else tuple(data.namespace)
+        if data.event in _ENDS:
+            return self._ended(data, inner)
+        if data.event != "started" or not inner:
             return []
-        if told.cause is not None and told.cause.tool_call_id:
-            self._graph.bind(inner, told.cause.tool_call_id)
-            return self._graph.enter(inner, told.graph_name)
+        if data.cause is not None and data.cause.tool_call_id:
+            self._graph.bind(inner, data.cause.tool_call_id)
+            return self._graph.enter(inner, data.graph_name)
         self._graph.join(inner)
         scope = self._graph.scope(inner)
-        return [StepStart(id="/".join(inner), scope=scope, kind="node", name=told.graph_name)]
+        return [StepStart(id="/".join(inner), scope=scope, kind="node", name=data.graph_name)]
 
-    def _ended(self, told: lines.LifecycleData, space: Space) -> Events:
-        status, scope = _ENDS[told.event], self._graph.scope(space)
+    def _ended(self, data: lines.LifecycleData, space: Space) -> Events:
+        status, scope = _ENDS[data.event], self._graph.scope(space)
         call = self._graph.call_of(space)
         if call is not None:
             return self._run.calls.end_agent(call.id, status)
         if space:
             return [StepEnd(id="/".join(space), scope=scope, status=status)]
-        return [Error(message=told.error or "The graph failed.")] if status == "error" else []
+        return [Error(message=data.error or "The graph failed.")] if status == "error" else []
 
     def _in_part(self, params: lines.StateParams, space: Space, mode: str) -> Events:
         events = self._graph.read(mode, params.data, space)
@@ -241,8 +251,8 @@ class Protocol:
         return events
 
     def _in_input(self, params: lines.InputParams, space: Space) -> Events:
-        asked = {"id": params.data.interrupt_id, "value": params.data.payload}
-        return self._run.ask([asked], self._graph.scope(space))
+        interrupt = {"id": params.data.interrupt_id, "value": params.data.payload}
+        return self._run.ask([interrupt], self._graph.scope(space))
 
     LINES: ClassVar[dict[type[lines.Line], Callable[[Protocol, Any, Space], Events]]] = {
         lines.Messages: _in_messages,
@@ -266,12 +276,12 @@ class Protocol:
 
 
 def finished(run: Run, graph: Graph, call_id: str, output: JSON, space: Space) -> Events:
-    """What a tool came back with: the message for the model, a Command, or a value."""
+    """The result of a tool: the message for the model, a Command, or a value."""
     scope = graph.scope(space)
     message = as_message(output)
     if message is not None and message.kind == "tool":
-        told = {**message.fields, "tool_call_id": message.fields.get("tool_call_id") or call_id}
-        return run.calls.answer(convert(told, wire.ToolMessage), scope)
+        fields = {**message.fields, "tool_call_id": message.fields.get("tool_call_id") or call_id}
+        return run.calls.answer(convert(fields, wire.ToolMessage), scope)
     if is_command(output) or isinstance(output, list):
         events = graph.update(output, space)
         call = run.calls.get(call_id)
@@ -282,7 +292,7 @@ def finished(run: Run, graph: Graph, call_id: str, output: JSON, space: Space) -
     return run.calls.settle(call_id, None, scope, output)
 
 
-# What the start of a block says, or its end
+# Starts and ends of blocks
 
 Finish = Callable[[Message, wire.Index, Object], Events]
 _FILES: Final = {"image", "audio", "video", "file"}
@@ -294,19 +304,19 @@ def _has_data(content: Object) -> bool:
 
 def _other(message: Message, index: wire.Index, content: Object) -> Events:
     """Any other block, as if it were one of a message's content."""
-    told = wire.AiMessage(content=[{"index": index, **content}])
-    return read_content(message, told, whole=True)
+    piece = wire.AiMessage(content=[{"index": index, **content}])
+    return read_content(message, piece, whole=True)
 
 
 def _call(message: Message, index: wire.Index, content: Object) -> Events:
-    begun = message.find("tool", index)
+    opened = message.find("tool", index)
     call_id, name, args = content.get("id"), content.get("name"), content.get("args")
     events: Events = []
-    if begun is None:
+    if opened is None:
         server = str(content.get("type")).startswith("server_")
-        told_id = call_id if isinstance(call_id, str) else None
-        told_name = name if isinstance(name, str) and name else UNKNOWN_TOOL
-        events = message.call(index, told_id, told_name, server=server)
+        given_id = call_id if isinstance(call_id, str) else None
+        given_name = name if isinstance(name, str) and name else UNKNOWN_TOOL
+        events = message.call(index, given_id, given_name, server=server)
     if isinstance(args, str):
         return [*events, *message.argue(index, args)]
     return [*events, *message.argued(index, args)] if args is not None else events
@@ -331,14 +341,14 @@ def _finish_reasoning(message: Message, index: wire.Index, content: Object) -> E
 
 
 def _finish_call(message: Message, index: wire.Index, content: Object) -> Events:
-    begun = [] if message.find("tool", index) else _call(message, index, {**content, "args": None})
-    return [*begun, *message.argued(index, content.get("args"))]
+    opened = [] if message.find("tool", index) else _call(message, index, {**content, "args": None})
+    return [*opened, *message.argued(index, content.get("args"))]
 
 
 def _finish_invalid(message: Message, index: wire.Index, content: Object) -> Events:
     args = content.get("args")
-    begun = [] if message.find("tool", index) else _call(message, index, content)
-    return [*begun, *message.argued(index, None, args if isinstance(args, str) else "")]
+    opened = [] if message.find("tool", index) else _call(message, index, content)
+    return [*opened, *message.argued(index, None, args if isinstance(args, str) else "")]
 
 
 def _finish_result(message: Message, _index: wire.Index, content: Object) -> Events:

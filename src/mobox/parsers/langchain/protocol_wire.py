@@ -1,6 +1,6 @@
-"""The shapes of the typed protocol (`astream_events` v3), as far as the parser reads them.
+"""The types of the typed protocol (`astream_events` v3) that the parser reads.
 
-Keys that are not listed are ignored here, and null is the same as absent.
+Keys that are not listed are ignored, and null is the same as absent.
 
 See: langchain_protocol. On a bare chat model only the inner events come, without their envelope.
 """
@@ -18,7 +18,7 @@ Namespace = list[str]
 
 
 class Delta(Struct, tag_field="type", gc=False):
-    """What a content-block-delta adds to its block."""
+    """The delta of a content-block-delta."""
 
 
 class TextDelta(Delta, tag="text-delta"):
@@ -182,13 +182,13 @@ class Input(Line, tag="input.requested"):
 
 
 class Speaker(Struct, gc=False):
-    """Whose message it is."""
+    """The model run of a message."""
 
     run_id: str | None = None
 
 
 class Said(Struct, gc=False):
-    event: Literal["content-block-delta"]  # alone, a tagged Struct does not ask for its tag
+    event: Literal["content-block-delta"]  # a tagged Struct alone does not check its tag
     index: Index
     delta: AnyDelta
 
@@ -199,7 +199,7 @@ class SpokenParams(Struct, gc=False):
 
 
 class Spoken(Struct, gc=False):
-    """What most lines are: more of a block."""
+    """Most lines: a delta of a block."""
 
     method: Literal["messages"]
     params: SpokenParams

@@ -1,4 +1,4 @@
-"""Why a model stopped, in our words: every provider has its own, and LangChain passes them on."""
+"""Maps stop reasons to our names: LangChain passes on those of every provider."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REASONS: Final[dict[str, DoneReason]] = {
     "blocklist": "content_filter",
     "prohibited_content": "content_filter",
 }
-"""By the word in lower case; an unknown one is the provider's own for stopping."""
+"""By the reason in lower case; an unknown one counts as a normal stop."""
 
 _RAISED: Final[dict[str, DoneReason]] = {
     "CancelledError": "interrupted",
@@ -36,7 +36,7 @@ _NAMES: Final = ("stop_reason", "finish_reason", "done_reason", "stopReason", "f
 
 
 def stop_reason(metadata: JSON) -> str | None:
-    """The provider's word in a message's metadata."""
+    """The provider's stop reason in a message's metadata."""
     if not isinstance(metadata, dict):
         return None
     words = (metadata.get(name) for name in _NAMES)
@@ -44,7 +44,7 @@ def stop_reason(metadata: JSON) -> str | None:
 
 
 def raised_end(name: str | None) -> Done | None:
-    """The end of a run that raised an exception of that class, if it has one of its own."""
+    """The end of a run that raised an exception of that class, if the class has its own reason."""
     reason = _RAISED.get(name or "")
     return None if reason is None else Done(reason=reason, native=name)
 
@@ -55,6 +55,6 @@ def done_of(native: str | None) -> Done:
 
 
 def handed_over(native: str | None, calls: bool) -> Done:
-    """The end of a run that is one message: what it calls, the caller is to run."""
+    """The end of a run that is one message: its calls are for the caller to run."""
     done = done_of(native)
     return Done(reason="tool", native=native) if calls and done.reason == "stop" else done

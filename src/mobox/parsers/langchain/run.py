@@ -1,10 +1,10 @@
-"""One run, whichever way it is told: its messages, calls, agents, plan, state and requests.
+"""One run, in any of the formats: its messages, calls, agents, plan, state and requests.
 
-Rule 1: a message that was streamed is not told again when it comes whole, in a node's update, in
-        the graph's state, as the model's output.
-Rule 2: the first state that a graph tells is its past: what is in there is not told.
-Rule 3: a graph has no last word. It ends well where it is at rest: no message is being told, no
-        call waits for its result. A run that is one message ends as that does.
+Rule 1: a streamed message is not emitted again when it comes complete, in a node's update, in the
+        graph's state, or as the model's output.
+Rule 2: the first state of a graph is its history, which is not emitted.
+Rule 3: a graph has no final event. It succeeds if it is idle: no message is open, no call waits for
+        its result. A run that is one message ends with that message.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _WATCHED = {ToolUseStart, ToolUseEnd}
 
 
 class Run:
-    """What was told of a run so far."""
+    """The state of one run."""
 
     def __init__(self, framework: str, prefix: str = "") -> None:
         names = Names(prefix)
@@ -62,19 +62,19 @@ class Run:
         self.is_graph = False
         """A line of a graph was read; a run without one is a message."""
         self.failed = False
-        """An error came, and no work since."""
+        """An error came, and no work after it."""
         self.ended: Done | None = None
-        """What the framework itself said of the end."""
+        """The end that the framework itself reported."""
         self.answer: str | None = None
         """The last one in the graph's own state."""
         self._framework = framework
         self._started = False
-        self._thoughts: set[str] = set()  # calls whose thought was told
+        self._thoughts: set[str] = set()  # calls whose thought was emitted
 
     def pass_on(self, events: Events, about: wire.MessageMetadata | None = None) -> Events:
         """`events`, after a START if they are the first."""
         if any(isinstance(event, SubagentEnd) for event in events):
-            events = [told for event in events for told in self._with_last_words(event)]
+            events = [logged for event in events for logged in self._with_last_words(event)]
         for event in events:
             self.failed = failed_after(self.failed, event)
         if self._started or not events:
@@ -91,15 +91,15 @@ class Run:
         return [start, *events]
 
     def _with_last_words(self, event: StreamEvent) -> Events:
-        """An agent that has ended says no more; not all streams tell the ends of messages."""
+        """End the messages of an agent that ended: not all streams have the ends of messages."""
         if not isinstance(event, SubagentEnd):
             return [event]
         within = (*event.scope, event.id)
-        left = [m for m in self.messages.told if m.scope[: len(within)] == within]
+        left = [m for m in self.messages.open if m.scope[: len(within)] == within]
         return [*(end for message in left for end in self.end(message)), event]
 
     def watch(self, events: Events) -> Events:
-        """Remember the calls, and tell the thoughts that are told by calling a tool."""
+        """Remember the calls, and emit the thoughts that are calls of a tool."""
         if _WATCHED.isdisjoint(map(type, events)):
             return events
         watched: Events = []
@@ -136,73 +136,73 @@ class Run:
         model: str | None = None,
         node: str | None = None,
     ) -> tuple[Message, Events]:
-        """A message begins: the run goes on."""
+        """A message starts: the run continues."""
         self.interrupts.waiting.clear()
-        message, begun = self.messages.begin(name, scope, vendor, model, node)
-        return message, self.watch(begun)
+        message, opened = self.messages.begin(name, scope, vendor, model, node)
+        return message, self.watch(opened)
 
     def end(self, message: Message, status: Outcome = "ok") -> Events:
-        """A message is over."""
+        """A message ends."""
         return self.watch(self.messages.end(message, status))
 
-    def piece(self, told: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
-        """A piece of a message, which may begin with it, and end."""
-        message = self.messages.find(told.id) or self.messages.alias(
-            told.id, scope, about.checkpoint_ns
+    def piece(self, piece: wire.AiMessage, scope: Scope, about: wire.MessageMetadata) -> Events:
+        """A delta of a message, which may also start and end it."""
+        message = self.messages.find(piece.id) or self.messages.alias(
+            piece.id, scope, about.checkpoint_ns
         )
         events: Events = []
-        if message is None and self.messages.is_known(told.id):
-            return []  # a state told it whole
+        if message is None and self.messages.is_known(piece.id):
+            return []  # a state had it complete
         if message is None:
             events = self.watch(self.messages.rest(scope, about.langgraph_step))
-            metadata = told.response_metadata or {}
+            metadata = piece.response_metadata or {}
             vendor = about.vendor or text_in(metadata, "model_provider")
             model = about.model or text_in(metadata, "model_name")
-            message, begun = self.begin(told.id, scope, vendor, model, about.checkpoint_ns)
+            message, opened = self.begin(piece.id, scope, vendor, model, about.checkpoint_ns)
             message.step = about.langgraph_step
-            events += begun
-        events += self.add(message, told)
-        is_last = told.chunk_position == "last"
+            events += opened
+        events += self.add(message, piece)
+        is_last = piece.chunk_position == "last"
         return [*events, *self.end(message)] if is_last else events
 
-    def add(self, message: Message, told: wire.AiMessage) -> Events:
-        """A piece of a message."""
-        events = read_content(message, told, whole=False)
-        for chunk in told.tool_call_chunks or ():
+    def add(self, message: Message, piece: wire.AiMessage) -> Events:
+        """A delta of an open message."""
+        events = read_content(message, piece, whole=False)
+        for chunk in piece.tool_call_chunks or ():
             events += _piece_of_call(message, chunk)
-        if not told.tool_call_chunks and told.tool_calls and not message.calls:
-            events += _whole_calls(message, told)  # some models tell their calls at once
-        message.stop_reason = stop_reason(told.response_metadata) or message.stop_reason
-        return self.watch([*events, *message.use(told.usage_metadata)])
+        if not piece.tool_call_chunks and piece.tool_calls and not message.calls:
+            events += _whole_calls(message, piece)  # some models send their calls complete
+        message.stop_reason = stop_reason(piece.response_metadata) or message.stop_reason
+        return self.watch([*events, *message.use(piece.usage_metadata)])
 
     def tell(self, message: Told, scope: Scope, vendor: str | None = None) -> Events:
-        """A whole message, of the state or of a node's update; nothing, where it was told."""
+        """A complete message, of the state or of a node's update; nothing if it was emitted."""
         if message.kind == "tool":
             result = convert(message.fields, wire.ToolMessage)
             self.messages.know(result.id)
             return self.calls.answer(result, scope)
         if message.kind == "other" or self.messages.is_over(message.id):
             return []
-        told = convert(message.fields, wire.AiMessage)
-        begun = self.messages.find(told.id)
-        if begun is not None:  # streamed: this is its end
-            begun.stop_reason = stop_reason(told.response_metadata) or begun.stop_reason
-            used = begun.use(told.usage_metadata, whole=True)
-            return [*used, *self.end(begun)]
-        return self._tell_whole(told, scope, vendor)
+        answer = convert(message.fields, wire.AiMessage)
+        opened = self.messages.find(answer.id)
+        if opened is not None:  # streamed: this is its end
+            opened.stop_reason = stop_reason(answer.response_metadata) or opened.stop_reason
+            used = opened.use(answer.usage_metadata, whole=True)
+            return [*used, *self.end(opened)]
+        return self._whole_message(answer, scope, vendor)
 
-    def _tell_whole(self, told: wire.AiMessage, scope: Scope, vendor: str | None) -> Events:
-        about = told.response_metadata or {}
+    def _whole_message(self, answer: wire.AiMessage, scope: Scope, vendor: str | None) -> Events:
+        about = answer.response_metadata or {}
         vendor = vendor or text_in(about, "model_provider")
-        message, events = self.begin(told.id, scope, vendor, text_in(about, "model_name"))
+        message, events = self.begin(answer.id, scope, vendor, text_in(about, "model_name"))
         message.stop_reason = stop_reason(about)
-        events += read_content(message, told, whole=True)
-        events += _whole_calls(message, told)
-        events += message.use(told.usage_metadata, whole=True)
+        events += read_content(message, answer, whole=True)
+        events += _whole_calls(message, answer)
+        events += message.use(answer.usage_metadata, whole=True)
         return [*self.watch(events), *self.end(message)]
 
     def remember(self, message: Told, scope: Scope) -> None:
-        """A message of the past."""
+        """A message of the history."""
         if self.messages.find(message.id) is None:
             self.messages.know(message.id)
         if message.kind == "tool":
@@ -214,7 +214,7 @@ class Run:
     # State, plan, requests
 
     def update(self, update: Object, scope: Scope, space: Space) -> Events:
-        """What a node, or a tool, changes in the state of the graph of that namespace."""
+        """The changes of a node or a tool in the state of the graph of that namespace."""
         messages = update.get("messages")
         events = [e for m in _messages(messages) for e in self.tell(m, scope)]
         self._note_answer(messages, scope)
@@ -240,15 +240,15 @@ class Run:
             self.answer = text_of(last[0]) if last[0].kind in ("ai", "chunk") else None
 
     def custom(self, name: str | None, value: JSON, scope: Scope) -> Events:
-        """What an application says."""
+        """An application's own event."""
         return [Custom(scope=scope, name=name or "custom", value=value)]
 
     def ask(self, interrupts: JSON, scope: Scope) -> Events:
-        """What people are asked; the messages that led there are over."""
-        asked = self.interrupts.ask(interrupts, scope)
-        if not asked:
+        """Input requests; the open messages end before them."""
+        requests = self.interrupts.ask(interrupts, scope)
+        if not requests:
             return []
-        return [*self._end_all(), *asked]
+        return [*self._end_all(), *requests]
 
     # The end
 
@@ -265,15 +265,15 @@ class Run:
         return [Result(text=answer)] if isinstance(answer, str) and answer else []
 
     def close(self) -> Events:
-        """The stream ended: that it waits, or how it ended."""
+        """The stream ended: return PAUSED if it waits, else how it ended."""
         if self.interrupts.waiting:
             return [self.interrupts.pause()]
         if self.ended is not None or self.failed:
             return [] if self.ended is None else [self.ended]
         if not self.is_graph:
             return self._end_of_message()
-        told = [message for message in self.messages.told if message.stop_reason is not None]
-        ends = [event for message in told for event in self.end(message)]
+        finished = [message for message in self.messages.open if message.stop_reason is not None]
+        ends = [event for message in finished for event in self.end(message)]
         done = self._at_rest()
         if done is None:
             return ends
@@ -286,10 +286,10 @@ class Run:
         return [*self._end_all(), handed_over(last.stop_reason, bool(last.calls))]
 
     def _end_all(self) -> Events:
-        return [event for message in self.messages.told for event in self.end(message)]
+        return [event for message in self.messages.open for event in self.end(message)]
 
     def _at_rest(self) -> Done | None:
-        if self.messages.told or any(call.told for call in self.calls.unanswered):
+        if self.messages.open or any(call.started for call in self.calls.unanswered):
             return None
         done = done_of(self.messages.last.stop_reason if self.messages.last is not None else None)
         return replace(done, reason="stop") if done.reason == "tool" else done
@@ -297,20 +297,20 @@ class Run:
 
 def _piece_of_call(message: Message, chunk: wire.ToolCallChunk) -> Events:
     index = chunk.index if chunk.index is not None else chunk.id
-    begun = message.find("tool", index)
+    opened = message.find("tool", index)
     events: Events = []
-    if chunk.name and (begun is None or (chunk.id and begun.id != chunk.id)):
+    if chunk.name and (opened is None or (chunk.id and opened.id != chunk.id)):
         events = message.call(index, chunk.id, chunk.name)
     return [*events, *message.argue(index, chunk.args or "")]
 
 
-def _whole_calls(message: Message, told: wire.AiMessage) -> Events:
+def _whole_calls(message: Message, answer: wire.AiMessage) -> Events:
     events: Events = []
-    for number, call in enumerate(told.tool_calls or ()):
+    for number, call in enumerate(answer.tool_calls or ()):
         index = call.id or number
         events += message.call(index, call.id, call.name)
         events += message.argued(index, call.args)
-    for raw in told.invalid_tool_calls or ():
+    for raw in answer.invalid_tool_calls or ():
         chunk = convert(raw, wire.ToolCallChunk)
         events += message.call(chunk.id, chunk.id, chunk.name or UNKNOWN_TOOL)
         events += message.argue(chunk.id, chunk.args or "")

@@ -1,9 +1,9 @@
-"""What a graph keeps beside its messages: the plan, and whatever else its state has.
+"""The state of a graph beside its messages: the plan, and all other keys.
 
-Rule 1: the messages and the plan are told as what they are; the rest of the state is STATE, and the
+Rule 1: messages and the plan have events of their own; the rest of the state is STATE, and the
         files in it that a deep agent has written are FILEs too.
-Rule 2: a graph that tells its whole state needs no patches, and is told only when it changed.
-Rule 3: an agent's state is that of its own graph, not of those that are nodes of it.
+Rule 2: a graph that sends its whole state needs no patches; its state is emitted when it changed.
+Rule 3: an agent's state is that of its own graph, not of graphs that are nodes of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Object = dict[str, JSON]
 Space = tuple[str, ...]
 """The namespace of a graph within a graph."""
 
-_TOLD: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
+_SEPARATE: Final = {"messages", "todos", "__interrupt__", "_lc", "_class", "jump_to"}
 _TYPES: Final = {
     "csv": "text/csv",
     "html": "text/html",
@@ -32,7 +32,7 @@ _TYPES: Final = {
     "md": "text/markdown",
     "svg": "image/svg+xml",
 }
-"""Of files, by the ends of their names."""
+"""Media types of files, by their extensions."""
 
 
 class States:
@@ -41,29 +41,29 @@ class States:
     def __init__(self) -> None:
         self._plans: dict[Scope, tuple[TodoItem, ...]] = {}
         self._states: dict[Scope, Object] = {}
-        self._files: dict[str, str] = {}  # the texts of the root's
-        self._seen: set[Scope] = set()  # whose whole state was told
+        self._files: dict[str, str] = {}  # texts of the root's files
+        self._seen: set[Scope] = set()  # scopes whose whole state was sent
 
     def is_new(self, space: Space) -> bool:
         """Whether this is the first state of a graph."""
         return space not in self._seen
 
     def plan(self, state: Object, scope: Scope) -> Events:
-        """What changed in the plan: one event or none."""
+        """The change of the plan: one event or none."""
         todos = state.get("todos")
         if not isinstance(todos, list):
             return []
         try:
-            told = [convert(todo, wire.Todo) for todo in todos]
+            parsed = [convert(todo, wire.Todo) for todo in todos]
         except ValidationError:
-            return []  # another application's word for something else; it is in the call
-        items = tuple(item_of(todo.content, todo.status) for todo in told)
+            return []  # another application's key; it is in the call
+        items = tuple(item_of(todo.content, todo.status) for todo in parsed)
         before, self._plans[scope] = self._plans.get(scope, ()), items
         changes = change(before, items)
         return [replace(event, scope=scope) for event in changes] if scope else changes
 
     def patch(self, update: Object, scope: Scope, space: Space) -> Events:
-        """What a node changed."""
+        """The changes of a node."""
         value = _rest(update)
         if not value or space in self._seen or len(space) != len(scope):
             return []
@@ -80,19 +80,19 @@ class States:
         if value == known or not (known or any(value.values())) or len(space) != len(scope):
             return []
         self._states[scope] = value
-        told = State(scope=scope, mode="snapshot", value=value)
-        return [told] if scope else [told, *self._files_in(value)]
+        snapshot = State(scope=scope, mode="snapshot", value=value)
+        return [snapshot] if scope else [snapshot, *self._files_in(value)]
 
     def _files_in(self, state: Object) -> Events:
-        """The files of the run that are new, or new again."""
+        """The files of the run that are new or changed."""
         files = state.get("files")
-        told: Events = []
+        events: Events = []
         for path, file in files.items() if isinstance(files, dict) else ():
             text = _text_of(file)
             if text is not None and self._files.get(path) != text:
                 self._files[path] = text
-                told.append(_file(path, text))
-        return told
+                events.append(_file(path, text))
+        return events
 
 
 def _text_of(file: JSON) -> str | None:
@@ -116,4 +116,4 @@ def _file(path: str, text: str) -> File:
 
 
 def _rest(state: Object) -> Object:
-    return {name: value for name, value in state.items() if name not in _TOLD}
+    return {name: value for name, value in state.items() if name not in _SEPARATE}

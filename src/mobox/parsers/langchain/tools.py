@@ -1,4 +1,4 @@
-"""The tools that LangChain and DeepAgents bring along: their kinds, and where else they show up."""
+"""The built-in tools of LangChain and DeepAgents: their kinds, and the events that show them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _KINDS: Final[dict[str, ToolKind]] = {
 
 
 def kind_of(name: str) -> ToolKind:
-    """What a tool does; one of the caller's own is a function."""
+    """The kind of a tool; one of the caller's own is a function."""
     return kinds.kind_of(name, _KINDS)
 
 
 def display_of(name: str) -> Display | None:
-    """The part of a screen that already shows what this tool does."""
+    """The kind of event that already shows what this tool does."""
     return displays.LANGCHAIN.get(name)

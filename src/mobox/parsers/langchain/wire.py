@@ -1,7 +1,7 @@
-"""The shapes of LangChain's messages and of what graphs put beside them, as far as we read them.
+"""The types of LangChain's messages and of graphs' other data that the parser reads.
 
-Decoding into these is the check: another shape raises `msgspec.ValidationError` and becomes RAW.
-Keys that are not listed are ignored here, and null is the same as absent.
+Decoding validates: another type raises `msgspec.ValidationError` and becomes RAW. Keys that are not
+listed are ignored, and null is the same as absent.
 
 See: langchain_core.messages, langgraph.types.
 """
@@ -47,7 +47,7 @@ class Usage(Struct):
 
 
 class AiMessage(Struct):
-    """A whole answer of a model, or a piece of one."""
+    """A complete answer of a model, or a delta of one."""
 
     content: str | list[str | Object] | None = None
     id: str | None = None
@@ -61,7 +61,7 @@ class AiMessage(Struct):
 
 
 class ToolMessage(Struct):
-    """What came of a call."""
+    """The result of a call."""
 
     tool_call_id: str | None = None
     content: JSON = None

@@ -22,11 +22,11 @@ from mobox.parsers.raised import TOLD_BEFORE, class_of, is_raised
 __all__ = ["OpenAIAgentsParser", "OpenAIParser"]
 
 _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
-"""The simplified lines that have names of their own here."""
+"""The simplified lines under OpenAI's names."""
 
 
 class OpenAIParser(EventParser):
-    """One run of an agent that speaks OpenAI's formats."""
+    """One run of an agent that emits OpenAI's formats."""
 
     framework = "openai"
     formats = FORMATS
@@ -38,14 +38,14 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
-        self._stretch: Stretch | None = None  # what the next line is if it says more of the same
+        self._fast_path: Stretch | None = None  # for deltas that continue the last block
 
     def more(self, line: bytes) -> StreamEvent | None:
-        stretch = self._stretch
-        if stretch is None or not (len(line) <= SHORT or json_text.is_shallow(line)):
+        fast_path = self._fast_path
+        if fast_path is None or not (len(line) <= SHORT or json_text.is_shallow(line)):
             return None
         try:
-            return stretch(line)
+            return fast_path(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
@@ -55,7 +55,7 @@ class OpenAIParser(EventParser):
         return super().feed(raw)
 
     def read(self, raw: JSON) -> Events:
-        self._stretch = None
+        self._fast_path = None
         if not isinstance(raw, dict):
             raise NotUnderstood
         kind = raw.get("type")
@@ -72,9 +72,9 @@ class OpenAIParser(EventParser):
         raise NotUnderstood
 
     def close(self) -> Events:
-        if self._agents.begun:
+        if self._agents.started:
             return self._agents.close()
-        if self._responses.items.asked:
+        if self._responses.items.approvals:
             return []
         ends = self._chat.close()
         done = self._chat.done or self._responses.done
@@ -84,22 +84,22 @@ class OpenAIParser(EventParser):
 
     def _read_chat(self, raw: dict[str, JSON]) -> Events:
         events = self._chat.read(raw)
-        self._stretch = self._chat.stretch
+        self._fast_path = self._chat.stretch
         return [*self._start(self._chat.model), *events] if events else []
 
     def _read_response(self, raw: dict[str, JSON]) -> Events:
         events = self._responses.read(raw)
-        self._stretch = self._responses.stretch(raw, wrapped=False)
-        asked = tuple(self._responses.items.asked)
-        if asked and raw["type"] == "response.completed":
-            events.append(Paused(request_ids=asked))
+        self._fast_path = self._responses.stretch(raw, wrapped=False)
+        waiting = tuple(self._responses.items.approvals)
+        if waiting and raw["type"] == "response.completed":
+            events.append(Paused(request_ids=waiting))
         return [*self._start(self._responses.model), *events]
 
     def _read_agents(self, raw: dict[str, JSON]) -> Events:
-        self._started = True  # the SDK tells who speaks
+        self._started = True  # the SDK names the agent
         events = self._agents.read(raw)
         if raw.get("type") == "raw_response_event":
-            self._stretch = self._responses.stretch(raw["data"], wrapped=True)
+            self._fast_path = self._responses.stretch(raw["data"], wrapped=True)
         return events
 
     def _start(self, model: str | None) -> Events:
@@ -108,16 +108,16 @@ class OpenAIParser(EventParser):
         self._started = True
         return [Start(framework=self.framework, model=model)]
 
-    def _raised(self, raw: dict[str, JSON], told: Events) -> Events:
-        """An exception left the SDK: what was being said is over."""
-        self._stretch = None
+    def _raised(self, raw: dict[str, JSON], error_events: Events) -> Events:
+        """An exception left the SDK: the current response is interrupted."""
+        self._fast_path = None
         name = class_of(raw)
-        known = self._agents.begun and self._agents.has_failed
+        known = self._agents.started and self._agents.has_failed
         self._chat.break_off()
-        events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else told
-        if self._agents.begun and name is not None:
+        events: Events = [Raw(raw=raw, source=TOLD_BEFORE)] if known else error_events
+        if self._agents.started and name is not None:
             return [*events, self._agents.raised(name)]
-        if not self._agents.begun:
+        if not self._agents.started:
             self._responses.break_off()
         return events
 
@@ -125,20 +125,20 @@ class OpenAIParser(EventParser):
         """A simplified line under OpenAI's name for it, with its arguments as JSON text."""
         data = dict(raw["data"])
         if isinstance(arguments := data.get("arguments"), str):
-            with suppress(NotJson):  # then they are what they are
+            with suppress(NotJson):  # then they stay text
                 data["arguments"] = json_text.decode(arguments.encode())
         return self._emitted.read({**raw, "type": _SIMPLIFIED[kind], "data": data})
 
 
 def _problem_in(raw: dict[str, JSON]) -> JSON:
-    """What a line reports in place of a chunk; some servers write the error itself."""
+    """The error that a line has in place of a chunk; some servers write the error itself."""
     if raw.get("object") == "error":
         return raw
     return raw.get("error") if "type" not in raw else None
 
 
 class OpenAIAgentsParser(OpenAIParser):
-    """One run of an agent that is built with the Agents SDK; the form is told by its shape."""
+    """One run of an agent that is built with the Agents SDK; its lines are recognized by shape."""
 
     framework = "openai-agents"
     formats = AGENTS_FORMATS

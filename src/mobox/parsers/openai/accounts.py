@@ -1,4 +1,4 @@
-"""What OpenAI and those who speak like it tell besides the message: tokens, errors, reasons."""
+"""Token usage, errors and stop reasons of OpenAI and compatible APIs."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ _REASONS: dict[str, DoneReason] = {
     "ToolInputGuardrailTripwireTriggered": "content_filter",
     "ToolOutputGuardrailTripwireTriggered": "content_filter",
 }
-"""Why a model or a run stopped, in the words of all who speak like OpenAI; else for its own
-reason."""
+"""Stop reasons of OpenAI and compatible APIs; an unknown one counts as a normal stop."""
 
 _RETRYABLE = {
     *("rate_limit_exceeded", "server_error", "internal_error", "overloaded_error", "timeout"),
@@ -88,14 +87,14 @@ def _use_of(usage: dict[str, JSON], **about: Any) -> Usage:
     }
     known = _NAMED | _GROUPS | {"_class"}
     rest = {name: value for name, value in usage.items() if name not in known}
-    told = {name: count for name, count in counts.items() if count is not None}
+    present = {name: count for name, count in counts.items() if count is not None}
     provider = {VENDOR: rest} if any(v is not None for v in rest.values()) else None
-    used = convert({"type": "usage", **told, **about, "provider": provider}, Usage)
+    used = convert({"type": "usage", **present, **about, "provider": provider}, Usage)
     return msgspec.structs.replace(used, output=sum_of(used.output, _thought_beside(used)))
 
 
 def _thought_beside(used: Usage) -> int:
-    """Most count reasoning as output. Some count it beside, which only their total tells."""
+    """Most APIs include reasoning in output. Some count it apart, which only their total shows."""
     thought = used.reasoning or 0
     beside = used.total == used.input + used.output + thought
     return thought if beside else 0
@@ -105,7 +104,7 @@ def _flat(usage: dict[str, JSON]) -> list[tuple[str, JSON]]:
     flat: list[tuple[str, JSON]] = []
     for name, value in usage.items():
         if name in _GROUPS:
-            # A state that was stored wraps its details in a list of one.
+            # A stored state wraps its details in a list with one item.
             value = value[0] if isinstance(value, list) and value else value
         if name in _GROUPS and isinstance(value, dict):
             flat += [(f"{name}.{inner}", within) for inner, within in value.items()]
@@ -115,12 +114,12 @@ def _flat(usage: dict[str, JSON]) -> list[tuple[str, JSON]]:
 
 
 def error_of(problem: JSON, scope: tuple[str, ...] = ()) -> Error:
-    """What a provider says went wrong, as text or as an object."""
+    """A provider's error, as text or as an object."""
     if isinstance(problem, dict):
-        told = convert(problem, wire.Problem)
-        code = told.code if told.code is not None else told.type
+        parsed = convert(problem, wire.Problem)
+        code = parsed.code if parsed.code is not None else parsed.type
         name = str(code) if isinstance(code, str | int) else None
-        message = told.message or name or "The provider reported an error."
+        message = parsed.message or name or "The provider reported an error."
     else:
         name, message = None, problem if isinstance(problem, str) and problem else "Error"
     return Error(
@@ -133,7 +132,7 @@ def error_of(problem: JSON, scope: tuple[str, ...] = ()) -> Error:
 
 
 def done_of(native: str, *, called: bool = False, refused: bool = False) -> Done:
-    """How a run ended. A model that hands over calls or refuses may still say that it stopped."""
+    """How a run ended. A model that calls tools or refuses may still report `stop`."""
     reason = _REASONS.get(native, "stop")
     if reason == "stop" and called:
         reason = "tool"

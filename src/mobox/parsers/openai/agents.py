@@ -1,13 +1,13 @@
-"""The Agents SDK: what `Runner.run_streamed().stream_events()` gives, and what the run leaves.
+"""Parses the Agents SDK: events of `Runner.run_streamed().stream_events()`, and the run's record.
 
-Rule 1: words, thoughts and inputs are told by the raw events; run items tell them again, later.
-        Only results, hand-offs and answers come in run items alone.
-Rule 2: a response ends a turn, never the run. How that ended is told by the exception that left the
-        iterator, or by the record that an agent prints when it is over: `{"__result__": true,
+Rule 1: text, thoughts and inputs come in raw events; run items repeat them later. Only results,
+        hand-offs and answers come in run items alone.
+Rule 2: a response ends a turn, never the run. How the run ended is known from the exception that
+        left the iterator, or from the record that an agent prints at its end: `{"__result__": true,
         "final_output", "current_turn", "interruptions", "usage", "state"}`.
-Rule 3: that a person is asked is told by the record alone; from `state` a later run goes on.
-Rule 4: an agent that is a tool tells its events to a callback; what that is given (event, agent,
-        tool_call) is a line of its own, and the call is its scope.
+Rule 3: only the record has approval requests; a later run continues from its `state`.
+Rule 4: an agent that is a tool passes its events to a callback; the callback's arguments (event,
+        agent, tool_call) are a line of its own, and the call is its scope.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _OUTCOMES: tuple[tuple[str, Outcome], ...] = (
     ("Tool execution was not approved.", "denied"),
     ("An error occurred while running the tool.", "error"),
 )
-"""What the SDK says to the model in place of an output: nothing else tells these apart."""
+"""Texts that the SDK gives the model in place of an output: the only sign of these outcomes."""
 
 
 class Agents:
     """One run of the SDK."""
 
     def __init__(self, framework: str, names: Names, root: Responses) -> None:
-        self.begun = False
+        self.started = False
         """A line of the SDK was read."""
         self._framework = framework
         self._names = names
@@ -66,15 +66,15 @@ class Agents:
         self._agents: dict[str, tuple[str, Scope]] = {}  # calls that are agents: name and scope
         self._streams = False  # raw events have come
         self._done: Done | None = None
-        self._over = False  # the run has told what it leaves
+        self._over = False  # the run's record was read
 
     def knows(self, raw: Object) -> bool:
-        """Whether a line is one of the SDK, or of a callback of it."""
+        """Whether a line comes from the SDK, or from a callback of it."""
         return _kind(raw) in self.LINES or "__result__" in raw or _is_nested(raw)
 
     def read(self, raw: Object) -> Events:
-        """What one line means."""
-        self.begun = True
+        """Parse one line."""
+        self.started = True
         self._responses[()].items.hands_off = True
         if "__result__" in raw:
             return self._result(convert(raw, wire.RunResult))
@@ -86,28 +86,28 @@ class Agents:
         """An exception left the iterator: that is how the run ended."""
         done = done_of(name)
         if done.reason == "stop":  # any other exception
-            told = self._responses[()].done
-            cut = told is not None and told.reason in ("length", "content_filter")
-            done = told if told is not None and cut else Done(reason="error", native=name)
+            last = self._responses[()].done
+            cut = last is not None and last.reason in ("length", "content_filter")
+            done = last if last is not None and cut else Done(reason="error", native=name)
         self._done = done
         return done
 
     @property
     def has_failed(self) -> bool:
-        """The API has told the error which the SDK is about to raise."""
+        """Whether the API reported the error which the SDK is about to raise."""
         return self._responses[()].failed
 
     def close(self) -> Events:
-        """The run ended: it waits, or tells how it ended."""
-        asked = tuple(self._responses[()].items.asked)
-        if asked and self._done is None:
-            return [Paused(request_ids=asked)]
+        """The run ended: return PAUSED if it waits, else how it ended."""
+        waiting = tuple(self._responses[()].items.approvals)
+        if waiting and self._done is None:
+            return [Paused(request_ids=waiting)]
         done = self._done or self._responses[()].done
         if done is None:
             return []
         if done.reason != "tool":
             return [done]
-        # The SDK runs the tools itself: a call that is left has no result because all broke off.
+        # The SDK runs the tools itself: a call without a result was interrupted.
         return [Done(reason="stop", native=done.native)] if self._over else []
 
     # Lines
@@ -118,7 +118,7 @@ class Agents:
 
     def _agent_updated(self, raw: Object, scope: Scope) -> Events:
         if scope:
-            return []  # that it was spawned is told already
+            return []  # its start was emitted already
         return [Start(framework=self._framework, agent=_name(raw.get("new_agent")))]
 
     def _run_item(self, raw: Object, scope: Scope) -> Events:
@@ -139,12 +139,12 @@ class Agents:
         return [*before, *self.LINES[_kind(event)](self, event, scope)]
 
     def _call_of(self, raw: Object) -> str:
-        """The call that an inner agent answers, by its id or by its tool's name."""
-        told = raw.get("tool_call")
-        name = told.get("call_id") if isinstance(told, dict) else None
+        """The call that an inner agent runs for, by its id or by its tool's name."""
+        tool_call = raw.get("tool_call")
+        name = tool_call.get("call_id") if isinstance(tool_call, dict) else None
         if isinstance(name, str):
             return name
-        named = told.get("name") if isinstance(told, dict) else told
+        named = tool_call.get("name") if isinstance(tool_call, dict) else tool_call
         for responses in self._responses.values():
             for call, tool in responses.items.calls.items():
                 if tool == named:
@@ -161,20 +161,20 @@ class Agents:
 
     # Run items
 
-    def _told_before(self, item: wire.RunItem, scope: Scope) -> Events:
-        """An item of a response: news only where nothing is streamed."""
+    def _repeated(self, item: wire.RunItem, scope: Scope) -> Events:
+        """An item of a response: it is new only if the response was not streamed."""
         if self._streams:
             return []
         return self._of(scope).whole(_object(item.raw_item, "raw_item"))
 
     def _tool_call(self, item: wire.RunItem, scope: Scope) -> Events:
-        told = self._told_before(item, scope)
+        events = self._repeated(item, scope)
         agent = _agent_of(item.tool_origin)
         raw = item.raw_item or {}
         call = raw.get("call_id")
         if agent is None or not isinstance(call, str):
-            return told
-        return [*told, *self._spawn(call, agent, raw)]
+            return events
+        return [*events, *self._spawn(call, agent, raw)]
 
     def _spawn(self, call: str, agent: str | None, raw: JSON) -> Events:
         if call in self._agents:
@@ -189,10 +189,10 @@ class Agents:
         if not isinstance(name, str):
             raise NotUnderstood("an output of no call")
         self._of(scope).items.calls.pop(name, None)
-        self._of(scope).items.asked.pop(name, None)
-        told = raw.get("output") if item.output is None else item.output
-        output, files = without_images(name, scope, told)
-        result = ToolResult(id=name, scope=scope, output=output, status=_outcome(told))
+        self._of(scope).items.approvals.pop(name, None)
+        value = raw.get("output") if item.output is None else item.output
+        output, files = without_images(name, scope, value)
+        result = ToolResult(id=name, scope=scope, output=output, status=_outcome(value))
         return [*self._returned(name, result.status), result, *files]
 
     def _returned(self, call: str, status: Outcome) -> Events:
@@ -213,22 +213,22 @@ class Agents:
         text = record.final_output if isinstance(record.final_output, str) else None
         failed = self._done is not None and self._done.reason == "error"
         events.append(Result(text=text, num_turns=record.current_turn, is_error=failed))
-        for asked in record.interruptions or ():
-            events += or_raw(partial(self._ask, asked), asked)
-        waiting = tuple(self._responses[()].items.asked)
+        for interruption in record.interruptions or ():
+            events += or_raw(partial(self._ask, interruption), interruption)
+        waiting = tuple(self._responses[()].items.approvals)
         if waiting and record.interruptions:
             events.append(Paused(request_ids=waiting, resume=record.state))
         return events
 
-    def _ask(self, told: JSON) -> Events:
-        asked = convert(told, wire.Interruption)
-        raw = asked.raw or asked.raw_item or {}
-        name = asked.call_id or raw.get("call_id") or raw.get("id")
+    def _ask(self, value: JSON) -> Events:
+        interruption = convert(value, wire.Interruption)
+        raw = interruption.raw or interruption.raw_item or {}
+        name = interruption.call_id or raw.get("call_id") or raw.get("id")
         if not isinstance(name, str):
             raise NotUnderstood("a request about no call")
         items = self._responses[()].items
-        known = name in items.calls or name in items.asked or bool(self._names.prefix)
-        call = [] if known else _whole_call(name, asked, raw)
+        known = name in items.calls or name in items.approvals or bool(self._names.prefix)
+        call = [] if known else _whole_call(name, interruption, raw)
         return [*call, *items.ask(name)]
 
     LINES: ClassVar[dict[str, Callable[[Agents, Object, Scope], Events]]] = {
@@ -237,15 +237,15 @@ class Agents:
         "run_item_stream_event": _run_item,
     }
     ITEMS: ClassVar[dict[str, Callable[[Agents, wire.RunItem, Scope], Events]]] = {
-        "message_output_item": _told_before,
-        "reasoning_item": _told_before,
+        "message_output_item": _repeated,
+        "reasoning_item": _repeated,
         "tool_call_item": _tool_call,
-        "handoff_call_item": _told_before,
-        "mcp_list_tools_item": _told_before,
-        "mcp_approval_request_item": _told_before,
-        "tool_search_call_item": _told_before,
-        "tool_search_output_item": _told_before,
-        "compaction_item": _told_before,
+        "handoff_call_item": _repeated,
+        "mcp_list_tools_item": _repeated,
+        "mcp_approval_request_item": _repeated,
+        "tool_search_call_item": _repeated,
+        "tool_search_output_item": _repeated,
+        "compaction_item": _repeated,
         "tool_call_output_item": _tool_output,
         "handoff_output_item": _tool_output,
         "mcp_approval_response_item": _approval_response,
@@ -268,36 +268,37 @@ def _object(value: JSON, name: str) -> Object:
 
 
 def _name(agent: JSON) -> str | None:
-    """An agent's name, by itself or with all that is known of it."""
-    told = agent.get("name") if isinstance(agent, dict) else agent
-    return told if isinstance(told, str) else None
+    """An agent's name, from a string or an object."""
+    name = agent.get("name") if isinstance(agent, dict) else agent
+    return name if isinstance(name, str) else None
 
 
 def _agent_of(origin: JSON) -> str | None:
-    """The agent that a tool is, from where the SDK says the tool comes from."""
+    """The agent that a tool is, by the SDK's origin of the tool."""
     if isinstance(origin, dict):
-        told = origin.get("agent_name")
-        return told if isinstance(told, str) else None
-    # A recording has the words of its `repr`.
+        name = origin.get("agent_name")
+        return name if isinstance(name, str) else None
+    # A recording has its `repr`.
     _, named, rest = str(origin).partition("agent_name='")
     return rest.partition("'")[0] if named else None
 
 
 def _task(call: JSON) -> str | None:
-    """What an agent that is a tool is asked, if the call says it in the usual way."""
+    """The task of an agent that is a tool, if the call has it under the usual key."""
     arguments = call.get("arguments") if isinstance(call, dict) else None
     given = input_of("", arguments).input
-    told = given.get("input") if isinstance(given, dict) else None
-    return told if isinstance(told, str) else None
+    task = given.get("input") if isinstance(given, dict) else None
+    return task if isinstance(task, str) else None
 
 
 def _outcome(output: JSON) -> Outcome:
-    said = output if isinstance(output, str) else ""
-    return next((outcome for words, outcome in _OUTCOMES if said.startswith(words)), "ok")
+    text = output if isinstance(output, str) else ""
+    return next((outcome for words, outcome in _OUTCOMES if text.startswith(words)), "ok")
 
 
-def _whole_call(name: str, asked: wire.Interruption, raw: Object) -> Events:
-    told = asked.tool_name or asked.name or raw.get("name")
-    tool = told if isinstance(told, str) else UNKNOWN_TOOL
-    arguments = asked.arguments if asked.arguments is not None else raw.get("arguments")
+def _whole_call(name: str, interruption: wire.Interruption, raw: Object) -> Events:
+    named = interruption.tool_name or interruption.name or raw.get("name")
+    tool = named if isinstance(named, str) else UNKNOWN_TOOL
+    given = interruption.arguments
+    arguments = raw.get("arguments") if given is None else given
     return [ToolUseStart(id=name, name=tool, kind=kind_of(tool)), input_of(name, arguments)]

@@ -1,15 +1,15 @@
-"""Chat completions: chunks of a message, from OpenAI and from all who speak like it.
+"""Parses chat completions: chunks of a message, from OpenAI and compatible APIs.
 
 The older completions (`text_completion`), whose choices are plain text, are read the same way.
 
-Rule 1: nothing but the next block or the finish reason ends a block.
+Rule 1: only the next block or the finish reason ends a block.
 Rule 2: choice 0 is the message; the others are kept as RAW.
-Rule 3: a call is known by its index, its id and name come once; some providers leave out the index,
+Rule 3: a call is identified by its index, its id and name come once; some providers omit the index,
         others give each call index 0 and an id of its own.
 Rule 4: a message ends with its finish reason. Its usage comes later, and some providers give every
-        chunk another id: only words after the end begin another message.
-Rule 5: an answer that broke off with an error and begins again is sent again (RETRACT).
-Rule 6: a field of a delta, a part or a usage that cannot be read is RAW; the others are told.
+        chunk another id: only content after the end starts another message.
+Rule 5: an answer that was interrupted by an error and starts again is sent again (RETRACT).
+Rule 6: an invalid field of a delta, a part or a usage is RAW; the other fields are parsed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Chat:
 
     def __init__(self, names: Names) -> None:
         self.stretch: Stretch | None = None
-        """What the next line is if it says more of the block that the last one was about."""
+        """The fast path for deltas that continue the last block."""
         self._names = names
         self._message: str | None = None
         self._chunk_id: str | None = None
@@ -71,7 +71,7 @@ class Chat:
         self._refused = False
         self._broken = False
         self._noted = False
-        self._thought: list[dict[str, JSON]] = []  # the details that say more than their words
+        self._thought: list[dict[str, JSON]] = []  # details with more than text
         self._ending: dict[str, JSON] = {}
 
     @property
@@ -83,11 +83,11 @@ class Chat:
 
     @property
     def model(self) -> str | None:
-        """Who answers."""
+        """The model."""
         return self._model
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """What one chunk means."""
+        """Parse one chunk."""
         self.stretch = None
         chunk = convert(raw, wire.Chunk)
         self._model = chunk.model or self._model
@@ -111,12 +111,12 @@ class Chat:
         return [error_of(problem)]
 
     def break_off(self) -> None:
-        """Nothing more comes of this message; what comes next is sent again."""
+        """The message was interrupted; the next one sends it again."""
         self.stretch = None
         self._broken = True
 
     def close(self) -> Events:
-        """The stream ended: tell what was held back."""
+        """The stream ended: emit what was held back."""
         return self._calls.begin_held()
 
     # The message
@@ -130,13 +130,13 @@ class Chat:
         return [Status(message=message, kind="notice"), *kept]
 
     def _choice(self, chunk: wire.Chunk, choice: wire.Choice) -> Events:
-        told = _told_in(choice)
-        delta, unread = _delta_of(told)
-        says = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
-        if not says and (unknown := _unknown(told)):
+        fields = _fields_of(choice)
+        delta, unread = _delta_of(fields)
+        present = [(field, value) for field in self.TELLERS if (value := getattr(delta, field))]
+        if not present and (unknown := _unknown(fields)):
             raise NotUnderstood(f"delta of {', '.join(sorted(unknown))}")
-        events = self._begin(chunk.id) if self._begins(chunk, delta, bool(says)) else []
-        for field, value in says:
+        events = self._begin(chunk.id) if self._begins(chunk, delta, bool(present)) else []
+        for field, value in present:
             events += self.TELLERS[field](self, value, delta)
         events += unread
         if choice.finish_reason is not None and self._finish is None:
@@ -144,13 +144,13 @@ class Chat:
             events += self._end()
         return events
 
-    def _begins(self, chunk: wire.Chunk, delta: wire.Delta, says: bool) -> bool:
+    def _begins(self, chunk: wire.Chunk, delta: wire.Delta, has_content: bool) -> bool:
         if self._message is None:
             return True
         if self._broken:
-            return says
+            return has_content
         is_next = chunk.id != self._chunk_id and delta.role is not None
-        return self._finish is not None and (says or is_next)
+        return self._finish is not None and (has_content or is_next)
 
     def _begin(self, chunk_id: str | None) -> Events:
         before = self._leave()
@@ -181,7 +181,7 @@ class Chat:
     # Blocks
 
     def _turn(self, to: type[StreamEvent] | None, interrupted: bool = False) -> Events:
-        """End the block that is open unless it is one of `to`."""
+        """End the open block unless it is one of `to`."""
         if self._open is None or self._open[0] is to:
             return []
         kind, name = self._open
@@ -193,7 +193,7 @@ class Chat:
         return [ThinkingEnd(id=name, provider=provider)]
 
     def _block(self, opening: Any, **about: Any) -> Events:
-        """Begin a block of this kind, unless one is open."""
+        """Open a block of this kind, unless one is open."""
         events = self._turn(opening)
         if self._open is None:
             name = f"{self._message}:{len(self._blocks)}"
@@ -203,10 +203,10 @@ class Chat:
         return events
 
     def _name(self) -> str:
-        assert self._open is not None  # whoever asks has opened one
+        assert self._open is not None  # callers have opened one
         return self._open[1]
 
-    def _say(self, text: str) -> Events:
+    def _add_text(self, text: str) -> Events:
         return [*self._block(Text), TextDelta(id=self._name(), delta=text)]
 
     def _think(self, text: str) -> Events:
@@ -214,20 +214,20 @@ class Chat:
 
     def _content(self, content: str | list[JSON], _delta: wire.Delta) -> Events:
         if isinstance(content, str):
-            events = self._say(content)
+            events = self._add_text(content)
             self.stretch = of_words("content", self._name())
             return events
         return [event for part in content for event in or_raw(partial(self._part, part), part)]
 
     def _part(self, part: JSON) -> Events:
-        """One of the parts that some providers make content of."""
+        """One part of a content list, which some providers send."""
         if isinstance(part, str):
-            return self._say(part) if part else []
+            return self._add_text(part) if part else []
         if not isinstance(part, dict):
             raise NotUnderstood("a part that is neither text nor an object")
-        told = part.get("text")
-        if part.get("type") in ("text", "output_text") and isinstance(told, str):
-            return self._say(told) if told else []
+        words = part.get("text")
+        if part.get("type") in ("text", "output_text") and isinstance(words, str):
+            return self._add_text(words) if words else []
         if part.get("type") == "thinking":
             return [e for text in _texts(part.get("thinking")) for e in self._think(text)]
         return self._extras.part(part, self._block_for_sources())
@@ -240,7 +240,7 @@ class Chat:
         return self._reason("reasoning_content", text)
 
     def _reasoning(self, text: JSON, delta: wire.Delta) -> Events:
-        if delta.reasoning_content:  # the same once more
+        if delta.reasoning_content:  # a duplicate
             return []
         if not isinstance(text, str):
             return [Raw(raw=text, source="reasoning that is no text")]
@@ -252,9 +252,9 @@ class Chat:
         return events
 
     def _details(self, details: list[dict[str, JSON]], delta: wire.Delta) -> Events:
-        """What a thought is made of; its words, unless they have come already."""
-        said = delta.reasoning_content or delta.reasoning
-        texts = [] if said else [detail.get("text", detail.get("summary")) for detail in details]
+        """The details of a thought; their text, unless it was in another field."""
+        words = delta.reasoning_content or delta.reasoning
+        texts = [] if words else [detail.get("text", detail.get("summary")) for detail in details]
         events = [e for text in texts if text and isinstance(text, str) for e in self._think(text)]
         more = [d for d in details if d.get("signature") or d.get("data")]
         if more:
@@ -286,8 +286,8 @@ class Chat:
         return or_raw(lambda: self._sound(audio), audio)
 
     def _sound(self, audio: dict[str, JSON]) -> Events:
-        said = self._extras.audio(audio)
-        return self._say(said) if said else []
+        text = self._extras.audio(audio)
+        return self._add_text(text) if text else []
 
     def _executed(self, tools: list[dict[str, JSON]], _delta: wire.Delta) -> Events:
         events = self._turn(None)
@@ -316,24 +316,24 @@ class Chat:
         "tool_calls": _tool_calls,
         "function_call": _function_call,
     }
-    """What a delta may say, in the order in which it is told."""
+    """The fields of a delta, in the order in which they are emitted."""
 
 
-def _told_in(choice: wire.Choice) -> dict[str, JSON]:
-    """What a choice says: a delta, a whole message, or the text of the older completions.
+def _fields_of(choice: wire.Choice) -> dict[str, JSON]:
+    """The content of a choice: a delta, a complete message, or the text of older completions.
 
     Some servers send that text beside the delta, which has it too.
     """
     return choice.delta or choice.message or ({"content": choice.text} if choice.text else {})
 
 
-def _delta_of(told: dict[str, JSON]) -> tuple[wire.Delta, Events]:
-    """A delta, and those of its fields that cannot be read."""
+def _delta_of(fields: dict[str, JSON]) -> tuple[wire.Delta, Events]:
+    """A delta, and its invalid fields as RAW."""
     try:
-        return convert(told, wire.Delta), []
+        return convert(fields, wire.Delta), []
     except ValidationError:
-        kept = {name: or_raw(partial(_check, name, told[name]), told[name]) for name in told}
-        read = {name: value for name, value in told.items() if not kept[name]}
+        kept = {name: or_raw(partial(_check, name, fields[name]), fields[name]) for name in fields}
+        read = {name: value for name, value in fields.items() if not kept[name]}
         return convert(read, wire.Delta), [raw for raws in kept.values() for raw in raws]
 
 
@@ -343,13 +343,13 @@ def _check(name: str, value: JSON) -> Events:
 
 
 def _unknown(delta: dict[str, JSON]) -> set[str]:
-    """The keys of a delta that say something, and nothing that we know."""
+    """The unknown keys of a delta that have a value."""
     known = _SILENT | Chat.TELLERS.keys()
     return {name for name, value in delta.items() if value and name not in known}
 
 
 def _texts(thinking: JSON) -> list[str]:
-    """The words of a thought, which is text or a list of parts."""
+    """The text of a thought, which is a string or a list of parts."""
     parts = thinking if isinstance(thinking, list) else [thinking]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return [text for text in texts if isinstance(text, str) and text]

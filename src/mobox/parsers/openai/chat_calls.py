@@ -1,4 +1,4 @@
-"""The tool calls of a chat completion, whose inputs come in pieces."""
+"""The tool calls of a chat completion, whose inputs come in deltas."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["ChatCalls", "json_of"]
 
 
 class _Call:
-    __slots__ = ("id", "kind", "name", "pieces", "started", "told_id")
+    __slots__ = ("given_id", "id", "kind", "name", "pieces", "started")
 
-    def __init__(self, name: str, told_id: str | None) -> None:
+    def __init__(self, name: str, given_id: str | None) -> None:
         self.id = name
-        self.told_id = told_id
+        self.given_id = given_id
         self.name: str | None = None
         self.kind: str = "function"
         self.pieces: list[str] = []
         self.started = False
 
     def start(self) -> Events:
-        """Begin, and tell what came before the call had a name."""
+        """Start, and emit the deltas that came before the call had a name."""
         self.started = True
         name = self.name or UNKNOWN_TOOL
         kind = kind_of(name)
@@ -43,7 +43,7 @@ class _Call:
         return [start, *(self.say(piece) for piece in pieces)]
 
     def say(self, piece: str) -> ToolUseDelta:
-        """More of the input; plain text, as of a custom call, is told as a JSON string."""
+        """A delta of the input; plain text of a custom call is emitted as a JSON string."""
         delta = piece
         if self.kind == "custom":
             delta = ("" if self.pieces else '"') + json_of(piece)
@@ -60,23 +60,23 @@ class _Call:
 
 
 class ChatCalls:
-    """The calls of the message that is being streamed."""
+    """The calls of the current message."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._calls: dict[int, _Call] = {}
         self._last = 0
         self.any = False
-        """The message has handed over a call."""
+        """The message has called a tool of the caller."""
         self.stretch: Stretch | None = None
 
     def begin(self) -> None:
-        """Another message: its indexes start again."""
+        """Another message: its indexes restart."""
         self._calls = {}
         self.any = False
 
     def add(self, piece: wire.CallPiece) -> Events:
-        """A piece of a call."""
+        """A delta of a call."""
         index = self._index(piece)
         call, ends = self._calls.get(index), []
         self._last = index
@@ -87,16 +87,16 @@ class ChatCalls:
         return [*ends, *self._more(call, index, piece)]
 
     def _more(self, call: _Call, index: int, piece: wire.CallPiece) -> Events:
-        name, said = _told(piece)
+        name, text = _name_and_input(piece)
         call.name = call.name or name
         call.kind = "custom" if piece.custom is not None else call.kind
         before = call.start() if call.name is not None and not call.started else []
         self.stretch = of_call(index, call.id, call.pieces) if call.name is not None else None
-        if not said:
+        if not text:
             return before
         if call.started:
-            return [*before, call.say(said)]
-        call.pieces.append(said)
+            return [*before, call.say(text)]
+        call.pieces.append(text)
         return before
 
     def _index(self, piece: wire.CallPiece) -> int:
@@ -106,32 +106,32 @@ class ChatCalls:
 
     def _is_another(self, call: _Call, piece: wire.CallPiece) -> bool:
         named = piece.function is not None and piece.function.name
-        return bool(piece.id and named and call.told_id and piece.id != call.told_id)
+        return bool(piece.id and named and call.given_id and piece.id != call.given_id)
 
     def end(self) -> Events:
-        """The message ended, and with it the inputs of its calls."""
+        """The message ended: end the inputs of its calls."""
         calls, self._calls = list(self._calls.values()), {}
         self.stretch = None
         return [event for call in calls for event in call.end()]
 
     def begin_held(self) -> Events:
-        """The stream ended: tell the calls that never got a name."""
+        """The stream ended: emit the calls that never got a name."""
         held = [call for call in self._calls.values() if not call.started]
         return [event for call in held for event in call.start()]
 
 
 def json_of(text: str) -> str:
-    """A piece of plain text as a piece of a JSON string."""
+    """A delta of plain text as a delta of a JSON string."""
     return msgspec.json.encode(text).decode()[1:-1]
 
 
-def _told(piece: wire.CallPiece) -> tuple[str | None, str]:
-    """The name and the piece of input, from either kind of call."""
+def _name_and_input(piece: wire.CallPiece) -> tuple[str | None, str]:
+    """The name and the input delta, from either kind of call."""
     if piece.custom is not None:
-        name, said = piece.custom.get("name"), piece.custom.get("input")
-        return (name if isinstance(name, str) else None), (said if isinstance(said, str) else "")
+        name, text = piece.custom.get("name"), piece.custom.get("input")
+        return (name if isinstance(name, str) else None), (text if isinstance(text, str) else "")
     function = piece.function or wire.Function()
-    said = function.arguments
-    if said is not None and not isinstance(said, str):
-        said = msgspec.json.encode(said).decode()  # some hand over the value itself
-    return function.name or None, said or ""
+    text = function.arguments
+    if text is not None and not isinstance(text, str):
+        text = msgspec.json.encode(text).decode()  # some send the value itself
+    return function.name or None, text or ""

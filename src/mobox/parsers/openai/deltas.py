@@ -1,4 +1,4 @@
-"""What happens within a response: its items, their words and thoughts, the inputs of its calls."""
+"""Parses the events within a response: its items, their text and thoughts, the inputs of calls."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ __all__ = ["Deltas"]
 
 Handler = Callable[["Deltas", wire.Event], Events]
 
-_SPOKEN: Final = {
+_TEXT_DELTAS: Final = {
     "response.output_text.delta": ("message", "text"),
     "response.refusal.delta": ("message", "refusal"),
     "response.reasoning_summary_text.delta": ("reasoning", "summary"),
     "response.reasoning_text.delta": ("reasoning", "reasoning"),
     "response.audio.transcript.delta": ("message", "transcript"),
 }
-"""Events that say more of a part: the kind of its item, and which of the item's parts it is."""
+"""Events with a delta of a part: the kind of its item, and the part of the item."""
 
 
 class Deltas:
-    """The events about the items of one agent's responses."""
+    """The events for the items of one agent's responses."""
 
     def __init__(self, items: Items, scope: tuple[str, ...]) -> None:
         self.items = items
         self.place: tuple[Any, str] | None = None
-        """What the last event told more of: the class of its event, and the block's name."""
+        """The block of the last delta: the class of its events, and its id."""
         self._scope = scope
         self._sound: list[str] = []
 
     def read(self, event: wire.Event) -> Events:
-        """What an event means whose type is in the table."""
+        """Parse an event whose type is in the table."""
         self.place = None
         return self.EVENTS[event.type](self, event)
 
@@ -66,9 +66,9 @@ class Deltas:
         if part.type not in _FIELDS:
             raise NotUnderstood(f"part of type {part.type}")
         field, kind = _FIELDS[part.type]
-        said = part.refusal if field == "refusal" else part.text
+        text = part.refusal if field == "refusal" else part.text
         place = (field, event.content_index or 0)
-        return self.items.parts.open(self.items.find(event, kind), place, said or "")
+        return self.items.parts.open(self.items.find(event, kind), place, text or "")
 
     def _part_done(self, event: wire.Event) -> Events:
         part = convert(_given(event.part, "part"), wire.Part)
@@ -80,35 +80,35 @@ class Deltas:
         return self.items.parts.end_whole(item, place, whole, objects_in(part.annotations))
 
     def _summary_added(self, event: wire.Event) -> Events:
-        said = convert(event.part or {}, wire.Part).text
+        text = convert(event.part or {}, wire.Part).text
         item = self.items.find(event, "reasoning")
-        return self.items.parts.open(item, ("summary", event.summary_index or 0), said or "")
+        return self.items.parts.open(item, ("summary", event.summary_index or 0), text or "")
 
     def _summary_done(self, event: wire.Event) -> Events:
-        said = event.text if event.part is None else convert(event.part, wire.Part).text
+        text = event.text if event.part is None else convert(event.part, wire.Part).text
         item = self.items.find(event, "reasoning")
-        return self.items.parts.end(item, ("summary", event.summary_index or 0), said)
+        return self.items.parts.end(item, ("summary", event.summary_index or 0), text)
 
-    # Words
+    # Text
 
-    def _say(self, event: wire.Event) -> Events:
-        kind, field = _SPOKEN[event.type]
+    def _add_text(self, event: wire.Event) -> Events:
+        kind, field = _TEXT_DELTAS[event.type]
         number = event.summary_index if field == "summary" else event.content_index
         place: Place = (field, number or 0)
         words, item = _words(event), self.items.find(event, kind)
         if not words:
             return self.items.parts.open(item, place)
         events = self.items.parts.say(item, place, words)
-        tells = ThinkingDelta if kind == "reasoning" else TextDelta
+        event_class = ThinkingDelta if kind == "reasoning" else TextDelta
         if not item.parts[place].ended:
-            self.place = (tells, item.parts[place].id)
+            self.place = (event_class, item.parts[place].id)
         return events
 
     def _text_done(self, event: wire.Event) -> Events:
-        """The words are complete; the part ends later, maybe after its annotations."""
+        """The text is complete; the part ends later, maybe after its annotations."""
         item, place = self.items.find(event, "message"), ("text", event.content_index or 0)
-        said = place in item.parts and item.parts[place].said
-        return [] if said or not event.text else self.items.parts.say(item, place, event.text)
+        has_text = place in item.parts and item.parts[place].has_text
+        return [] if has_text or not event.text else self.items.parts.say(item, place, event.text)
 
     def _refusal_done(self, event: wire.Event) -> Events:
         item = self.items.find(event, "message")
@@ -180,7 +180,7 @@ class Deltas:
         return [Status(scope=self._scope, message=_PROGRESS[event.type], kind="progress")]
 
     def _nothing(self, _event: wire.Event) -> Events:
-        """An event that tells what its item tells as well."""
+        """An event that repeats what its item has."""
         return []
 
     EVENTS: ClassVar[dict[str, Handler]] = {
@@ -190,8 +190,8 @@ class Deltas:
         "response.output_item.done": _item_done,
         "response.content_part.added": _part_added,
         "response.content_part.done": _part_done,
-        # words
-        **dict.fromkeys(_SPOKEN, _say),
+        # text
+        **dict.fromkeys(_TEXT_DELTAS, _add_text),
         "response.output_text.done": _text_done,
         "response.output_text.annotation.added": _annotation,
         "response.refusal.done": _refusal_done,
@@ -250,23 +250,23 @@ _FIELDS: dict[str | None, tuple[str, str]] = {
     "reasoning_text": ("reasoning", "reasoning"),
     "summary_text": ("summary", "reasoning"),
 }
-"""The kinds of parts: which of an item's places they take, and which kind of item has them."""
+"""The kinds of parts: the part of an item, and the kind of item that has them."""
 
 _PLAIN = {
     "response.custom_tool_call_input.delta": "custom_tool_call",
     "response.apply_patch_call_operation_diff.delta": "apply_patch_call",
     "response.code_interpreter_call_code.delta": "code_interpreter_call",
 }
-"""Inputs that are streamed as plain text, and whose they are."""
+"""Inputs that are streamed as plain text, and their kinds of item."""
 
 _PROGRESS = {
     "response.web_search_call.searching": "Searching the web",
     "response.file_search_call.searching": "Searching in files",
     "response.code_interpreter_call.interpreting": "Running code",
     "response.image_generation_call.generating": "Drawing an image",
-    "response.mcp_list_tools.in_progress": "Asking a server for its tools",
+    "response.mcp_list_tools.in_progress": "Listing the tools of a server",
 }
-"""What a hosted tool does, while its item says no more than that it was called."""
+"""Status lines of hosted tools, while their item has no other content."""
 
 
 def _given(value: dict[str, JSON] | None, name: str) -> dict[str, JSON]:

@@ -1,4 +1,4 @@
-"""What providers put into a chat completion beside its words: sources, images, sound, own tools."""
+"""Extras of providers in a chat completion: sources, images, sound, their own tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mobox.parsers.openai.names import Names
 __all__ = ["SOUND", "Extras", "joined_sound"]
 
 SOUND = "audio/pcm"
-"""A stream of sound is always raw samples: no other format could be played before its end."""
+"""Streamed sound is always raw samples: no other format can be played before its end."""
 
 _KINDS: dict[str, ToolKind] = {"search": "search", "browser_search": "search"}
 _REFERENCES = {"tool_reference", "reference", "document_url"}
@@ -35,7 +35,7 @@ class Extras:
         self._sound: list[str] = []
 
     def annotations(self, annotations: list[dict[str, JSON]], block: str | None) -> Events:
-        """What an answer cites."""
+        """Citations of an answer."""
         return [source for each in annotations if (source := cite(block, (), each)) is not None]
 
     def pages(self, chunk: wire.Chunk, block: str | None) -> Events:
@@ -53,7 +53,7 @@ class Extras:
         return True
 
     def part(self, part: dict[str, JSON], block: str | None) -> Events:
-        """A part of content that is neither words nor thoughts."""
+        """A content part that is neither text nor a thought."""
         if str(part.get("type")) in _REFERENCES:
             source = page_of(block, (), part)
             location = {k: v for k, v in part.items() if k not in ("title", "url")}
@@ -64,13 +64,13 @@ class Extras:
         return images
 
     def images(self, images: list[dict[str, JSON]], message: str | None) -> Events:
-        """Pictures, by their addresses."""
+        """Images, by their URLs."""
         found = (image.get("image_url", image.get("url")) for image in images)
         urls = (each.get("url") if isinstance(each, dict) else each for each in found)
         return [file_of(message, (), url) for url in urls if isinstance(url, str)]
 
     def audio(self, audio: dict[str, JSON]) -> str | None:
-        """A piece of sound; its words, if it has some."""
+        """A delta of sound; return its transcript, if it has one."""
         piece = convert(audio, wire.Audio)
         if piece.data:
             self._sound.append(piece.data)
@@ -84,7 +84,7 @@ class Extras:
         return [File(id=message, media_type=SOUND, base64=joined_sound(pieces))]
 
     def executed(self, raw: dict[str, JSON], message: str | None) -> Iterator[StreamEvent]:
-        """A tool that the provider runs: told when it begins, and again with its output."""
+        """A tool that the provider runs: sent when it starts, and again with its output."""
         tool = convert(raw, wire.ExecutedTool)
         place, named = (message, tool.index or 0), tool.type or "tool"
         name = self._executed.get(place)
@@ -105,7 +105,7 @@ class Extras:
 
 
 def joined_sound(pieces: list[str]) -> str:
-    """Pieces that were encoded one by one, as one."""
+    """Join base64 pieces that were encoded one by one."""
     try:
         return b64encode(b"".join(b64decode(piece, validate=True) for piece in pieces)).decode()
     except (NotBase64, ValueError):

@@ -1,4 +1,4 @@
-"""What an answer cites, what a hosted tool comes back with: SOURCE and FILE."""
+"""Citations of an answer and results of hosted tools: SOURCE and FILE."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BYTES = "data:"
 def cite(block: str | None, scope: Scope, annotation: dict[str, JSON]) -> Source | None:
     """An annotation of a text: a page, or a file; some providers nest it under its own type."""
     nested = annotation.get(str(annotation.get("type")))
-    told = nested if isinstance(nested, dict) else annotation
-    url, name = text_in(told, "url"), text_in(told, "filename")
-    file = text_in(told, "file_id")
-    title = text_in(told, "title") or name
+    fields = nested if isinstance(nested, dict) else annotation
+    url, name = text_in(fields, "url"), text_in(fields, "filename")
+    file = text_in(fields, "file_id")
+    title = text_in(fields, "title") or name
     if url is None and file is None and title is None:
         return None
-    location = {key: told[key] for key in _LOCATION if told.get(key) is not None}
+    location = {key: fields[key] for key in _LOCATION if fields.get(key) is not None}
     return Source(
         id=block,
         scope=scope,
@@ -30,7 +30,7 @@ def cite(block: str | None, scope: Scope, annotation: dict[str, JSON]) -> Source
         document=name,
         file=file,
         title=title,
-        cited_text=text_in(told, "content", "quote"),
+        cited_text=text_in(fields, "content", "quote"),
         location=location or None,
     )
 

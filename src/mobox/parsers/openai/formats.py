@@ -1,4 +1,4 @@
-"""What the lines of OpenAI's APIs, and of those who copied them, look like."""
+"""The formats of the lines of OpenAI's and compatible APIs."""
 
 from __future__ import annotations
 

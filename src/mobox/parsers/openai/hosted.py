@@ -1,4 +1,4 @@
-"""Items that are tool calls or their outputs: what each is called, is given and comes back with.
+"""Items that are tool calls or their outputs: names, inputs and results.
 
 Names and inputs of hosted tools are those of the AI SDK's own OpenAI provider (`containerId`, not
 `container_id`): pages that show these tools are written for it.
@@ -50,7 +50,7 @@ class Tool(NamedTuple):
     given: Callable[[Object], JSON]
     """The input of a call whose item is complete."""
     name: str | None = None
-    """What the tool is called; the caller's own tools say it themselves."""
+    """The name of the tool; items of the caller's own tools have it."""
     server: bool = False
     """The provider runs it, and its item carries the output."""
     ready: bool = False
@@ -70,7 +70,7 @@ def end_of(tool: Tool, name: str, scope: Scope, item: Object) -> ToolUseEnd:
 
 
 def result_of(tool: Tool, name: str, scope: Scope, item: Object) -> Events:
-    """What a hosted tool came back with, and the pages and files in it."""
+    """The result of a hosted tool, and its pages and files."""
     if tool.found is None:
         return []
     output, files = without_images(name, scope, tool.found(item))
@@ -87,7 +87,7 @@ def result_of(tool: Tool, name: str, scope: Scope, item: Object) -> Events:
 
 
 def shell_output(item: Object, name: str, scope: Scope) -> ToolResult:
-    """What commands have printed."""
+    """The printed output of commands."""
     output = item.get("output")
     outcomes = [object_of(run.get("outcome")) for run in objects_in(output)]
     failed = any(o.get("type") == "timeout" or o.get("exit_code") for o in outcomes)
@@ -139,8 +139,8 @@ def _code(item: Object) -> JSON:
 
 
 def _action(item: Object) -> JSON:
-    told = {name: item.get(name) for name in ("action", "actions", "pending_safety_checks")}
-    return {name: value for name, value in told.items() if value}
+    fields = {name: item.get(name) for name in ("action", "actions", "pending_safety_checks")}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _commands(item: Object) -> JSON:
@@ -165,7 +165,7 @@ def _program(item: Object) -> JSON:
     return {"code": item.get("code"), "fingerprint": item.get("fingerprint")}
 
 
-# What comes before an input that is streamed as plain text
+# Prefixes of inputs that are streamed as plain text
 
 
 def _code_head(item: Object) -> str:
@@ -173,10 +173,10 @@ def _code_head(item: Object) -> str:
 
 
 def _patch_head(item: Object) -> str:
-    told = object_of(item.get("operation"))
-    operation = {name: value for name, value in told.items() if name != "diff"}
-    begun = _json(operation)[:-1] + ("," if operation else "")
-    return f'{{"callId":{_json(item.get("call_id"))},"operation":{begun}"diff":"'
+    fields = object_of(item.get("operation"))
+    operation = {name: value for name, value in fields.items() if name != "diff"}
+    prefix = _json(operation)[:-1] + ("," if operation else "")
+    return f'{{"callId":{_json(item.get("call_id"))},"operation":{prefix}"diff":"'
 
 
 def _text_head(_item: Object) -> str:
@@ -242,9 +242,9 @@ TOOLS: dict[str, Tool] = {
 
 
 def name_of(tool: Tool, item: Object) -> str:
-    """What the call is called."""
-    told = item.get("name")
-    name = tool.name or (told if isinstance(told, str) and told else UNKNOWN_TOOL)
+    """The name of the call."""
+    given = item.get("name")
+    name = tool.name or (given if isinstance(given, str) and given else UNKNOWN_TOOL)
     return f"mcp.{name}" if tool.kind == "mcp" else name
 
 
@@ -255,10 +255,10 @@ def runs_elsewhere(item: Object) -> bool:
 
 
 def about(item: Object) -> dict[str, JSON] | None:
-    """What a call says of itself beside name and input."""
+    """The vendor's fields of a call beside name and input."""
     kept = ("server_label", "namespace", "caller", "container_id", "environment")
-    told = {name: item[name] for name in kept if item.get(name) is not None}
-    return {VENDOR: told} if told else None
+    fields = {name: item[name] for name in kept if item.get(name) is not None}
+    return {VENDOR: fields} if fields else None
 
 
 def _tools_found(item: Object) -> JSON:
@@ -278,11 +278,11 @@ OUTPUTS: dict[str, Callable[[Object], JSON]] = {
     "tool_search_output": _tools_found,
     "program_output": _returned,
 }
-"""Items that are what a call came back with; `shell_call_output` may also be streamed."""
+"""Items that are the result of a call; `shell_call_output` may also be streamed."""
 
 
 def output_of(item: Object, name: str, scope: Scope) -> Events:
-    """The result that an item is."""
+    """The result in an item."""
     output, files = without_images(name, scope, OUTPUTS[str(item.get("type"))](item))
     result = ToolResult(id=name, scope=scope, output=output, status=_outcome(item))
     return [result, *files]

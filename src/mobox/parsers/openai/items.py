@@ -1,9 +1,9 @@
-"""The output of a response: items, of which some are messages, some calls, some results.
+"""The output of a response: items, which are messages, calls or results.
 
-Rule 1: an item is known by its output index; its id may change on the way, and some models have
-        none. If what comes is not of the item's kind, it is of an item that nobody has told of.
+Rule 1: an item is identified by its output index; its id may change, and some models have none. An
+        event of another kind belongs to an item whose added event is missing.
 Rule 2: a call is complete when its item is done, and a hosted tool's result is in the same item.
-Rule 3: a call that was approved carries the name of the request: it is the call that was asked for.
+Rule 3: an approved call has the id of its request: it is the call to approve.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = ["Items"]
 Object = dict[str, JSON]
 
 HANDOFF = "transfer_to_"
-"""How the Agents SDK calls the tools by which an agent hands over to another."""
+"""Prefix of the tools by which the Agents SDK hands over to another agent."""
 
 
 class Items:
@@ -58,32 +58,32 @@ class Items:
 
     def __init__(self, names: Names, scope: Scope, *, hands_off: bool = False) -> None:
         self.parts = Parts(scope)
-        self.asked: dict[str, InputRequest] = {}
-        """The approvals that were asked for and not given, by their ids."""
+        self.approvals: dict[str, InputRequest] = {}
+        """The open approval requests, by their ids."""
         self.calls: dict[str, str] = {}
-        """The calls that the caller is to run and that have no result yet, with their names."""
+        """The calls for the caller to run that have no result yet, with their names."""
         self.hands_off = hands_off
-        """An agent that may hand over to others is speaking."""
+        """The current agent may hand over to others."""
         self._names = names
         self._scope = scope
         self._items: dict[int, Item] = {}
-        self._searches: list[str] = []  # tool searches, whose outputs name none
+        self._searches: list[str] = []  # tool searches, whose outputs have no call id
         self._compactions: dict[str, None] = {}
 
     def __bool__(self) -> bool:
-        """Whether the response has told an item."""
+        """Whether the response has an item."""
         return bool(self._items)
 
     def begin(self) -> None:
-        """Another response: its indexes start again."""
+        """Another response: its indexes restart."""
         self._items = {}
         self.parts.begin()
 
     def find(self, event: wire.Event, kind: str) -> Item:
-        """The item that an event is about; one of `kind` that nobody told of, else."""
+        """The item of an event; a new one of `kind` if its added event is missing."""
         index = event.output_index
         if index is None:
-            found = [i for i, item in self._items.items() if item.told_id == event.item_id]
+            found = [i for i, item in self._items.items() if item.given_id == event.item_id]
             index = found[0] if found else len(self._items)
         item = self._items.get(index)
         if item is None or item.kind != kind:
@@ -92,7 +92,7 @@ class Items:
         return item
 
     def leave(self, *, interrupted: bool) -> Events:
-        """The response is over: end what its items have open."""
+        """The response ended: end the open parts of its items."""
         ends = [
             end
             for item in self._items.values()
@@ -102,41 +102,41 @@ class Items:
         self._compactions = {}
         return [*ends, *steps]
 
-    # An item begins
+    # An item is added
 
     def add(self, index: int | None, raw: Object) -> Events:
         """An item is added."""
-        told = convert(raw, wire.Item)
-        item = Item(self._names.unique(told.id, "item"), told.type, told.id, raw)
+        parsed = convert(raw, wire.Item)
+        item = Item(self._names.unique(parsed.id, "item"), parsed.type, parsed.id, raw)
         self._items[len(self._items) if index is None else index] = item
-        if told.type in TOOLS:
-            return self._begin_call(item, told)
-        if told.type not in self.ENDINGS and told.type not in OUTPUTS:
-            raise NotUnderstood(f"item of type {told.type}")
-        item.phase = told.phase
-        item.call = told.call_id or item.id
-        return self.compact(told.id or item.id) if told.type == "compaction" else []
+        if parsed.type in TOOLS:
+            return self._begin_call(item, parsed)
+        if parsed.type not in self.ENDINGS and parsed.type not in OUTPUTS:
+            raise NotUnderstood(f"item of type {parsed.type}")
+        item.phase = parsed.phase
+        item.call = parsed.call_id or item.id
+        return self.compact(parsed.id or item.id) if parsed.type == "compaction" else []
 
-    def _begin_call(self, item: Item, told: wire.Item) -> Events:
-        tool = TOOLS[told.type]
-        item.call = told.approval_request_id or told.call_id or item.id
-        # A call that was approved in an earlier leg of the run is in its log.
-        known = item.call in self.asked or bool(self._names.prefix)
-        item.silent = told.approval_request_id is not None and known
+    def _begin_call(self, item: Item, parsed: wire.Item) -> Events:
+        tool = TOOLS[parsed.type]
+        item.call = parsed.approval_request_id or parsed.call_id or item.id
+        # A call that was approved in an earlier attempt of the run is in its log.
+        known = item.call in self.approvals or bool(self._names.prefix)
+        item.silent = parsed.approval_request_id is not None and known
         if item.silent:
             return []
-        self.parts.told.append(item.call)
-        start = self._start(item, told)
+        self.parts.block_ids.append(item.call)
+        start = self._start(item, parsed)
         if not start.server and tool.kind != "mcp":
             self.calls[item.call] = start.name
-        if told.type == "tool_search_call":
+        if parsed.type == "tool_search_call":
             self._searches.append(item.call)
         ready = [end_of(tool, item.call, self._scope, item.raw)] if tool.ready else []
         return [start, *ready]
 
-    def _start(self, item: Item, told: wire.Item) -> ToolUseStart:
-        tool, name = TOOLS[told.type], name_of(TOOLS[told.type], item.raw)
-        hands_off = self.hands_off and told.type == "function_call" and name.startswith(HANDOFF)
+    def _start(self, item: Item, parsed: wire.Item) -> ToolUseStart:
+        tool, name = TOOLS[parsed.type], name_of(TOOLS[parsed.type], item.raw)
+        hands_off = self.hands_off and parsed.type == "function_call" and name.startswith(HANDOFF)
         return ToolUseStart(
             id=item.call,
             scope=self._scope,
@@ -153,52 +153,52 @@ class Items:
         self._compactions[name] = None
         return [StepStart(id=name, scope=self._scope, kind="compaction")]
 
-    # More of a call
+    # Deltas of a call
 
-    def add_input(self, item: Item, said: str, *, plain: bool = False) -> Events:
-        """More of a call's input; what is streamed as plain text is told as JSON."""
-        if item.silent or not said:
+    def add_input(self, item: Item, text: str, *, plain: bool = False) -> Events:
+        """A delta of a call's input; plain text is emitted as JSON."""
+        if item.silent or not text:
             return []
         head = TOOLS[item.kind].head
-        begun = head(item.raw) if plain and head is not None and not item.streamed else ""
+        prefix = head(item.raw) if plain and head is not None and not item.streamed else ""
         item.streamed = True
-        delta = begun + (json_of(said) if plain else said)
+        delta = prefix + (json_of(text) if plain else text)
         return [ToolUseDelta(id=item.call, scope=self._scope, delta=delta)]
 
     def add_json(self, item: Item, text: str) -> Events:
-        """More of a call's input, made up by us."""
+        """A generated delta of a call's input."""
         item.streamed = True
         return [ToolUseDelta(id=item.call, scope=self._scope, delta=text)]
 
     def add_output(self, item: Item, output: JSON) -> Events:
-        """What a call has come back with so far."""
+        """The partial result of a call."""
         return [ToolResult(id=item.call, scope=self._scope, output=output, partial=True)]
 
     def add_shell_output(self, item: Item, command: int, delta: Object) -> Events:
-        """More of what a command prints; each time all of it, since results replace each other."""
+        """A delta of a command's output; sent complete each time, as results replace each other."""
         run = item.runs.setdefault(command, {"stdout": "", "stderr": ""})
         for name in run:
-            said = delta.get(name)
-            run[name] += said if isinstance(said, str) else ""
+            text = delta.get(name)
+            run[name] += text if isinstance(text, str) else ""
         return self.add_output(item, {"output": [dict(item.runs[n]) for n in sorted(item.runs)]})
 
     # An item is done
 
     def finish(self, index: int | None, raw: Object) -> Events:
         """An item is done."""
-        told = convert(raw, wire.Item)
+        parsed = convert(raw, wire.Item)
         item = self._items.get(-1 if index is None else index)
         before: Events = []
-        if item is None or item.kind != told.type:
+        if item is None or item.kind != parsed.type:
             before = self.add(index, raw)
             item = next(reversed(self._items.values())) if index is None else self._items[index]
-        if told.type in TOOLS:
+        if parsed.type in TOOLS:
             return [*before, *self._end_call(item, raw)]
-        if told.type in OUTPUTS:
-            return [*before, *self._output(told, raw)]
-        if told.type not in self.ENDINGS:
-            raise NotUnderstood(f"item of type {told.type}")
-        return [*before, *self.ENDINGS[told.type](self, item, told, raw)]
+        if parsed.type in OUTPUTS:
+            return [*before, *self._output(parsed, raw)]
+        if parsed.type not in self.ENDINGS:
+            raise NotUnderstood(f"item of type {parsed.type}")
+        return [*before, *self.ENDINGS[parsed.type](self, item, parsed, raw)]
 
     def _end_call(self, item: Item, raw: Object) -> Events:
         tool = TOOLS[item.kind]
@@ -207,19 +207,19 @@ class Items:
         if item.kind == "mcp_approval_request":
             return [*ends, *self.ask(item.call)]
         if item.silent:
-            self.asked.pop(item.call, None)
+            self.approvals.pop(item.call, None)
         return [*ends, *result_of(tool, item.call, self._scope, raw)]
 
     def ask(self, call: str) -> Events:
-        """A person is to approve of a call; nothing, if they were asked already."""
-        if call in self.asked:
+        """Request approval of a call; nothing if it was requested already."""
+        if call in self.approvals:
             return []
         request = InputRequest(id=call, scope=self._scope, tool_call_id=call)
-        self.asked[call] = request
+        self.approvals[call] = request
         return [request]
 
     def answer(self, raw: Object) -> Events:
-        """A person has answered."""
+        """Handle the answer of a person."""
         name = raw.get("approval_request_id")
         if not isinstance(name, str):
             raise NotUnderstood("an answer to nothing")
@@ -228,48 +228,48 @@ class Items:
         reason = why if isinstance(why, str) else None
         return [InputResponse(id=name, scope=self._scope, decision=decision, reason=reason)]
 
-    def _approval_response(self, _item: Item, _told: wire.Item, raw: Object) -> Events:
+    def _approval_response(self, _item: Item, _parsed: wire.Item, raw: Object) -> Events:
         return self.answer(raw)
 
-    def _output(self, told: wire.Item, raw: Object) -> Events:
-        name = told.call_id
-        if name is None and told.type == "tool_search_output" and self._searches:
+    def _output(self, parsed: wire.Item, raw: Object) -> Events:
+        name = parsed.call_id
+        if name is None and parsed.type == "tool_search_output" and self._searches:
             name = self._searches[-1]
-        name = name or told.id
+        name = name or parsed.id
         if name is None:
             raise NotUnderstood("an output of no call")
         self.calls.pop(name, None)
         return output_of(raw, name, self._scope)
 
-    def _shell_output(self, item: Item, _told: wire.Item, raw: Object) -> Events:
+    def _shell_output(self, item: Item, _parsed: wire.Item, raw: Object) -> Events:
         self.calls.pop(item.call, None)
         return [shell_output(raw, item.call, self._scope)]
 
-    def _message(self, item: Item, told: wire.Item, raw: Object) -> Events:
-        item.phase = told.phase or item.phase
+    def _message(self, item: Item, parsed: wire.Item, raw: Object) -> Events:
+        item.phase = parsed.phase or item.phase
         return self.parts.end_message(item, raw)
 
-    def _reasoning(self, item: Item, _told: wire.Item, raw: Object) -> Events:
+    def _reasoning(self, item: Item, _parsed: wire.Item, raw: Object) -> Events:
         return self.parts.end_reasoning(item, raw)
 
-    def _compaction(self, item: Item, told: wire.Item, raw: Object) -> Events:
-        name = told.id or item.id
-        begun = self.compact(name)
+    def _compaction(self, item: Item, parsed: wire.Item, raw: Object) -> Events:
+        name = parsed.id or item.id
+        started = self.compact(name)
         del self._compactions[name]
         summary = {k: v for k, v in raw.items() if k not in ("id", "type") and v is not None}
         end = StepEnd(id=name, scope=self._scope, provider={VENDOR: summary} if summary else None)
-        return [*begun, end]
+        return [*started, end]
 
-    def _listing(self, _item: Item, told: wire.Item, raw: Object) -> Events:
+    def _listing(self, _item: Item, parsed: wire.Item, raw: Object) -> Events:
         tools, problem = raw.get("tools"), raw.get("error")
         count = len(tools) if isinstance(tools, list) else 0
-        server = told.server_label or "The provider"
+        server = parsed.server_label or "The provider"
         failed = problem is not None
         message = (
             f"{server} does not list its tools" if failed else f"{server} offers {count} tools"
         )
         kind: Any = "notice" if failed else "activity"
-        bag = {VENDOR: {told.type: raw}}
+        bag = {VENDOR: {parsed.type: raw}}
         return [Status(scope=self._scope, message=message, kind=kind, provider=bag)]
 
     ENDINGS: ClassVar[dict[str, Callable[[Items, Item, wire.Item, Object], Events]]] = {

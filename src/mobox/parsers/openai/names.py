@@ -7,12 +7,12 @@ from mobox import names
 __all__ = ["Names"]
 
 FAKE = "__fake_id__"
-"""What the Agents SDK calls all items of a model that gives them no ids."""
+"""The id that the Agents SDK gives all items of a model without ids."""
 
 
 class Names(names.Names):
-    """The names that were given in one run."""
+    """The names in use in one run."""
 
-    def unique(self, told: str | None, kind: str) -> str:
-        """The provider's own name, or a counted one."""
-        return super().unique(None if told == FAKE else told, kind)
+    def unique(self, given: str | None, kind: str) -> str:
+        """The provider's own name, or a generated one."""
+        return super().unique(None if given == FAKE else given, kind)

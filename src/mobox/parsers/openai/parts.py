@@ -1,7 +1,7 @@
-"""The words of a response: the parts of its messages, and its thoughts.
+"""The text of a response: the parts of its messages, and its thoughts.
 
-Rule 1: what a stream leaves out is told when its item is done, and not what was told already.
-Rule 2: a thought ends when the next of its item begins, or with its item, whose encrypted form
+Rule 1: text that was not streamed is emitted when its item is done; streamed text is not repeated.
+Rule 2: a thought ends when the next of its item starts, or with its item, whose encrypted form
         comes only then.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["Item", "Part", "Parts", "Place"]
 
 Object = dict[str, JSON]
 Place = tuple[str, int]
-"""Which part of an item: text, refusal, summary, reasoning or sound, and its number."""
+"""The key of an item's part: text, refusal, summary, reasoning or sound, and its number."""
 
 _ABOUT: dict[str, dict[str, str]] = {
     "summary": {"source": "summary"},
@@ -46,21 +46,22 @@ _UNMARKED = ("summary", "text")
 class Part:
     """A block of an item."""
 
-    __slots__ = ("cited", "ended", "id", "opening", "said")
+    __slots__ = ("cited", "ended", "has_text", "id", "opening")
 
     def __init__(self, name: str, opening: Any) -> None:
         self.id = name
         self.opening = opening
-        self.said = False  # some of it was told
+        self.has_text = False  # some of its text was emitted
         self.ended = False
-        self.cited = 0  # annotations that were told
+        self.cited = 0  # number of emitted annotations
 
 
 class Item:
-    """One item of the response that is being streamed."""
+    """One item of the current response."""
 
     __slots__ = (
         "call",
+        "given_id",
         "id",
         "kind",
         "parts",
@@ -69,29 +70,28 @@ class Item:
         "runs",
         "silent",
         "streamed",
-        "told_id",
     )
 
     def __init__(
-        self, name: str, kind: str, told_id: str | None, raw: Object | None = None
+        self, name: str, kind: str, given_id: str | None, raw: Object | None = None
     ) -> None:
         self.id = name
         self.kind = kind
-        self.told_id = told_id
-        self.raw = raw or {}  # as it was when it was added; nothing, if nobody told of it
+        self.given_id = given_id
+        self.raw = raw or {}  # as it was added; empty if that event is missing
         self.phase: str | None = None
         self.parts: dict[Place, Part] = {}
         self.call = name
-        self.silent = False  # somebody else has told of this call
-        self.streamed = False  # some of its input was
-        self.runs: dict[int, dict[str, str]] = {}  # what commands have printed so far
+        self.silent = False  # this call is in the log already
+        self.streamed = False  # some of its input was emitted
+        self.runs: dict[int, dict[str, str]] = {}  # printed output of commands so far
 
 
 class Parts:
-    """What one agent says and thinks."""
+    """The text and thoughts of one agent."""
 
     def __init__(self, scope: tuple[str, ...]) -> None:
-        self.told: list[str] = []
+        self.block_ids: list[str] = []
         """The ids of the blocks and calls of this response, in order."""
         self.refused = False
         """The model has refused to answer."""
@@ -99,11 +99,11 @@ class Parts:
 
     def begin(self) -> None:
         """Another response."""
-        self.told = []
+        self.block_ids = []
         self.refused = False
 
     def open(self, item: Item, place: Place, content: str = "") -> Events:
-        """Begin the part at this place, unless it has begun."""
+        """Open the part with this key, unless it is open."""
         if place in item.parts:
             return []
         field, number = place
@@ -111,8 +111,8 @@ class Parts:
         ends = self.end_thoughts(item) if opening is Thinking else []
         mark = "" if field in _UNMARKED else f"{field}_"
         part = item.parts[place] = Part(f"{item.id}:{mark}{number}", opening)
-        part.said = bool(content)
-        self.told.append(part.id)
+        part.has_text = bool(content)
+        self.block_ids.append(part.id)
         self.refused = self.refused or field == "refusal"
         more = _ABOUT.get(field, {})
         if field == "text" and item.phase == "commentary":
@@ -120,24 +120,24 @@ class Parts:
         return [*ends, opening(id=part.id, scope=self._scope, content=content, **more)]
 
     def say(self, item: Item, place: Place, words: str) -> Events:
-        """More of a part."""
+        """A delta of a part."""
         opened = self.open(item, place)
         part = item.parts[place]
-        part.said = True
+        part.has_text = True
         delta: Any = TextDelta if part.opening is Text else ThinkingDelta
         return [*opened, delta(id=part.id, scope=self._scope, delta=words)]
 
     def end(self, item: Item, place: Place, whole: str | None) -> Events:
-        """A part is complete; tell it, if nobody has."""
+        """A part is complete; emit its text, if it was not streamed."""
         part = item.parts.get(place)
         if part is not None and part.ended:
             return []
-        said = part is not None and part.said
-        events = self.say(item, place, whole) if whole and not said else []
+        has_text = part is not None and part.has_text
+        events = self.say(item, place, whole) if whole and not has_text else []
         part = item.parts.get(place)
         if part is None:
             return events
-        if part.opening is Thinking:  # of an item that nobody told of, no end will be told
+        if part.opening is Thinking:  # an item without an added event gets no done event
             return events if item.raw else events + self.end_thoughts(item)
         part.ended = True
         return [*events, TextEnd(id=part.id, scope=self._scope)]
@@ -154,7 +154,7 @@ class Parts:
         ]
 
     def leave(self, item: Item, *, interrupted: bool) -> Events:
-        """The response is over: end what this item has open."""
+        """The response ended: end the open parts of this item."""
         ends = self.end_thoughts(item)
         for part in item.parts.values():
             if not part.ended:
@@ -190,13 +190,13 @@ class Parts:
     ) -> Events:
         """A part of a message is complete, with all that it cites."""
         before = self.say(item, place, whole) if whole and place not in item.parts else []
-        told = item.parts.get(place)
-        new = annotations[told.cited if told is not None else 0 :]
+        known = item.parts.get(place)
+        new = annotations[known.cited if known is not None else 0 :]
         cited = [source for each in new for source in self.cite(item, place, each)]
         return [*before, *cited, *self.end(item, place, whole)]
 
     def end_reasoning(self, item: Item, raw: Object) -> Events:
-        """A reasoning item is done; one that has told nothing is a thought that nobody may read."""
+        """A reasoning item is done; one without text is a redacted thought."""
         events: Events = []
         for field, name in (("summary", "summary"), ("reasoning", "content")):
             for number, each in enumerate(objects_in(raw.get(name))):
@@ -206,7 +206,7 @@ class Parts:
         provider = {VENDOR: {name: value for name, value in state.items() if value is not None}}
         if item.parts:
             return events + self.end_thoughts(item, provider)
-        self.told.append(item.id)
+        self.block_ids.append(item.id)
         thought = Thinking(id=item.id, scope=self._scope, redacted=True)
         return [*events, thought, ThinkingEnd(id=item.id, scope=self._scope, provider=provider)]
 

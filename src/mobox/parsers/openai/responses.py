@@ -1,8 +1,8 @@
-"""The Responses API's stream: responses, one after the other, made of items.
+"""Parses the Responses API's stream: responses, one after the other, made of items.
 
 Rule 1: a response is a turn of the agent's loop (STEP); START and DONE belong to the run.
-Rule 2: an event is known by its `type` alone; an unknown one is not understood.
-Rule 3: a response that neither completed nor said why not broke off. If another follows it in the
+Rule 2: an event is recognized by its `type` alone; an unknown one is RAW.
+Rule 3: a response that neither completed nor failed was interrupted. If another follows it in the
         same run, it is being sent again (RETRACT).
 """
 
@@ -46,13 +46,13 @@ class Responses:
         self.items = Items(names, scope, hands_off=hands_off)
         self._deltas = Deltas(self.items, scope)
         self.model: str | None = None
-        """Who answers."""
+        """The model."""
         self._names = names
         self._scope = scope
         self._response: str | None = None
         self._raw_id: str | None = None
         self._count = 0
-        self._end: str | None = None  # how the last response ended, in the API's word
+        self._end: str | None = None  # the API's status of the last response
         self._failed = False
 
     @property
@@ -64,15 +64,15 @@ class Responses:
 
     @property
     def failed(self) -> bool:
-        """The last response ended with an error, which was told."""
+        """The last response ended with an error, which was emitted."""
         return self._failed
 
     def knows(self, kind: str) -> bool:
-        """Whether an event of this type is one of a response, maybe one that we do not know."""
+        """Whether an event of this type belongs to a response, even if it is unknown."""
         return kind in self.EVENTS or kind.startswith("response.")
 
     def read(self, raw: dict[str, JSON]) -> Events:
-        """What one event means."""
+        """Parse one event."""
         self._deltas.place = None
         event = convert(raw, wire.Event)
         if event.type in Deltas.EVENTS:
@@ -82,20 +82,20 @@ class Responses:
         return self.EVENTS[event.type](self, event)
 
     def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> Stretch | None:
-        """What the next line is if it is like this one, which was read just now."""
+        """The fast path for lines like this one, which was just parsed."""
         if self._deltas.place is None or self._scope:
             return None
-        tells, name = self._deltas.place
+        event_class, name = self._deltas.place
         places = ("output_index", "content_index", "summary_index")
         index, content, summary = (raw.get(place) for place in places)
-        return of_event((raw["type"], index, content, summary), tells, name, wrapped)
+        return of_event((raw["type"], index, content, summary), event_class, name, wrapped)
 
     def whole(self, item: dict[str, JSON]) -> Events:
-        """What an item means that comes at once."""
+        """Parse an item that was not streamed."""
         return self.items.finish(None, item)
 
     def break_off(self) -> None:
-        """Nothing more comes of this response; what comes next is sent again."""
+        """The response was interrupted; the next one sends it again."""
         self._failed = True
 
     # Responses
@@ -105,8 +105,8 @@ class Responses:
         if self._response is not None and response.id == self._raw_id and self._end is None:
             return []
         before = self._leave("interrupted")
-        if self._broke_off and self.items.parts.told:
-            blocks = tuple(self.items.parts.told)
+        if self._broke_off and self.items.parts.block_ids:
+            blocks = tuple(self.items.parts.block_ids)
             before.append(Retract(scope=self._scope, blocks=blocks, reason="retry"))
         self._count += 1
         self._raw_id = response.id
@@ -126,13 +126,13 @@ class Responses:
 
     def _completed(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
-        told = [] if self.items else [
-            told
+        events = [] if self.items else [
+            event
             for index, item in enumerate(response.output or ())
-            for told in or_raw(partial(self.items.finish, index, item), item, self._scope)
+            for event in or_raw(partial(self.items.finish, index, item), item, self._scope)
         ]  # fmt: skip
         self._end, self._failed = response.status or "completed", False
-        return [*told, *self._use(response), *self._leave("ok")]
+        return [*events, *self._use(response), *self._leave("ok")]
 
     def _incomplete(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
@@ -142,16 +142,16 @@ class Responses:
 
     def _failure(self, event: wire.Event) -> Events:
         response = event.response or wire.Response()
-        told, self._failed, self._end = self._failed, True, "failed"
-        errors = [] if told else [error_of(response.error, self._scope)]
+        is_reported, self._failed, self._end = self._failed, True, "failed"
+        errors = [] if is_reported else [error_of(response.error, self._scope)]
         return [*self._use(response), *errors, *self._leave("error")]
 
     def _error(self, event: wire.Event) -> Events:
         self._failed = True
-        told = event.error if event.error is not None else {
+        problem = event.error if event.error is not None else {
             "message": event.message, "code": event.code,
         }  # fmt: skip
-        return [error_of(told, self._scope)]
+        return [error_of(problem, self._scope)]
 
     def _use(self, response: wire.Response) -> Events:
         about = {"model": response.model or self.model, "service_tier": response.service_tier}

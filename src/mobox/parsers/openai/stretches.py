@@ -1,8 +1,8 @@
-"""Deltas that say more of the block that the line before was about: a short way for each form.
+"""Fast paths for consecutive deltas of a block, one for each form of line.
 
-A stretch takes a line and returns its event, or `None` where the line may mean something else; what
-cannot be decoded raises `msgspec.DecodeError`. The types do the checking, and msgspec does it while
-it decodes: a chunk that has anything else to say than a piece of this one block does not fit.
+A fast path takes a line and returns its event, or `None` if the line may be something else; a line
+that cannot be decoded raises `msgspec.DecodeError`. The types validate while msgspec decodes: a
+chunk with any content other than a delta of this block does not fit.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _SILENT: dict[str, Any] = {
     "annotations": None,
     "audio": None,
 }
-"""The fields of a delta that says nothing."""
+"""The fields of an empty delta."""
 
 _BESIDE = (
     *("usage", "x_groq", "error", "citations", "search_results", "web_search"),
     *("prompt_filter_results", "data"),
 )
-"""The fields of a chunk that say something beside its delta."""
+"""The fields of a chunk with content beside its delta."""
 
 
 def _decoder(field: str, piece: Any) -> Any:
-    """Decodes chunks whose only choice has a delta that says this piece and nothing else."""
+    """Decodes chunks whose only choice has a delta with this field and nothing else."""
     silent = [(name, kind, None) for name, kind in _SILENT.items() if name != field]
     delta = defstruct("Delta", [(field, piece), *silent], forbid_unknown_fields=True, gc=False)
     choice = defstruct(
@@ -97,35 +97,35 @@ _decode_wrapped = msgspec.json.Decoder(_Wrapped).decode
 
 
 def of_words(field: str, name: str) -> Stretch:
-    """Chunks whose delta has nothing but more of this field."""
+    """Chunks whose delta has only this field."""
     decode = _WORDS[field]
     if field == "content":
         return lambda line: TextDelta(id=name, delta=decode(line).choices[0].delta.content)
-    said = attrgetter(field)
-    return lambda line: ThinkingDelta(id=name, delta=said(decode(line).choices[0].delta))
+    text_of = attrgetter(field)
+    return lambda line: ThinkingDelta(id=name, delta=text_of(decode(line).choices[0].delta))
 
 
-def of_call(index: int, name: str, heard: list[str]) -> Stretch:
-    """Chunks whose delta has nothing but more of one call's arguments."""
+def of_call(index: int, name: str, pieces: list[str]) -> Stretch:
+    """Chunks whose delta has only one call's arguments."""
 
     def more(line: bytes) -> StreamEvent | None:
         piece = _decode_call(line).choices[0].delta.tool_calls[0]
         if piece.index != index:
             return None
-        said = piece.function.arguments
-        heard.append(said)
-        return ToolUseDelta(id=name, delta=said)
+        text = piece.function.arguments
+        pieces.append(text)
+        return ToolUseDelta(id=name, delta=text)
 
     return more
 
 
 def of_event(
     place: tuple[str, int | None, int | None, int | None],
-    tells: Callable[..., StreamEvent],
+    event_class: Callable[..., StreamEvent],
     name: str,
     wrapped: bool,
 ) -> Stretch:
-    """Events of one type about one part of one item, bare or as the Agents SDK hands them on."""
+    """Events of one type for one part of one item, bare or wrapped by the Agents SDK."""
     kind, index, content, summary = place
 
     def more(line: bytes) -> StreamEvent | None:
@@ -137,6 +137,6 @@ def of_event(
             or event.summary_index != summary
         ):
             return None
-        return tells(id=name, delta=event.delta)
+        return event_class(id=name, delta=event.delta)
 
     return more

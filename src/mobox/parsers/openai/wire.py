@@ -1,10 +1,10 @@
-"""The shapes of OpenAI's streams, and of those who speak like it, as far as the parser reads them.
+"""The types of OpenAI's streams, and of compatible APIs, that the parser reads.
 
-Converting to these is the check: a line of another shape raises `msgspec.ValidationError` and
-becomes RAW. Keys that are not listed are ignored here, and null is the same as absent.
+Converting validates: a line of another type raises `msgspec.ValidationError` and becomes RAW. Keys
+that are not listed are ignored, and null is the same as absent.
 
-See: https://platform.openai.com/docs/api-reference/chat-streaming and .../responses-streaming; what
-others add to chat completions is told by their recordings.
+See: https://platform.openai.com/docs/api-reference/chat-streaming and .../responses-streaming; the
+additions of others to chat completions are known from recordings.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Interruption(Struct):
 
 
 class RunResult(Struct):
-    """What is left when a run of the Agents SDK has ended; an agent prints it as its last line."""
+    """The record of an ended run of the Agents SDK; an agent prints it as its last line."""
 
     final_output: JSON = None
     current_turn: Count | None = None
@@ -172,7 +172,7 @@ class RunResult(Struct):
     state: JSON = None
 
 
-# What is wrong
+# Errors
 
 
 class Problem(Struct):

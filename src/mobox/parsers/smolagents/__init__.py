@@ -1,7 +1,7 @@
-"""smolagents: what `agent.run(stream=True)` yields, and what managed agents say meanwhile.
+"""smolagents: what `agent.run(stream=True)` yields, and the output of managed agents.
 
-A line is `{"type": class, "data": fields}`, or the fields beside `_class`. Managed agents are
-silent in smolagents; whoever listens to them adds `within`: the names and numbers of the calls,
+A line is `{"type": class, "data": fields}`, or the fields beside `_class`. smolagents does not
+stream managed agents; code that listens to them adds `within`: the names and numbers of the calls,
 such as `["researcher:1"]`.
 """
 
@@ -34,14 +34,14 @@ __all__ = ["SmolagentsParser"]
 
 Path = tuple[str, ...]
 
-_decode_spoken: Final = msgspec.json.Decoder(wire.SpokenLine).decode
+_decode_delta: Final = msgspec.json.Decoder(wire.SpokenLine).decode
 _TASK: Final = "TaskStep"
 MOST_AGENTS: Final = 1000
-"""How many managed agents one run may have: a line names them, and each is remembered."""
+"""Maximum number of managed agents in a run: lines name them, and each is remembered."""
 
 
 class SmolagentsParser(EventParser):
-    """One run of a CodeAgent, a ToolCallingAgent, and those whom it manages."""
+    """One run of a CodeAgent or a ToolCallingAgent, and the agents that it manages."""
 
     framework = "smolagents"
     formats = FORMATS
@@ -49,15 +49,15 @@ class SmolagentsParser(EventParser):
     def __init__(self, prefix: str = "") -> None:
         super().__init__(prefix)
         self._agents: dict[Path, Agent] = {(): Agent(prefix)}
-        self._speaks: Agent | None = None  # whose thought the last line was about
-        self._spawned: set[str] = set()  # the calls that a managed agent came of
+        self._current: Agent | None = None  # the agent of the last delta
+        self._spawned: set[str] = set()  # the calls that started a managed agent
 
     def more(self, line: bytes) -> StreamEvent | None:
-        root = self._speaks
+        root = self._current
         if root is None or root.thought is None or len(line) > SHORT:
             return None
         try:
-            words = _decode_spoken(line).data.content
+            words = _decode_delta(line).data.content
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         return ThinkingDelta(id=root.thought, delta=words) if words else None
@@ -71,12 +71,12 @@ class SmolagentsParser(EventParser):
         path = tuple(line.within or ())
         if line.type == _TASK:
             return self._announce(path, msgspec.convert(line.data, wire.TaskStep))
-        said = msgspec.convert(line.data, Agent.READERS[line.type][0])
+        data = msgspec.convert(line.data, Agent.READERS[line.type][0])
         events = self._announce(path)
         agent = self._agents[path]
-        self._speaks = None
-        events += agent.read(line.type, said)
-        self._speaks = agent if not path else None
+        self._current = None
+        events += agent.read(line.type, data)
+        self._current = agent if not path else None
         return [*events, *self._ended(path, agent)]
 
     def close(self) -> Events:
@@ -107,7 +107,7 @@ class SmolagentsParser(EventParser):
         return [*events, start]
 
     def _call_of(self, parent: Agent, name: str) -> str | None:
-        """The open call that is this agent's: of its name, or code, which can call it by that."""
+        """The open call of this agent: a tool of its name, or code, which can call it by name."""
         calls = [call for call in parent.calls if call not in self._spawned]
         named = [call for call in calls if parent.calls[call] == name]
         code = [call for call in calls if runs_python(parent.calls[call])]

@@ -1,14 +1,13 @@
-"""What one agent of smolagents says, step by step.
+"""Parses the output of one smolagents agent, step by step.
 
-Rule 1: a step is told by its end: until ActionStep or PlanningStep comes, nobody knows which of
-        them it was, nor its number. What the model says in a step is a thought; the answer is what
-        FinalAnswerStep says.
-Rule 2: a plan is streamed as a thought, and told again as what it was (RETRACT).
-Rule 3: a call without an output of its own, as code is, came to what its step observed, or to its
-        error.
-Rule 4: the last ActionStep comes twice when the limit of steps is reached, and that is all that
-        tells of it.
-Rule 5: ids of calls are counted anew by every agent; a managed agent's get its name before them.
+Rule 1: the kind and the number of a step are known only at its end, from ActionStep or
+        PlanningStep. The model's text in a step is a thought; the answer is in FinalAnswerStep.
+Rule 2: a plan is streamed as a thought, then retracted and sent as a plan (RETRACT).
+Rule 3: the result of a call without an output of its own, such as code, is the observation of its
+        step, or its error.
+Rule 4: when the limit of steps is reached, the last ActionStep comes twice; there is no other sign.
+Rule 5: every agent counts its calls from the start; a managed agent's ids are prefixed with its
+        name.
 """
 
 from __future__ import annotations
@@ -70,13 +69,13 @@ class Agent:
     def __init__(self, prefix: str = "", scope: Scope = ()) -> None:
         self.scope = scope
         self.final: JSON = None
-        """What the run came to; `None`, if to nothing."""
+        """The output of the run; `None` if it has none."""
         self.has_ended = False
         self.reached_limit = False
         self.calls: dict[str, str] = {}
-        """The calls that have no result: their tools, by id."""
+        """The tools of calls without a result, by call id."""
         self.thought: str | None = None
-        """The block of the model's words that is open."""
+        """The open block of the model's text."""
         self._names = Names(prefix)
         self._step: str | None = None
         self._steps = 0
@@ -84,22 +83,22 @@ class Agent:
         self._thoughts: list[str] = []  # the blocks of this step
         self._fragments: dict[int | None, str] = {}
         self._plan: tuple[TodoItem, ...] = ()
-        self._told_usage: wire.TokenUsage | None = None
+        self._last_usage: wire.TokenUsage | None = None
         self._timings: list[wire.Timing] = []
 
-    def read(self, kind: str, said: Struct) -> Events:
-        """What an object of the class `kind` means, in the shape that READERS names for it."""
-        return self.READERS[kind][1](self, said)
+    def read(self, kind: str, data: Struct) -> Events:
+        """Parse an object of the class `kind`, in the type that READERS names for it."""
+        return self.READERS[kind][1](self, data)
 
-    # What the model says
+    # The model's text
 
     def _delta(self, delta: wire.StreamDelta) -> Events:
-        events = self._say(delta.content) if delta.content else []
+        events = self._add_text(delta.content) if delta.content else []
         for fragment in delta.tool_calls or ():
             events += self._fragment(fragment)
         return events + self._use(delta.token_usage)
 
-    def _say(self, words: str) -> Events:
+    def _add_text(self, words: str) -> Events:
         events = self._begin_step()
         if self.thought is None:
             self.thought = f"{self._step}:{len(self._thoughts) + 1}"
@@ -129,9 +128,9 @@ class Agent:
             arguments = {"code": arguments}
         return [*events, ToolUseEnd(id=name, scope=self.scope, input=arguments)]
 
-    def _name_of_call(self, told: str | None) -> str:
+    def _name_of_call(self, given: str | None) -> str:
         step = self._steps + (self._step is None)
-        return self._own(told) if told else self._names.fresh(f"step_{step}:call")
+        return self._own(given) if given else self._names.fresh(f"step_{step}:call")
 
     def _begin_call(self, name: str, tool: str) -> Events:
         before = [*self._begin_step(), *self._end_thought()]
@@ -143,8 +142,8 @@ class Agent:
         name = self._own(output.id)
         self.calls.pop(name, None)
         shown = file_of(output.output, name, self.scope) if _is_image(output.output) else None
-        told = output.observation if output.output is None or shown else output.output
-        result = ToolResult(id=name, scope=self.scope, output=told)
+        value = output.observation if output.output is None or shown else output.output
+        result = ToolResult(id=name, scope=self.scope, output=value)
         return [*self._begin_step(), result, *([shown] if shown else [])]
 
     def _action_output(self, _output: wire.ActionOutput) -> Events:
@@ -169,18 +168,18 @@ class Agent:
         return events + self._end_step(step, status, reason)
 
     def _unheard(self, words: JSON) -> Events:
-        """What the model said, where it was not streamed."""
+        """The model's text, if it was not streamed."""
         if self._thoughts or not isinstance(words, str) or not words:
             return []
         name = f"{self._step}:1"
-        said = Thinking(id=name, scope=self.scope, content=words)
-        return [said, ThinkingEnd(id=name, scope=self.scope)]
+        thought = Thinking(id=name, scope=self.scope, content=words)
+        return [thought, ThinkingEnd(id=name, scope=self.scope)]
 
     def _results(self, step: wire.ActionStep) -> Events:
         open_calls, self.calls = self.calls, {}
         output = step.observations if step.error is None else step.error.message
         status: Outcome = "ok" if step.error is None else "error"
-        told: Events = [
+        events: Events = [
             ToolResult(
                 id=name,
                 scope=self.scope,
@@ -190,15 +189,15 @@ class Agent:
             )
             for name in open_calls
         ]
-        if step.error is not None and not told:
+        if step.error is not None and not events:
             message = step.error.message
-            told.append(Status(scope=self.scope, message=message, kind="notice"))
-        return told
+            events.append(Status(scope=self.scope, message=message, kind="notice"))
+        return events
 
     def _planning_step(self, step: wire.PlanningStep) -> Events:
         message = step.model_output_message
-        said = message.content if message is not None else None
-        plan = said if isinstance(said, str) and said else step.plan
+        content = message.content if message is not None else None
+        plan = content if isinstance(content, str) and content else step.plan
         events = [*self._begin_step(), *self._end_thought()]
         if self._thoughts:
             blocks = tuple(self._thoughts)
@@ -218,8 +217,8 @@ class Agent:
         before, self._plan = self._plan, items
         return [msgspec.structs.replace(each, scope=self.scope) for each in change(before, items)]
 
-    def _final_answer(self, told: wire.FinalAnswer) -> Events:
-        self.final, self.has_ended = told.answer, True
+    def _final_answer(self, step: wire.FinalAnswer) -> Events:
+        self.final, self.has_ended = step.answer, True
         events = [*self._end_thought(), *self._leave_step()]
         name = self._own("answer")
         shown = file_of(self.final, name, self.scope) if _is_image(self.final) else None
@@ -228,9 +227,9 @@ class Agent:
         if self.final is None:
             return [*events, *self._statistics(None)]
         text = words_of(self.final)
-        said = Text(id=name, scope=self.scope, content=text)
+        block = Text(id=name, scope=self.scope, content=text)
         end = TextEnd(id=name, scope=self.scope)
-        return [*events, said, end, *self._statistics(text)]
+        return [*events, block, end, *self._statistics(text)]
 
     def _statistics(self, text: str | None) -> Events:
         if self.scope:
@@ -240,7 +239,7 @@ class Agent:
         duration = round((max(ends) - min(starts)) * 1000, 3) if starts and ends else None
         return [Result(text=text, duration_ms=duration, num_turns=self._number or None)]
 
-    # The step under way
+    # The current step
 
     def _begin_step(self) -> Events:
         if self._step is not None:
@@ -264,23 +263,23 @@ class Agent:
 
     def _leave_step(self, status: Outcome = "ok", reason: str | None = None) -> Events:
         name, self._step = self._step, None
-        self._thoughts, self._told_usage = [], None
+        self._thoughts, self._last_usage = [], None
         self._fragments.clear()
         if name is None:
             return []
         return [StepEnd(id=name, scope=self.scope, status=status, reason=reason)]
 
     def _use(self, usage: JSON) -> Events:
-        """What the step has used; the last piece of a stream says it, and the step once more."""
+        """The usage of the step; the last delta of a stream reports it, and the step repeats it."""
         if usage is None:
             return []
         return or_raw(lambda: self._used(usage), usage, self.scope)
 
-    def _used(self, told: JSON) -> Events:
-        usage = msgspec.convert(told, wire.TokenUsage)
-        if usage == self._told_usage:
+    def _used(self, raw: JSON) -> Events:
+        usage = msgspec.convert(raw, wire.TokenUsage)
+        if usage == self._last_usage:
             return []
-        self._told_usage = usage
+        self._last_usage = usage
         return [
             *self._begin_step(),
             Usage(
@@ -308,12 +307,12 @@ class Agent:
 
 
 def _did_something(step: wire.ActionStep) -> bool:
-    """Whether a step in which the model said nothing came to something after all."""
+    """Whether a step without text of the model has content after all."""
     return step.observations is not None or step.action_output is not None
 
 
 def _is_image(output: JSON) -> bool:
-    """Whether a value stands for an image: only then is it told apart from words."""
+    """Whether a value is an image, and not text."""
     if isinstance(output, str):
         return output.startswith("data:image/")
     return isinstance(output, dict) and ("media_type" in output or "mime_type" in output)

@@ -1,4 +1,4 @@
-"""What smolagents' lines look like."""
+"""The formats of smolagents' lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images that a step observed or an answer is, in the forms in which they can be a JSON value."""
+"""Images that a step observed or returned, in the forms that a JSON value can have."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def file_of(image: JSON, name: str | None, scope: tuple[str, ...] = ()) -> File 
         inline = file_data(image)
         if inline is None and not _BASE64.fullmatch(image):
             return None
-        told, base64 = inline or ("", image)
-        return File(id=name, scope=scope, media_type=told or "image/png", base64=base64)
+        kind, base64 = inline or ("", image)
+        return File(id=name, scope=scope, media_type=kind or "image/png", base64=base64)
     if not isinstance(image, dict):
         return None
     media_type = text_in(image, "media_type", "mime_type", "mimeType") or "image/png"

@@ -15,7 +15,7 @@ _END: Final = "<end_plan>"
 
 
 def items_of(plan: str) -> tuple[TodoItem, ...]:
-    """The listed lines of the part that calls itself the plan, else of all; the rest are facts."""
+    """The list items of the section titled plan, else of the whole text; the rest are facts."""
     text = plan.partition(_END)[0]
     headings = list(_HEADING.finditer(text))
     listed = _ITEM.findall(text[headings[-1].end() :] if headings else text)

@@ -1,4 +1,4 @@
-"""smolagents' objects as Python has them, `{"_class": name, …fields}`, put back into lines.
+"""Converts smolagents' Python objects, `{"_class": name, …fields}`, into its lines.
 
 The package's own `dict()` methods make the lines; as a dataclass, a call has its function's name
 and arguments beside its id, and the error of a step is an exception.
@@ -17,11 +17,11 @@ Data = dict[str, JSON]
 
 
 def as_line(raw: Data) -> Data:
-    """The line that says what the object says."""
+    """The line of an object."""
     kind, within = raw.get("_class"), raw.get("within")
     data = {name: value for name, value in raw.items() if name not in ("_class", "within")}
-    mend = _MENDERS.get(kind) if isinstance(kind, str) else None
-    line = {"type": kind, "data": data if mend is None else mend(data)}
+    repair = _MENDERS.get(kind) if isinstance(kind, str) else None
+    line = {"type": kind, "data": data if repair is None else repair(data)}
     return line if within is None else {**line, "within": within}
 
 

@@ -1,7 +1,7 @@
-"""The shapes of smolagents' stream, as far as the parser reads them: `{"type": class, "data": …}`.
+"""The types of smolagents' stream that the parser reads: `{"type": class, "data": …}`.
 
-Decoding into these is the check: a line of another shape raises `msgspec.ValidationError` and
-becomes RAW. Keys that are not listed are ignored here, and null is the same as absent.
+Decoding validates: a line of another type raises `msgspec.ValidationError` and becomes RAW. Keys
+that are not listed are ignored, and null is the same as absent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Spoken(Struct, forbid_unknown_fields=True):
 
 
 class SpokenLine(Struct, forbid_unknown_fields=True):
-    """A piece of what the model says, and nothing else: most lines of a stream."""
+    """A delta of the model's text and nothing else: most lines of a stream."""
 
     type: Literal["ChatMessageStreamDelta"]
     data: Spoken
@@ -73,7 +73,7 @@ class ToolOutput(Struct):
 
 
 class ActionOutput(Struct):
-    """What a step came to; the step that follows at once has it too."""
+    """The output of a step; the step that follows at once repeats it."""
 
 
 class StepError(Struct):
@@ -115,7 +115,7 @@ class TaskStep(Struct):
 class FinalAnswer(Struct):
     output: JSON = UNSET
     final_answer: JSON = UNSET
-    """What earlier versions call it."""
+    """Its name in earlier versions."""
 
     def __post_init__(self) -> None:
         if self.output is UNSET and self.final_answer is UNSET:
@@ -123,6 +123,6 @@ class FinalAnswer(Struct):
 
     @property
     def answer(self) -> JSON:
-        """What the run came to; `None` where it came to nothing."""
-        told = (self.output, self.final_answer)
-        return next((each for each in told if each is not UNSET and each is not None), None)
+        """The output of the run; `None` if it has none."""
+        candidates = (self.output, self.final_answer)
+        return next((each for each in candidates if each is not UNSET and each is not None), None)
