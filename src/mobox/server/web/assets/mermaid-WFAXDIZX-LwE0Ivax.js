@@ -1,1 +1,0 @@
-export{V as Mermaid}from"./index-xYdA38q2.js";

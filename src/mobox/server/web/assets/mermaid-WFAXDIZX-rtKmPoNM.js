@@ -1,0 +1,1 @@
+export{V as Mermaid}from"./index-BUS_B73Y.js";
