@@ -104,8 +104,9 @@ class AISDKFormatter(InStretches):
     def _write(self, event: StreamEvent, ts: int | None) -> Chunks:
         part = self._parts.find(event.id)
         if part is not None and part.delta_class is type(event):
-            part.empty = part.empty and not event.delta  # type: ignore[attr-defined]
-            return [part.prefix + encode(event.delta) + b"}"]  # type: ignore[attr-defined]
+            delta: str = event.delta  # type: ignore[attr-defined]
+            part.empty = part.empty and not delta
+            return [part.prefix + encode(delta) + b"}"]
         self._ts = ts
         kind = event.type
         turn = self._turn_to(event) if kind in _TURNS else []
