@@ -30,18 +30,21 @@
     * RunNotFound         no such run
       * LogDeleted        the run was deleted by its owner
     * KeyNotFound         no such API key
-  * Unauthenticated       authentication failed
+  * AuthError             authentication or permission failed
+    * Unauthenticated     authentication failed
+    * NotPermitted        the client is authenticated, but lacks a scope
   * InvalidPrincipal      an app's authentication hook returned an invalid principal
-  * NotPermitted          the client is authenticated, but lacks a scope
-  * RunActive             the chat has an active run
-  * NotWaiting            the run has no input request that this would answer
+  * ConflictError         the state of the chat or run does not allow the request
+    * RunActive           the chat has an active run
+    * NotWaiting          the run has no input request that this would answer
+    * KeyReused           an idempotency key was used with another request
+  * QuotaError            a limit of the server or of the owner is reached
+    * TooManyRuns         the limit of concurrent runs is reached
+    * TooManySessions     a socket has joined the maximum number of sessions
+    * TooManyStreams      an owner has the maximum number of open streams
+    * TooOften            rate limit: an owner starts runs too fast
   * DecisionNotAllowed    the input request does not allow this decision
-  * TooManyRuns           the limit of concurrent runs is reached
-  * TooManySessions       a socket has joined the maximum number of sessions
-  * TooManyStreams        an owner has the maximum number of open streams
-  * TooOften              rate limit: an owner starts runs too fast
   * ShuttingDown          the server is shutting down and starts no more runs
-  * KeyReused             an idempotency key was used with another request
   * BadCursor             a cursor is malformed, or beyond the end of the log
   * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
@@ -258,7 +261,11 @@ class KeyNotFound(NotFound):
     kind = "key"
 
 
-class Unauthenticated(MoboxError):
+class AuthError(MoboxError):
+    """The client is not authenticated, or lacks a permission."""
+
+
+class Unauthenticated(AuthError):
     """Authentication failed. The message does not reveal what is wrong with a key."""
 
     def __init__(self, problem: str = "missing, invalid, revoked or expired API key"):
@@ -273,7 +280,7 @@ class InvalidPrincipal(MoboxError):
         super().__init__(f"authentication hook {hook} returned an invalid principal: {problem}")
 
 
-class NotPermitted(MoboxError):
+class NotPermitted(AuthError):
     """The client is authenticated, but lacks `scope`."""
 
     def __init__(self, scope: str) -> None:
@@ -281,7 +288,11 @@ class NotPermitted(MoboxError):
         super().__init__(f"permission denied: the scope {scope!r} is required")
 
 
-class RunActive(MoboxError):
+class ConflictError(MoboxError):
+    """The request conflicts with the current state of the chat or the run."""
+
+
+class RunActive(ConflictError):
     """The chat has an active run; `run_id` names it."""
 
     def __init__(self, run_id: str) -> None:
@@ -289,7 +300,7 @@ class RunActive(MoboxError):
         super().__init__(f"run {run_id!r} is still active")
 
 
-class NotWaiting(MoboxError):
+class NotWaiting(ConflictError):
     """The run has no open input request for this answer, or was answered already."""
 
     def __init__(self, run_id: str) -> None:
@@ -306,7 +317,11 @@ class DecisionNotAllowed(MoboxError):
         super().__init__(f"decision about {request_id!r}: {problem}")
 
 
-class TooManyRuns(MoboxError):
+class QuotaError(MoboxError):
+    """A limit is reached; try again later or close something."""
+
+
+class TooManyRuns(QuotaError):
     """The limit of concurrent runs is reached."""
 
     def __init__(self, running: int) -> None:
@@ -314,21 +329,21 @@ class TooManyRuns(MoboxError):
         super().__init__("too many concurrent runs: try again when one has ended")
 
 
-class TooManySessions(MoboxError):
+class TooManySessions(QuotaError):
     """A socket has joined the maximum number of sessions."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"the limit of {most} sessions per socket is reached: leave some")
 
 
-class TooManyStreams(MoboxError):
+class TooManyStreams(QuotaError):
     """An owner has the maximum number of streams and sockets open."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"the limit of {most} open streams per owner is reached: close some")
 
 
-class TooOften(MoboxError):
+class TooOften(QuotaError):
     """Rate limit: an owner starts runs too fast; `retry_after` is in seconds."""
 
     def __init__(self, per_minute: int, retry_after: int) -> None:
@@ -345,7 +360,7 @@ class ShuttingDown(MoboxError):
         super().__init__("the server is shutting down: try again in a moment")
 
 
-class KeyReused(MoboxError):
+class KeyReused(ConflictError):
     """The idempotency key was used with another request."""
 
     def __init__(self, key: str) -> None:
