@@ -10,7 +10,7 @@ from bench import workload
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
-from mobox.supervisor.scribe import Scribe
+from mobox.supervisor.run_writer import RunWriter
 from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["fill", "fill_database"]
@@ -39,7 +39,7 @@ async def _write(storage: Storage, chat_id: str, reads: Sequence[bytes]) -> Run:
     message = UserMessage(id=f"ask-{chat_id}", parts=(PromptText(text="Go on."),))
     request = Request(chat_id=chat_id, action=Action.SUBMIT, message=message)
     begun = await storage.begin_turn(OWNER, request, "bench", "claude")
-    scribe = await Scribe.take_up(storage, begun.run)
+    scribe = await RunWriter.take_up(storage, begun.run)
     scribe.listen()
     for data in reads:
         await scribe.read(data)

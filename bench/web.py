@@ -20,7 +20,7 @@ from bench.browsing import browsed, served, write_agent
 from bench.figures import Figure, Samples
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
-from mobox.supervisor.scribe import Scribe
+from mobox.supervisor.run_writer import RunWriter
 from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["FIGURES", "TITLE", "explain", "fill_chat", "flood", "measure", "reopen", "versions"]
@@ -193,7 +193,7 @@ async def _answer(storage: Storage, chat_id: str, turn: int, *, is_last: bool) -
     message = UserMessage(id=f"ask-{turn}", parts=(PromptText(text=f"Question {turn}?"),))
     request = Request(chat_id=chat_id, action=Action.SUBMIT, message=message)
     begun = await storage.begin_turn(OWNER, request, "bench", "emitted")
-    scribe = await Scribe.take_up(storage, begun.run)
+    scribe = await RunWriter.take_up(storage, begun.run)
     scribe.listen()
     for kind, told in _said(turn, is_last):
         await scribe.read(json.dumps({"type": kind, "data": told}).encode() + b"\n")

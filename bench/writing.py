@@ -19,7 +19,7 @@ from msgspec import Struct
 from bench import workload
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
-from mobox.supervisor.scribe import Scribe
+from mobox.supervisor.run_writer import RunWriter
 from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["Written"]
@@ -50,7 +50,7 @@ class Writer:
             await self._write_run(await self._begin(), end)
 
     async def _write_run(self, run: Run, end: float) -> None:
-        scribe = Scribe(self._store, run)
+        scribe = RunWriter(self._store, run)
         scribe.listen()
         for line in workload.lines():
             await scribe.read(line)

@@ -36,7 +36,7 @@ async def test_the_active_run_is_the_one_that_goes_on_though_a_later_one_waits(
             runs.append(await begin(services, "c1", text))
             await say(services, runs[-1], InputRequest(id="r"), Paused(request_ids=("r",)))
         answer = InputResponse(id="r", decision="answered")
-        await services.storage.next_leg(runs[0].id, runs[0].epoch, [answer], None)
+        await services.storage.next_attempt(runs[0].id, runs[0].epoch, [answer], None)
         shown = (await client.get("/api/chats/c1")).json()["activeRun"]["id"]
         stopped = (await client.post("/api/chat/c1/stop", json={})).json()["runId"]
         assert shown == stopped == runs[0].id

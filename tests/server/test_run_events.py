@@ -64,9 +64,9 @@ async def waiting(services: Services, chat_id: str = "c1") -> Run:
 
 
 async def go_on(services: Services, run: Run, *events: StreamEvent) -> Run:
-    next_leg = await services.storage.next_leg(run.id, run.epoch, GOES_ON, 1000)
-    await say(services, next_leg, *events)
-    return next_leg
+    next_attempt = await services.storage.next_attempt(run.id, run.epoch, GOES_ON, 1000)
+    await say(services, next_attempt, *events)
+    return next_attempt
 
 
 def refused(response: httpx.Response) -> tuple[int, str]:

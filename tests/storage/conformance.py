@@ -604,7 +604,7 @@ class FollowingConformance(Conformance):
         stops = asyncio.create_task(collect(store.follow(run.id, through_pauses=False)))
         await say(store, run, *QUESTION)
         assert seqs(await stops) == [1, 2]
-        leg = await store.next_leg(run.id, run.epoch, ANSWER, None)
+        leg = await store.next_attempt(run.id, run.epoch, ANSWER, None)
         assert seqs(await store.read(run.id, 2)) == [3]
         await say(store, leg, DONE)
         assert seqs(await goes_on) == [1, 2, 3, 4]
@@ -624,31 +624,31 @@ class FollowingConformance(Conformance):
     async def test_the_next_leg_fences_the_one_before(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
-        leg = await store.next_leg(run.id, run.epoch, ANSWER, None)
+        leg = await store.next_attempt(run.id, run.epoch, ANSWER, None)
         assert (leg.status, leg.leg, leg.epoch, leg.tail_seq) == ("running", 2, 2, 3)
         assert leg == await store.run("ann", run.id)
         with pytest.raises(Fenced):
             await say(store, run, *words("too late"))
         with pytest.raises(Fenced):
-            await store.next_leg(run.id, run.epoch, ANSWER, None)
+            await store.next_attempt(run.id, run.epoch, ANSWER, None)
         with pytest.raises(Fenced):
-            await store.next_leg(leg.id, leg.epoch, ANSWER, None)
+            await store.next_attempt(leg.id, leg.epoch, ANSWER, None)
 
     @scenario
     async def test_an_answer_to_an_earlier_pause_starts_nothing(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
-        leg = await store.next_leg(run.id, run.epoch, ANSWER, None)
+        leg = await store.next_attempt(run.id, run.epoch, ANSWER, None)
         await say(store, leg, *QUESTION)
         with pytest.raises(Fenced):
-            await store.next_leg(run.id, run.epoch, ANSWER, None)
+            await store.next_attempt(run.id, run.epoch, ANSWER, None)
         assert (await store.run("ann", run.id)).status == "waiting"
 
     @scenario
     async def test_only_one_of_many_answers_starts_the_next_leg(self, store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *QUESTION)
-        legs = (store.next_leg(run.id, run.epoch, ANSWER, None) for _ in range(20))
+        legs = (store.next_attempt(run.id, run.epoch, ANSWER, None) for _ in range(20))
         outcomes = await asyncio.gather(*legs, return_exceptions=True)
         assert sum(isinstance(outcome, Run) for outcome in outcomes) == 1
         assert (await store.run("ann", run.id)).tail_seq == 3
@@ -658,7 +658,7 @@ class FollowingConformance(Conformance):
         run = await begin(store)
         await say(store, run, *QUESTION)
         with pytest.raises(ProtocolError):
-            await store.next_leg(run.id, run.epoch, [], None)
+            await store.next_attempt(run.id, run.epoch, [], None)
 
     @scenario
     async def test_a_waiting_run_can_be_cancelled(self, store: Storage) -> None:
@@ -676,7 +676,7 @@ class FollowingConformance(Conformance):
         await say(store, waiting, *QUESTION)
         running = await begin(store, submit("Never mind", "u2"))
         with pytest.raises(RunActive) as refused:
-            await store.next_leg(waiting.id, waiting.epoch, ANSWER, None)
+            await store.next_attempt(waiting.id, waiting.epoch, ANSWER, None)
         assert refused.value.run_id == running.id
         with pytest.raises(RunActive):
             await say(store, waiting, *ANSWER)

@@ -105,7 +105,7 @@ class QueueConformance(Conformance):
             for chat in ("c1", "c2", "c3"):
                 begun.append(await begin_queued(store, chat))
                 clock.now += 1
-            leg = await store.next_leg(waits.id, waits.epoch, ANSWER, None)
+            leg = await store.next_attempt(waits.id, waits.epoch, ANSWER, None)
             await store.queue(leg.id, leg.epoch)
             first = await store.claim(["demo"], 2)
             rest = await store.claim(["demo"], 5)
@@ -231,15 +231,15 @@ class QueueConformance(Conformance):
     ) -> None:
         async def scenario(store: Storage) -> None:
             run = await begin(store, "c1")
-            assert not await store.is_anybody_at_work()
+            assert not await store.has_active_worker()
             await store.append(run.id, run.epoch, [Start(framework="emitted")], None)
-            assert await store.is_anybody_at_work()
+            assert await store.has_active_worker()
             await store.queue(run.id, run.epoch)
-            assert not await store.is_anybody_at_work()
+            assert not await store.has_active_worker()
             (mine,) = await store.claim(["demo"], 1)
-            assert await store.is_anybody_at_work()
+            assert await store.has_active_worker()
             await store.append(mine.id, mine.epoch, [Done(reason="stop")], None)
-            assert not await store.is_anybody_at_work()
+            assert not await store.has_active_worker()
 
         self.play(tmp_path, scenario)
 

@@ -9,10 +9,10 @@ import asyncpg
 import pytest
 
 from mobox.storage.log import Position, RunId
+from mobox.storage.notifications import read_notification
+from mobox.storage.notifier import RunNotice
 from mobox.storage.postgres.database import connector
-from mobox.storage.postgres.notify import NotifyWakeUps, letters
-from mobox.storage.telling import read_letter
-from mobox.storage.wake_ups import News
+from mobox.storage.postgres.notify import PostgresNotifier, letters
 from postgres_server import Databases
 from waiting import run
 
@@ -23,9 +23,9 @@ SECONDS = 60
 def test_news_is_cut_to_letters_that_can_be_sent(count: int) -> None:
     positions = {RunId(f"run_{n:032}"): Position(n, "running") for n in range(count)}
     chats = tuple(f"chat {n}" for n in range(count))
-    sent = list(letters("me", News(positions=positions, chats=chats, work=count > 0)))
+    sent = list(letters("me", RunNotice(positions=positions, chats=chats, work=count > 0)))
     assert all(len(letter) < 8000 for letter in sent)
-    told = [letter.news for letter in map(read_letter, sent) if letter is not None]
+    told = [letter.news for letter in map(read_notification, sent) if letter is not None]
     assert len(told) == len(sent)
     assert {name: place for news in told for name, place in news.positions.items()} == positions
     assert tuple(chat for news in told for chat in news.chats) == chats
@@ -33,10 +33,10 @@ def test_news_is_cut_to_letters_that_can_be_sent(count: int) -> None:
 
 
 def test_what_cannot_be_cut_is_told_as_everything() -> None:
-    (sent,) = letters("me", News(chats=("long" * 5000,), work=True))
-    letter = read_letter(sent)
+    (sent,) = letters("me", RunNotice(chats=("long" * 5000,), work=True))
+    letter = read_notification(sent)
     assert letter is not None
-    assert letter.news == News(everything=True, work=True)
+    assert letter.news == RunNotice(everything=True, work=True)
 
 
 def test_news_gets_through_again_after_the_connection_was_lost(
@@ -45,20 +45,20 @@ def test_news_gets_through_again_after_the_connection_was_lost(
     async def scenario() -> None:
         url = await postgres.database(str(tmp_path))
         connect = connector(url, SECONDS)
-        speaker, listener = NotifyWakeUps(connect), NotifyWakeUps(connect)
-        heard: asyncio.Queue[News] = asyncio.Queue()
+        speaker, listener = PostgresNotifier(connect), PostgresNotifier(connect)
+        heard: asyncio.Queue[RunNotice] = asyncio.Queue()
         speaker.listen(lambda news: None)
         listener.listen(heard.put_nowait)
         assert (await heard.get()).everything, "who begins to listen has missed something"
-        speaker.tell(News(chats=("one",)))
-        assert await heard.get() == News(chats=("one",))
+        speaker.tell(RunNotice(chats=("one",)))
+        assert await heard.get() == RunNotice(chats=("one",))
         connection = await asyncpg.connect(url)
         ours = "FROM pg_stat_activity WHERE application_name = 'mobox'"
         await connection.execute(f"SELECT pg_terminate_backend(pid) {ours}")
         await connection.close()
         assert (await heard.get()).everything
-        speaker.tell(News(chats=("two",)))
-        while (news := await heard.get()) != News(chats=("two",)):
+        speaker.tell(RunNotice(chats=("two",)))
+        while (news := await heard.get()) != RunNotice(chats=("two",)):
             assert news.everything
         assert listener.is_healthy
         for each in (speaker, listener):

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from clocks import Clock
 from mobox.errors import DatabaseAway
 from mobox.storage import Settings
-from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import connector
 from mobox.storage.postgres.reads import expired_runs
+from mobox.storage.retry import retry_while_unavailable
 from postgres_proxy import Proxy
 from postgres_server import Databases
 from storage.conformance import SECONDS, say, submit, words
@@ -73,7 +73,7 @@ def test_who_could_not_reach_the_database_does_not_know_who_else_could(
         with pytest.raises(DatabaseAway):
             await far.chats("ann")
         await proxy.open()
-        assert await patiently(given_up, far) == []
+        assert await retry_while_unavailable(given_up, far) == []
         await far.close()
         await near.close()
         await proxy.close()
@@ -174,7 +174,7 @@ def test_who_has_asked_for_too_much_knows_all_the_same(postgres: Databases, tmp_
             with pytest.raises(DatabaseAway):
                 await store.chats("ann")
         await connection.close()
-        assert await patiently(given_up, store) == [silent.id]
+        assert await retry_while_unavailable(given_up, store) == [silent.id]
         await store.close()
 
     asyncio.run(scenario())

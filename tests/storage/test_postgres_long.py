@@ -16,9 +16,9 @@ from mobox.message import Message
 from mobox.storage import Settings
 from mobox.storage.encoding import EVENTS_PER_ROW
 from mobox.storage.log import RawLine, Run
-from mobox.storage.patience import patiently
-from mobox.storage.postgres import PostgresStorage, leftovers
-from mobox.storage.seats import Effort, Seats
+from mobox.storage.postgres import PostgresStorage, deferred_delete
+from mobox.storage.read_slots import Effort, ReadSlots
+from mobox.storage.retry import retry_while_unavailable
 from postgres_gate import Gate, gated
 from postgres_server import Databases
 from storage.conformance import BEGINNING, DONE, ENDING, SECONDS, begin, say, submit, turn, words
@@ -76,9 +76,9 @@ def test_what_takes_longer_than_anybody_waits_comes_to_its_end(
 
     async def scenario() -> None:
         async with slow_logs(postgres, HASTY) as (store, gate):
-            await patiently(long_turn, store)
+            await retry_while_unavailable(long_turn, store)
             await gate.slow_down(0.04)
-            assert (await patiently(way, store)).endswith("so so on")
+            assert (await retry_while_unavailable(way, store)).endswith("so so on")
 
     asyncio.run(scenario())
 
@@ -88,9 +88,9 @@ def test_who_cannot_read_on_for_a_while_does_not_begin_anew(postgres: Databases)
 
     async def scenario() -> None:
         async with slow_logs(postgres, HASTY) as (store, gate):
-            await patiently(long_turn, store)
+            await retry_while_unavailable(long_turn, store)
             await gate.shut(but_for=20)
-            reading = asyncio.create_task(patiently(read, store))
+            reading = asyncio.create_task(retry_while_unavailable(read, store))
             await gate.reached(21)
             await gate.delete_beginnings(EVENTS_PER_ROW)
             for way in (read, search):
@@ -174,7 +174,7 @@ def test_a_chat_that_is_deleted_while_it_is_read_is_not_found(postgres: Database
 @pytest.mark.parametrize("most", [3, 4])
 def test_searches_leave_room_for_who_reads_much_and_those_for_who_asks_little(most: int) -> None:
     async def scenario() -> None:
-        seats = Seats(most)
+        seats = ReadSlots(most)
         entered: list[str] = []
         all_sit, leave = asyncio.Event(), asyncio.Event()
 
@@ -216,13 +216,13 @@ async def slow_deletes(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[str, PostgresStorage, Any]]:
     """A row takes 0.2 s to delete, who asks waits 1.5 s."""
-    monkeypatch.setattr(leftovers, "MANY", 2)
-    monkeypatch.setattr(leftovers, "AGAIN", 0.05)
+    monkeypatch.setattr(deferred_delete, "MANY", 2)
+    monkeypatch.setattr(deferred_delete, "AGAIN", 0.05)
     url = await databases.blank()
     store = await PostgresStorage.open(url, HASTY)
     connection = await asyncpg.connect(url)
     await connection.execute(SLOW)
-    run = await patiently(begin, store)
+    run = await retry_while_unavailable(begin, store)
     for _ in range(LINES):
         await store.append(run.id, run.epoch, words("a"), 1000, [RawLine(b"line", 0, 1)])
     await say(store, run, DONE)
@@ -245,9 +245,9 @@ def test_raw_lines_that_take_long_to_delete_are_deleted(
 ) -> None:
     async def scenario() -> None:
         async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
-            assert await patiently(store.count_raw, 2**60) == LINES
-            assert await patiently(store.drop_raw, 2**60) > 0
-            assert await patiently(store.count_raw, 2**60) == 0
+            assert await retry_while_unavailable(store.count_raw, 2**60) == LINES
+            assert await retry_while_unavailable(store.drop_raw, 2**60) > 0
+            assert await retry_while_unavailable(store.count_raw, 2**60) == 0
             assert await left(connection) == [LINES + 1, 0, 0]
 
     asyncio.run(scenario())
@@ -258,11 +258,11 @@ def test_a_chat_that_takes_long_to_delete_is_gone_at_once_and_deleted_in_the_end
 ) -> None:
     async def scenario() -> None:
         async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
-            await patiently(store.delete, "ann", "chat")
+            await retry_while_unavailable(store.delete, "ann", "chat")
             assert (await left(connection))[2] == 1
             with pytest.raises(ChatNotFound):
-                await patiently(store.history, "ann", "chat")
-            await patiently(store.settle)
+                await retry_while_unavailable(store.history, "ann", "chat")
+            await retry_while_unavailable(store.settle)
             assert await left(connection) == [0, 0, 0]
 
     asyncio.run(scenario())
@@ -274,7 +274,7 @@ def test_what_is_left_of_a_chat_is_deleted_though_the_database_did_not_take_that
     async def scenario() -> None:
         async with slow_deletes(postgres, monkeypatch) as (_, store, connection):
             await connection.execute("UPDATE public.pace SET seconds = 3600")
-            await patiently(store.delete, "ann", "chat")
+            await retry_while_unavailable(store.delete, "ann", "chat")
             while "cannot delete the logs of deleted chats yet" not in caplog.text:
                 await connection.execute("SELECT pg_sleep(0.02)")
             await connection.execute("UPDATE public.pace SET seconds = 0")
@@ -311,7 +311,7 @@ def test_what_is_left_of_a_chat_is_deleted_by_who_comes_next(
     async def scenario() -> None:
         async with slow_deletes(postgres, monkeypatch) as (url, store, connection):
             await connection.execute("UPDATE public.pace SET seconds = 3600")
-            await patiently(store.delete, "ann", "chat")
+            await retry_while_unavailable(store.delete, "ann", "chat")
             await store.close()
             assert (await left(connection))[2] == 1
             await connection.execute("UPDATE public.pace SET seconds = 0")

@@ -17,8 +17,8 @@ from mobox.errors import DatabaseAway, Fenced, StorageError
 from mobox.events import LogEntry, TextDelta
 from mobox.storage import Settings
 from mobox.storage.log import RawLine, Run, RunId, pages
-from mobox.storage.patience import patiently
 from mobox.storage.postgres import PostgresStorage
+from mobox.storage.retry import retry_while_unavailable
 from mobox.turn import Request
 from postgres_proxy import Proxy
 from postgres_server import Databases, PostgresServer, running_postgres
@@ -53,14 +53,14 @@ def databases(mortal: Mortal) -> Databases:
 
 
 async def begin(store: PostgresStorage, request: Request | None = None) -> Run:
-    return await patiently(begin_once, store, request)
+    return await retry_while_unavailable(begin_once, store, request)
 
 
 async def whole_log(store: PostgresStorage, run_id: RunId) -> list[LogEntry]:
     async def read() -> list[LogEntry]:
         return [entry async for page in pages(store, run_id) for entry in page]
 
-    return await patiently(read)
+    return await retry_while_unavailable(read)
 
 
 async def follow(store: PostgresStorage, run: Run) -> list[LogEntry]:
@@ -112,7 +112,9 @@ def test_nothing_is_lost_or_doubled_when_the_server(
     async def scenario() -> None:
         store = await PostgresStorage.open(await mortal.databases.blank(), HASTY)
         begun = [await begin(store, submit(chat_id=f"c{n}")) for n in range(runs)]
-        followers = [asyncio.create_task(patiently(follow, store, run)) for run in begun]
+        followers = [
+            asyncio.create_task(retry_while_unavailable(follow, store, run)) for run in begun
+        ]
         done = asyncio.Event()
         said: list[list[int]] = [[] for _ in begun]
         writers = [
@@ -299,7 +301,7 @@ def test_answers_that_were_committed_unheard_start_one_leg(
             run = await begin(far)
             await say(far, run, *QUESTION)
             proxy.swallow_answer_to(b'"decision":"answered"')
-            pending = asyncio.create_task(far.next_leg(run.id, run.epoch, ANSWER, None))
+            pending = asyncio.create_task(far.next_attempt(run.id, run.epoch, ANSWER, None))
             await until_it_says_so(lambda: has_come(near, run, 3))
             await proxy.close()
             await proxy.open()

@@ -11,10 +11,10 @@ import asyncpg
 import pytest
 
 from mobox.storage import Settings
-from mobox.storage.patience import patiently
-from mobox.storage.postgres import PostgresStorage, steadiness, writer
+from mobox.storage.postgres import PostgresStorage, backoff, writer
 from mobox.storage.postgres.database import connector
-from mobox.storage.postgres.notify import NotifyWakeUps
+from mobox.storage.postgres.notify import PostgresNotifier
+from mobox.storage.retry import retry_while_unavailable
 from postgres_server import Databases
 from storage.conformance import SECONDS, begin, same, say, words
 
@@ -59,7 +59,7 @@ def test_who_has_waited_for_the_database_waits_for_others_too(
     done: Callable[[PostgresStorage], Awaitable[None]],
     log: list[str],
 ) -> None:
-    monkeypatch.setattr(steadiness, "_LONGEST", 0.001)  # more often, not later
+    monkeypatch.setattr(backoff, "_LONGEST", 0.001)  # more often, not later
     caplog.set_level(logging.INFO, "mobox.storage")
 
     async def scenario() -> None:
@@ -124,7 +124,7 @@ def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Data
     async def scenario() -> None:
         url = await postgres.blank()
         store = await PostgresStorage.open(url, Settings(busy_seconds=3, lease_seconds=3600))
-        run = await patiently(begin, store)
+        run = await retry_while_unavailable(begin, store)
         connection, watching = await asyncpg.connect(url), await asyncpg.connect(url)
 
         async def waiting() -> set[int]:
@@ -138,7 +138,7 @@ def test_what_nobody_waits_for_any_more_is_not_left_on_the_server(postgres: Data
                     await asyncio.wait([pending], timeout=0.02)
                 while first & await waiting():  # it is tried again and again meanwhile
                     await asyncio.wait([pending], timeout=0.02)
-            assert await pending == await patiently(store.read, run.id)
+            assert await pending == await retry_while_unavailable(store.read, run.id)
         await connection.close()
         await watching.close()
         await store.close()
@@ -159,7 +159,7 @@ def test_a_store_that_has_written_nothing_is_closed_without_a_connection(
             made.append(await connect())
             return made[-1]
 
-        store = PostgresStorage(noted, CALM, NotifyWakeUps(connect))
+        store = PostgresStorage(noted, CALM, PostgresNotifier(connect))
         await asyncio.sleep(0)  # so that its writer waits for something to write
         await store.close()
         assert made == []

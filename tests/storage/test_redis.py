@@ -15,9 +15,9 @@ import pytest
 
 from mobox.errors import InvalidSetting, LogDeleted, NotInstalled, RunNotFound
 from mobox.storage import Settings, Storage, open_storage
-from mobox.storage.redis import RedisWakeUps
-from mobox.storage.telling import MOST_BYTES
-from mobox.storage.wake_ups import News
+from mobox.storage.notifications import MOST_BYTES
+from mobox.storage.notifier import RunNotice
+from mobox.storage.redis import RedisNotifier
 from storage.conformance import (
     BEGINNING,
     DONE,
@@ -147,14 +147,14 @@ def test_everybody_is_told_that_a_run_is_to_stop(tmp_path: Path, valkey: Valkey)
 
 def test_what_was_told_last_is_heard_although_its_teller_leaves(valkey: Valkey) -> None:
     async def scenario() -> None:
-        one, two = RedisWakeUps(valkey.url, "last"), RedisWakeUps(valkey.url, "last")
-        told: list[News] = []
+        one, two = RedisNotifier(valkey.url, "last"), RedisNotifier(valkey.url, "last")
+        told: list[RunNotice] = []
         one.listen(lambda news: None)
         two.listen(told.append)
         await until(lambda: one.is_healthy and two.is_healthy)
-        one.tell(News(chats=("last words",)))
+        one.tell(RunNotice(chats=("last words",)))
         await one.close()
-        await until(lambda: News(chats=("last words",)) in told)
+        await until(lambda: RunNotice(chats=("last words",)) in told)
         await two.close()
 
     asyncio.run(scenario())

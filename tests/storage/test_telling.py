@@ -10,15 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mobox.storage.log import Position, RunId
-from mobox.storage.telling import MOST_BYTES, Letter, Outbox, read_letter, write_letter
-from mobox.storage.wake_ups import News
+from mobox.storage.notifications import (
+    MOST_BYTES,
+    Notification,
+    Outbox,
+    read_notification,
+    write_notification,
+)
+from mobox.storage.notifier import RunNotice
 
 run_ids = st.sampled_from(["r1", "r2", "r3", "r4"]).map(RunId)
 positions = st.builds(
     Position, st.integers(0, 2**53), st.sampled_from(["running", "waiting", "done"])
 )
 news = st.builds(
-    News,
+    RunNotice,
     positions=st.dictionaries(run_ids, positions),
     chats=st.lists(st.text(max_size=3), unique=True, max_size=4).map(tuple),
     work=st.booleans(),
@@ -28,9 +34,9 @@ told = st.lists(st.one_of(news, st.none()), max_size=12)
 """News as it comes; `None` is when somebody takes what there is."""
 
 
-def through(outbox: Outbox, steps: Sequence[News | None]) -> list[list[News]]:
+def through(outbox: Outbox, steps: Sequence[RunNotice | None]) -> list[list[RunNotice]]:
     """What went in before each time that something was taken, and then what was."""
-    rounds: list[list[News]] = [[]]
+    rounds: list[list[RunNotice]] = [[]]
     for step in [*steps, None]:
         if step is not None:
             outbox.add(step)
@@ -41,12 +47,14 @@ def through(outbox: Outbox, steps: Sequence[News | None]) -> list[list[News]]:
     return rounds[:-1]
 
 
-def farthest(all_news: Sequence[News], run_id: RunId) -> int:
+def farthest(all_news: Sequence[RunNotice], run_id: RunId) -> int:
     return max(one.positions[run_id].tail for one in all_news if run_id in one.positions)
 
 
 @given(told)
-def test_what_is_taken_says_all_that_was_told_and_nothing_else(steps: list[News | None]) -> None:
+def test_what_is_taken_says_all_that_was_told_and_nothing_else(
+    steps: list[RunNotice | None],
+) -> None:
     for *put, taken in through(Outbox(), steps):
         assert taken.work == any(one.work for one in put)
         assert taken.everything == any(one.everything for one in put)
@@ -59,7 +67,7 @@ def test_what_is_taken_says_all_that_was_told_and_nothing_else(steps: list[News 
 
 
 @given(told, st.integers(0, 5))
-def test_what_is_too_much_is_everything(steps: list[News | None], most: int) -> None:
+def test_what_is_too_much_is_everything(steps: list[RunNotice | None], most: int) -> None:
     for *put, taken in through(Outbox(most), steps):
         chats = {chat for one in put for chat in one.chats}
         names = len(chats) + len({run for one in put for run in one.positions})
@@ -69,7 +77,7 @@ def test_what_is_too_much_is_everything(steps: list[News | None], most: int) -> 
 
 
 @given(told)
-def test_what_could_not_be_told_is_told_later(steps: list[News | None]) -> None:
+def test_what_could_not_be_told_is_told_later(steps: list[RunNotice | None]) -> None:
     put_back, straight = Outbox(), Outbox()
     for step in steps:
         if step is None:
@@ -89,16 +97,16 @@ def test_what_could_not_be_told_is_told_later(steps: list[News | None]) -> None:
 
 
 @given(st.text(), news)
-def test_a_letter_is_read_as_it_was_written(sender: str, sent: News) -> None:
-    letter = Letter(sender, sent)
-    assert read_letter(write_letter(letter)) == letter
-    json.loads(write_letter(letter))
+def test_a_letter_is_read_as_it_was_written(sender: str, sent: RunNotice) -> None:
+    letter = Notification(sender, sent)
+    assert read_notification(write_notification(letter)) == letter
+    json.loads(write_notification(letter))
 
 
 def test_a_letter_that_would_be_too_long_says_look_at_everything() -> None:
     chats = tuple(f"{n}" * 1000 for n in range(1000))
-    data = write_letter(Letter("me", News(chats=chats, work=True)))
-    assert read_letter(data) == Letter("me", News(everything=True, work=True))
+    data = write_notification(Notification("me", RunNotice(chats=chats, work=True)))
+    assert read_notification(data) == Notification("me", RunNotice(everything=True, work=True))
 
 
 @given(st.one_of(st.binary(), st.text().map(str.encode), st.from_regex(rb'\{"sender":.*\}')))
@@ -108,7 +116,7 @@ def test_what_is_no_letter_is_nothing(data: bytes) -> None:
     except (ValueError, AttributeError):
         wrong = True
     if wrong:
-        assert read_letter(data) is None
+        assert read_notification(data) is None
 
 
 @pytest.mark.parametrize(
@@ -130,5 +138,5 @@ def test_what_is_no_letter_is_nothing(data: bytes) -> None:
     ids=lambda data: data[:60].decode(errors="replace"),
 )
 def test_what_is_almost_a_letter_is_nothing(data: bytes) -> None:
-    assert read_letter(data) is None
-    assert read_letter(b'{"sender":"x","news":{}}') == Letter("x", News())
+    assert read_notification(data) is None
+    assert read_notification(b'{"sender":"x","news":{}}') == Notification("x", RunNotice())

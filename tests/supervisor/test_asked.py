@@ -9,7 +9,7 @@ import pytest
 from mobox.errors import DecisionNotAllowed, InvalidRequest
 from mobox.events import InputRequest, InputResponse, Paused, Start, StreamEvent, ToolResult
 from mobox.storage import MemoryStorage
-from mobox.supervisor.asked import Asked, asked_by
+from mobox.supervisor.input_requests import InputRequests, input_requests_of
 from mobox.turn import Answer
 from supervisor.stage import submit
 
@@ -18,13 +18,13 @@ QUESTION = InputRequest(id="r2", kind="question", prompt="Which?")
 BOTH = Paused(request_ids=("r1", "r2"), resume={"at": 1})
 
 
-def asked(*events: StreamEvent) -> Asked:
-    seen = Asked()
+def asked(*events: StreamEvent) -> InputRequests:
+    seen = InputRequests()
     seen.see_all(events)
     return seen
 
 
-def names(seen: Asked, *answers: Answer) -> list[str | None]:
+def names(seen: InputRequests, *answers: Answer) -> list[str | None]:
     return [reply.event.id for reply in seen.match(answers)]
 
 
@@ -170,7 +170,7 @@ def test_a_log_tells_what_was_asked_however_long_it_is() -> None:
         begun = (await store.begin_turn("ann", submit(), "demo", "emitted")).run
         many: list[StreamEvent] = [InputRequest(id=f"r{n}", kind="question") for n in range(600)]
         await store.append(begun.id, begun.epoch, [Start(framework="emitted"), *many], 0)
-        assert len((await asked_by(store, begun.id)).settled()) == 600
+        assert len((await input_requests_of(store, begun.id)).settled()) == 600
         await store.close()
 
     asyncio.run(scenario())

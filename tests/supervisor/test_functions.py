@@ -120,7 +120,7 @@ class Delta(BaseModel):
     content: str | None = None
 
 
-class Choice(BaseModel):
+class AgentSelection(BaseModel):
     index: int = 0
     delta: Delta
     finish_reason: str | None = None
@@ -132,14 +132,14 @@ class Chunk(BaseModel):
     id: str = "chatcmpl-1"
     object: str = "chat.completion.chunk"
     model: str = "gpt"
-    choices: list[Choice] = []
+    choices: list[AgentSelection] = []
     usage: dict[str, int] | None = None
 
 
 async def openai_stream() -> AsyncIterator[Chunk]:
     for word in ("It is ", "21C."):
-        yield Chunk(choices=[Choice(delta=Delta(content=word))])
-    yield Chunk(choices=[Choice(delta=Delta(), finish_reason="stop")])
+        yield Chunk(choices=[AgentSelection(delta=Delta(content=word))])
+    yield Chunk(choices=[AgentSelection(delta=Delta(), finish_reason="stop")])
     yield Chunk(usage={"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5})
 
 

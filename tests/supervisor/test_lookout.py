@@ -11,7 +11,7 @@ from mobox.errors import StorageError
 from mobox.events import Done, Start
 from mobox.storage import MemoryStorage, Settings
 from mobox.storage.log import Run, RunId
-from mobox.supervisor.lookout import Lookout
+from mobox.supervisor.poll_loop import PollLoop
 from mobox.supervisor.reaper import AT_ONCE, Reaper
 from supervisor.stage import run, submit
 
@@ -31,7 +31,7 @@ def test_who_ends_what_was_lost_looks_around_meanwhile() -> None:
             await looked.wait()
             swept.set()
 
-        lookout = Lookout((look, 0.01), (sweep, 3600))
+        lookout = PollLoop((look, 0.01), (sweep, 3600))
         lookout.start()
         try:
             await swept.wait()

@@ -139,8 +139,8 @@ def test_an_answer_lets_the_run_go_on(
             texts = [event.id for event in events if isinstance(event, Text)]
             assert len(set(texts)) == len(texts) == 2
             assert processes(stage) == (1 if limits is QUIET else 2)
-            leg = (await stage.store.run("ann", begun.id)).leg
-            assert leg == processes(stage)
+            attempt = (await stage.store.run("ann", begun.id)).leg
+            assert attempt == processes(stage)
 
     run(scenario())
 

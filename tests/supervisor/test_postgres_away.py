@@ -11,7 +11,7 @@ import pytest
 from mobox.errors import DatabaseAway
 from mobox.events import Done, Start
 from mobox.storage import Settings
-from mobox.storage.patience import patiently
+from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor import Limits
 from postgres_gate import gated
 from postgres_server import Databases, running_postgres
@@ -45,18 +45,24 @@ def test_runs_go_on_when_the_database_is_back_and_no_other_process_ends_them(
             staged(here, agent, url=url, limits=WATCHFUL, settings=STORE) as stage,
             staged(there, agent, url=url, limits=WATCHFUL, settings=STORE) as other,
         ):
-            runs = [await patiently(stage.begin, submit(chat_id=f"c{n}")) for n in range(3)]
-            readers = [asyncio.create_task(patiently(other.until_it_ends, run)) for run in runs]
+            runs = [
+                await retry_while_unavailable(stage.begin, submit(chat_id=f"c{n}"))
+                for n in range(3)
+            ]
+            readers = [
+                asyncio.create_task(retry_while_unavailable(other.until_it_ends, run))
+                for run in runs
+            ]
             for run in runs:
-                await patiently(stage.store.beyond, run.id, 10)
+                await retry_while_unavailable(stage.store.beyond, run.id, 10)
             await asyncio.to_thread(server.stop)
             for store in (stage.store, other.store):
                 with pytest.raises(DatabaseAway):
                     await store.chats("ann")
             await asyncio.to_thread(server.start)
             for run in runs:
-                tail = (await patiently(stage.store.run, "ann", run.id)).tail_seq
-                await patiently(stage.store.beyond, run.id, tail + 10)
+                tail = (await retry_while_unavailable(stage.store.run, "ann", run.id)).tail_seq
+                await retry_while_unavailable(stage.store.beyond, run.id, tail + 10)
             states = list((here / "state").iterdir())
             assert len(states) == len(runs)
             for state in states:
@@ -98,17 +104,17 @@ def test_a_run_that_is_begun_is_left_to_others_when_the_database_is_back(
         async with staged(tmp_path, agent, url=url, limits=only_begins, settings=STORE) as stage:
             database = await asyncpg.connect(url)
             await database.execute(SLOW)
-            beginning = asyncio.create_task(patiently(stage.begin, submit()))
+            beginning = asyncio.create_task(retry_while_unavailable(stage.begin, submit()))
             while not await database.fetchval(SLEEPS):
                 await asyncio.wait([beginning], timeout=0.01)
                 if beginning.done():
                     break
             await database.execute("DELETE FROM slow")  # what sleeps already is given up
             begun = await beginning
-            [mine] = await patiently(stage.store.claim, [agent.id], 1)
+            [mine] = await retry_while_unavailable(stage.store.claim, [agent.id], 1)
             assert mine.id == begun.id
             await database.close()
-            await patiently(stage.store.queue, mine.id, mine.epoch)
+            await retry_while_unavailable(stage.store.queue, mine.id, mine.epoch)
 
     run(scenario())
 
@@ -123,18 +129,20 @@ def test_a_run_can_be_stopped_while_its_history_cannot_be_read(
         only_here = Limits(look=3600, sweep=3600)
         async with staged(tmp_path, agent, url=url, limits=only_here, settings=STORE) as stage:
             told = ("ann", submit("before", "m0"), agent.id, agent.framework)
-            before = (await patiently(stage.store.begin_turn, *told)).run
+            before = (await retry_while_unavailable(stage.store.begin_turn, *told)).run
             said = [Start(framework=agent.framework), Done(reason="stop")]
             await stage.store.append(before.id, before.epoch, said, 1000)
             await gate.shut()
-            begun = await patiently(stage.begin, submit())
+            begun = await retry_while_unavailable(stage.begin, submit())
             await gate.reached(1)
-            await patiently(stage.supervisor.stop, "ann", begun.id)
-            while (ended := await patiently(stage.store.run, "ann", begun.id)).status != "done":
+            await retry_while_unavailable(stage.supervisor.stop, "ann", begun.id)
+            while (
+                ended := await retry_while_unavailable(stage.store.run, "ann", begun.id)
+            ).status != "done":
                 pass
             assert ended.reason == "cancelled"
             await gate.close()
-            events = await patiently(stage.until_it_ends, begun)
+            events = await retry_while_unavailable(stage.until_it_ends, begun)
             assert [type(event) for event in events] == [Start, Done]
             assert not list((tmp_path / "state").glob("*/*")), "nothing was started"
 
@@ -150,5 +158,5 @@ def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:
             raise DatabaseAway
         return question.upper()
 
-    assert run(patiently(ask, "why")) == "WHY"
+    assert run(retry_while_unavailable(ask, "why")) == "WHY"
     assert asked == ["why"] * 3

@@ -21,7 +21,7 @@ from mobox.events import (
 )
 from mobox.storage import MemoryStorage
 from mobox.storage.log import Run
-from mobox.supervisor.scribe import MOST_LINES, Clock, Scribe
+from mobox.supervisor.run_writer import MOST_LINES, Clock, RunWriter
 from supervisor.stage import submit
 
 HELLO = b'{"type": "text", "data": {"content": "hello"}}\n'
@@ -64,7 +64,7 @@ def test_many_lines_are_stored_in_pieces_and_none_is_lost() -> None:
     async def scenario() -> None:
         store = MemoryStorage()
         run = await begun(store)
-        scribe = await Scribe.take_up(store, run)
+        scribe = await RunWriter.take_up(store, run)
         scribe.listen()
         count = MOST_LINES + 1
         await scribe.read(HELLO * count)
@@ -80,10 +80,10 @@ def test_who_takes_up_a_log_goes_on_where_it_ends() -> None:
     async def scenario() -> None:
         store = MemoryStorage()
         run = await begun(store)
-        first = await Scribe.take_up(store, run)
+        first = await RunWriter.take_up(store, run)
         first.listen()
         await first.read(HELLO)
-        second = await Scribe.take_up(store, run)
+        second = await RunWriter.take_up(store, run)
         await second.end(Done(reason="lost"))
         told = [event.type for event in await events(store, run)]
         assert told == ["start", "text", "text_delta", "text_end", "done"]
@@ -95,7 +95,7 @@ def test_a_second_process_repeats_no_id_of_the_first() -> None:
     async def scenario() -> None:
         store = MemoryStorage()
         run = await begun(store)
-        scribe = await Scribe.take_up(store, run)
+        scribe = await RunWriter.take_up(store, run)
         for _ in range(3):
             scribe.listen()
             await scribe.read(b"half a line that the next process does not end")
@@ -111,7 +111,7 @@ def test_a_second_process_repeats_no_id_of_the_first() -> None:
 def test_an_answer_is_unheard_until_the_agent_says_something_of_its_own() -> None:
     async def scenario() -> None:
         store = MemoryStorage()
-        scribe = await Scribe.take_up(store, await begun(store))
+        scribe = await RunWriter.take_up(store, await begun(store))
         scribe.listen()
         await scribe.read(REQUEST + PAUSED)
         assert (scribe.waiting, scribe.unheard) == (True, False)
@@ -129,7 +129,7 @@ def test_a_pause_for_an_answer_that_has_come_is_none_until_it_is_asked_again() -
     async def scenario() -> None:
         store = MemoryStorage()
         run = await begun(store)
-        scribe = await Scribe.take_up(store, run)
+        scribe = await RunWriter.take_up(store, run)
         scribe.listen()
         await scribe.read(REQUEST)
         await scribe.write(ANSWER)

@@ -43,7 +43,7 @@ def agent_with(**env: str | None) -> Agent:
     return Agent(id="a", name="a", folder=Path(), argv=(), env=env)
 
 
-def leg(number: int = 1, run_id: str = "run_1") -> Run:
+def attempt(number: int = 1, run_id: str = "run_1") -> Run:
     return Run(
         id=RunId(run_id),
         chat_id="c",
@@ -82,31 +82,31 @@ def test_a_secret_that_was_cut_off_is_not_told_by_its_end() -> None:
 
 def test_each_leg_has_its_file(tmp_path: Path) -> None:
     folder = StderrFolder(tmp_path / "logs")
-    assert folder.read(leg(10)) == {}
-    folder.keep(leg(1), "one")
-    folder.keep(leg(10), "ten")
-    folder.keep(leg(2), "two")
-    folder.keep(leg(1, "run_12"), "another's")
-    assert list(folder.read(leg(10)).items()) == [(1, "one"), (2, "two"), (10, "ten")]
+    assert folder.read(attempt(10)) == {}
+    folder.keep(attempt(1), "one")
+    folder.keep(attempt(10), "ten")
+    folder.keep(attempt(2), "two")
+    folder.keep(attempt(1, "run_12"), "another's")
+    assert list(folder.read(attempt(10)).items()) == [(1, "one"), (2, "two"), (10, "ten")]
     folder.delete(["run_1", "run_3"])
-    assert folder.read(leg(10)) == {}
-    assert folder.read(leg(1, "run_12")) == {1: "another's"}
+    assert folder.read(attempt(10)) == {}
+    assert folder.read(attempt(1, "run_12")) == {1: "another's"}
     StderrFolder(tmp_path / "none").delete(["run_1"])
 
 
 def test_nobody_else_can_read_them(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir(mode=0o755)
-    StderrFolder(tmp_path / "logs").keep(leg(), "private")
+    StderrFolder(tmp_path / "logs").keep(attempt(), "private")
     assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "logs/run_1.1.stderr").stat().st_mode) == 0o600
 
 
 def test_only_the_end_is_kept(tmp_path: Path) -> None:
     folder = StderrFolder(tmp_path / "logs")
-    folder.keep(leg(), "first" + "\u00e9" * STDERR_TAIL + "last")
+    folder.keep(attempt(), "first" + "\u00e9" * STDERR_TAIL + "last")
     kept = (tmp_path / "logs/run_1.1.stderr").read_bytes()
     assert len(kept) == STDERR_TAIL
-    assert folder.read(leg())[1].endswith("\u00e9last")
+    assert folder.read(attempt())[1].endswith("\u00e9last")
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -114,15 +114,15 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (elsewhere / "file").write_text("untouched")
     folder = StderrFolder(tmp_path / "logs")
-    folder.keep(leg(2), "mine")
+    folder.keep(attempt(2), "mine")
     (tmp_path / "logs/run_1.1.stderr").symlink_to(elsewhere / "file")
     with pytest.raises(OSError, match="symbolic links"):
-        folder.keep(leg(1), "to be kept")
+        folder.keep(attempt(1), "to be kept")
     with pytest.raises(OSError, match="symbolic links"):
-        folder.read(leg(1))
+        folder.read(attempt(1))
     (tmp_path / "linked").symlink_to(elsewhere)
     with pytest.raises(OSError, match=r"irectory|symbolic"):
-        StderrFolder(tmp_path / "linked").keep(leg(1), "to be kept")
+        StderrFolder(tmp_path / "linked").keep(attempt(1), "to be kept")
     assert [each.name for each in elsewhere.iterdir()] == ["file"]
     assert (elsewhere / "file").read_text() == "untouched"
     StderrFolder(tmp_path / "linked").delete(["run_1"])

@@ -36,7 +36,7 @@ from mobox.server.visits import Visit
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor import Supervisor
-from mobox.supervisor.asked import asked_by
+from mobox.supervisor.input_requests import input_requests_of
 
 __all__ = ["Sessions"]
 
@@ -192,7 +192,7 @@ class Sessions:
         return reading, await reading.open(run_id, cursor)
 
     async def _pending_inputs(self, run_id: RunId) -> tuple[InputRequest, ...]:
-        return (await asked_by(self._storage, run_id)).pending
+        return (await input_requests_of(self._storage, run_id)).pending
 
     async def _leave(self, socket: Socket, payload: JSON) -> dict[str, JSON]:
         session_id = convert("", payload, Leave).session_id

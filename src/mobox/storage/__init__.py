@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from mobox.errors import NotInstalled, StorageError
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage
+from mobox.storage.notifier import WayToOthers
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import SqliteStorage
-from mobox.storage.wake_ups import WayToOthers
 
 if TYPE_CHECKING:
     from mobox.storage.postgres import PostgresStorage
@@ -50,8 +50,8 @@ def _postgres() -> type[PostgresStorage]:
 
 def _by_redis(url: str, prefix: str) -> WayToOthers:
     with _extra("Redis", "redis"):
-        from mobox.storage.redis import RedisWakeUps
-    return lambda identity: RedisWakeUps(url, f"{prefix}:news:{identity}")
+        from mobox.storage.redis import RedisNotifier
+    return lambda identity: RedisNotifier(url, f"{prefix}:news:{identity}")
 
 
 @contextmanager

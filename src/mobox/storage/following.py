@@ -16,12 +16,12 @@ from typing import Literal
 
 from mobox.errors import BadCursor, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
-from mobox.storage.beginnings import Beginnings
-from mobox.storage.elsewhere import Elsewhere, Places
 from mobox.storage.log import PAGE, Position, Run, RunId
-from mobox.storage.patience import patiently
+from mobox.storage.new_run_waiters import NewRunWaiters
+from mobox.storage.notifier import Notifier, RunNotice
+from mobox.storage.remote_polling import Places, RemotePolling
+from mobox.storage.retry import retry_while_unavailable
 from mobox.storage.tail import Watch
-from mobox.storage.wake_ups import News, WakeUps
 
 __all__ = ["Following", "Page"]
 
@@ -32,12 +32,12 @@ Page = Callable[[], Sequence[LogEntry]]
 class Following(ABC):
     """Reads recent entries from memory, and the rest from the store below it."""
 
-    def __init__(self, poll_seconds: float | None, wake_ups: WakeUps | None = None) -> None:
+    def __init__(self, poll_seconds: float | None, wake_ups: Notifier | None = None) -> None:
         """Poll this often for other processes' writes: `None` where there are none."""
         self._watches: dict[RunId, Watch] = {}
-        self._chat_watches = Beginnings()
+        self._chat_watches = NewRunWaiters()
         self._on_work: list[Callable[[], None]] = []
-        self._poller = Elsewhere(poll_seconds, wake_ups, self._look_at, self._waited_for)
+        self._poller = RemotePolling(poll_seconds, wake_ups, self._look_at, self._waited_for)
         if wake_ups is not None:
             wake_ups.listen(self._on_notification)
 
@@ -78,7 +78,9 @@ class Following(ABC):
     ) -> AsyncIterator[Sequence[LogEntry]]:
         with self._reading(run_id) as watch:
             await self._check_cursor(run_id, watch, after)
-            while pages := await patiently(self._next, run_id, watch, after, through_pauses):
+            while pages := await retry_while_unavailable(
+                self._next, run_id, watch, after, through_pauses
+            ):
                 for page in pages:
                     entries = page()
                     after += len(entries)
@@ -92,7 +94,7 @@ class Following(ABC):
                 self._poller.start_polling()
                 await watch.beyond(changes)
                 changes = watch.changes
-                run = await patiently(self._run_after, owner, chat_id, run_id)
+                run = await retry_while_unavailable(self._run_after, owner, chat_id, run_id)
             return run
 
     def when_work(self, callback: Callable[[], None]) -> None:
@@ -193,21 +195,21 @@ class Following(ABC):
         for run_id in run_ids:
             self._unpublish(run_id)
         self._chat_watches.ring(chat_id)
-        self._notify(News(chats=(chat_id,), everything=True))
+        self._notify(RunNotice(chats=(chat_id,), everything=True))
 
     # Other processes
 
-    def _notify(self, notification: News) -> None:
+    def _notify(self, notification: RunNotice) -> None:
         """Notify other processes of a commit; to be called once for each."""
         self._poller.tell(notification)
         self._announce(notification)
 
-    def _announce(self, notification: News) -> None:
+    def _announce(self, notification: RunNotice) -> None:
         if notification.work:
             for callback in self._on_work:
                 callback()
 
-    def _on_notification(self, notification: News) -> None:
+    def _on_notification(self, notification: RunNotice) -> None:
         """Other processes' notification: a hint, the positions are read from the store."""
         for chat_id in notification.chats:
             self._chat_watches.ring(chat_id)

@@ -121,7 +121,7 @@ class Log(Protocol):
         PAUSED makes the run wait and releases its lease, DONE ends it.
         """
 
-    async def next_leg(
+    async def next_attempt(
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
         """Resume a waiting run under a new epoch, with the answers in `events`.
@@ -146,7 +146,7 @@ class Log(Protocol):
         No two processes claim the same run. Runs of the owners `sparing` stay queued.
         """
 
-    async def is_anybody_at_work(self) -> bool:
+    async def has_active_worker(self) -> bool:
         """Whether a run with at least one event is being executed by any process."""
 
     async def expired(self) -> list[Run]:

@@ -22,10 +22,10 @@ from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
+from mobox.storage.notifier import RunNotice
 from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
 from mobox.storage.settings import Settings
 from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
-from mobox.storage.wake_ups import News
 from mobox.transcript import fold
 from mobox.turn import Request, UserMessage
 
@@ -142,7 +142,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         if recording.run.status != "done" and recording.run.stop_requested_at is None:
             now = self._settings.clock()
             recording.run = replace(recording.run, stop_requested_at=now)
-            self._notify(News(work=True))
+            self._notify(RunNotice(work=True))
         return recording.run
 
     def _owned(self, owner: str, run_id: str) -> Recording:

@@ -17,17 +17,17 @@ from mobox.message import Message
 from mobox.storage.chats import Chat
 from mobox.storage.following import Following
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId, keep_raw
+from mobox.storage.notifier import RunNotice
 from mobox.storage.runs import (
     Lease,
     after_events,
     claimed,
-    in_next_leg,
+    in_next_attempt,
     is_queued,
     queued,
     taken_over,
 )
 from mobox.storage.settings import Settings
-from mobox.storage.wake_ups import News
 from mobox.turn import HistoryMessage, UserMessage
 
 __all__ = ["MemoryLog", "Recording", "Row", "Thread"]
@@ -108,11 +108,11 @@ class MemoryLog(Following):
         run = replace(run, raw_lines=lines, raw_bytes=size)
         return self._commit(recording, run, events, ts)
 
-    async def next_leg(
+    async def next_attempt(
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
         recording = self._recording(run_id, epoch)
-        run = in_next_leg(recording.run, epoch, events, self._lease(), self._settings.clock())
+        run = in_next_attempt(recording.run, epoch, events, self._lease(), self._settings.clock())
         self._check_alone(recording.run, run)
         self._commit(recording, run, events, ts)
         return recording.run
@@ -129,7 +129,7 @@ class MemoryLog(Following):
     async def queue(self, run_id: RunId, epoch: int) -> None:
         recording = self._recording(run_id, epoch)
         recording.run = queued(recording.run, epoch, self._settings.queued_until())
-        self._notify(News(work=True))
+        self._notify(RunNotice(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -145,7 +145,7 @@ class MemoryLog(Following):
             self._recordings[run.id].run = claimed(run, self._lease(), now)
         return [self._recordings[run.id].run for run in oldest]
 
-    async def is_anybody_at_work(self) -> bool:
+    async def has_active_worker(self) -> bool:
         return any(run.lease_owner is not None and run.tail_seq for run in self._running())
 
     async def expired(self) -> list[Run]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mobox.errors import Fenced
-from mobox.storage.batches import Appended, NextLeg
+from mobox.storage.append_batch import Appended, NextAttempt
 from mobox.storage.chats import BegunTurn
 from mobox.storage.following import Following
 from mobox.storage.log import RunId
-from mobox.storage.wake_ups import News
+from mobox.storage.notifier import RunNotice
 
 __all__ = ["Publishing"]
 
@@ -23,7 +23,7 @@ class Publishing(Following):
             match outcome:
                 case Appended() as batch:
                     self._publish(batch.run_id, batch.position, batch.entries, batch.size)
-                case NextLeg(answers=batch):
+                case NextAttempt(answers=batch):
                     self._publish(batch.run_id, batch.position, batch.entries, batch.size)
                 case BegunTurn(run=run):
                     self._chat_watches.ring(run.chat_id)
@@ -34,13 +34,13 @@ class Publishing(Following):
         self._notify(_notification_of(committed))
 
 
-def _notification_of(outcomes: Sequence[object]) -> News:
+def _notification_of(outcomes: Sequence[object]) -> RunNotice:
     """The notification of a commit for other processes."""
-    resumed = [outcome for outcome in outcomes if isinstance(outcome, NextLeg)]
+    resumed = [outcome for outcome in outcomes if isinstance(outcome, NextAttempt)]
     started = [outcome.run for outcome in outcomes if isinstance(outcome, BegunTurn)]
     appended = [outcome for outcome in outcomes if isinstance(outcome, Appended)]
     appended += [outcome.answers for outcome in resumed]
-    return News(
+    return RunNotice(
         positions={batch.run_id: batch.position for batch in appended},
         chats=tuple(run.chat_id for run in started),
     )

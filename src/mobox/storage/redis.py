@@ -18,10 +18,10 @@ from redis.asyncio.connection import ConnectionPool
 from redis.exceptions import RedisError
 
 from mobox.errors import InvalidSetting
-from mobox.storage.telling import Letter, Outbox, read_letter, write_letter
-from mobox.storage.wake_ups import News
+from mobox.storage.notifications import Notification, Outbox, read_notification, write_notification
+from mobox.storage.notifier import RunNotice
 
-__all__ = ["RedisWakeUps"]
+__all__ = ["RedisNotifier"]
 
 log = logging.getLogger("mobox.storage")
 
@@ -50,8 +50,8 @@ class Connection(Protocol):
     def read_response(self) -> Callable[..., Coroutine[Any, Any, Any]]: ...
 
 
-class RedisWakeUps:
-    """`WakeUps` on the channel of one database; must be created in a running event loop."""
+class RedisNotifier:
+    """`Notifier` on the channel of one database; must be created in a running event loop."""
 
     def __init__(self, url: str, channel: str) -> None:
         self._pool = _connections(url)
@@ -62,7 +62,7 @@ class RedisWakeUps:
         self._is_subscribed = False
         self._is_closing = False
         self._troubles: set[str] = set()
-        self._on_notification: Callable[[News], None] = lambda notification: None
+        self._on_notification: Callable[[RunNotice], None] = lambda notification: None
         self._receiver: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
 
@@ -70,12 +70,12 @@ class RedisWakeUps:
     def is_healthy(self) -> bool:
         return self._is_subscribed and not self._troubles
 
-    def listen(self, on_notification: Callable[[News], None]) -> None:
+    def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         self._on_notification = on_notification
         self._receiver = asyncio.create_task(self._keep_doing("receive", self._receive))
         self._sender = asyncio.create_task(self._keep_doing("send", self._send))
 
-    def tell(self, notification: News) -> None:
+    def tell(self, notification: RunNotice) -> None:
         self._outbox.add(notification)
         self._has_pending.set()
 
@@ -132,13 +132,13 @@ class RedisWakeUps:
     def _take(self, response: list[Any]) -> None:
         match response:
             case [b"message", _, bytes(data)]:
-                envelope = read_letter(data)
+                envelope = read_notification(data)
                 if envelope is not None and envelope.sender != self._name:
                     self._on_notification(envelope.news)
             case [b"subscribe", *_]:
                 self._is_subscribed = True
                 self._note_success("receive")
-                self._on_notification(News(everything=True, work=True))  # some may be missing
+                self._on_notification(RunNotice(everything=True, work=True))  # some may be missing
             case _:
                 pass  # the reply to a PING
 
@@ -152,8 +152,8 @@ class RedisWakeUps:
             if self._outbox:
                 await self._publish(connection, self._outbox.take())
 
-    async def _publish(self, connection: Connection, notification: News) -> None:
-        envelope = write_letter(Letter(self._name, notification))
+    async def _publish(self, connection: Connection, notification: RunNotice) -> None:
+        envelope = write_notification(Notification(self._name, notification))
         try:
             await connection.send_command("PUBLISH", self._channel, envelope)
             await connection.read_response()

@@ -8,7 +8,7 @@ running  done                        DONE
 running  running, without a lease    `queued`, by the owner of the lease
 running  running, in a new epoch     `claimed`, while it is queued
 running  running, in a new epoch     `taken_over`, once the lease has expired
-waiting  running, in a new attempt   `in_next_leg`, with the answers
+waiting  running, in a new attempt   `in_next_attempt`, with the answers
 waiting  running, in the same one    any output of the waiting process
 waiting  done                        DONE, when it is cancelled
 ======== =========================== ============================================
@@ -32,7 +32,7 @@ __all__ = [
     "Lease",
     "after_events",
     "claimed",
-    "in_next_leg",
+    "in_next_attempt",
     "is_queued",
     "queued",
     "taken_over",
@@ -65,7 +65,9 @@ def _become(run: Run, status: Status, events: Sequence[StreamEvent], lease: Leas
     return replace(run, reason=last.reason, ended_at=now) if isinstance(last, Done) else run
 
 
-def in_next_leg(run: Run, epoch: int, events: Sequence[StreamEvent], lease: Lease, now: int) -> Run:
+def in_next_attempt(
+    run: Run, epoch: int, events: Sequence[StreamEvent], lease: Lease, now: int
+) -> Run:
     """The run resumed with its answers."""
     if run.epoch != epoch or run.status != "waiting":
         raise Fenced(run.id, epoch)

@@ -31,17 +31,17 @@ from mobox.sandbox import get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
 from mobox.storage.log import Asking, Run, RunId
-from mobox.storage.patience import patiently
+from mobox.storage.retry import retry_while_unavailable
 from mobox.storage.settings import now_ms
-from mobox.supervisor.asked import asked_by
-from mobox.supervisor.choice import Choice
-from mobox.supervisor.elsewhere import ends_elsewhere, lost_elsewhere
-from mobox.supervisor.launching import Launch, launched_in
-from mobox.supervisor.leg import BROKEN, Leg, Means
-from mobox.supervisor.legs import Legs
-from mobox.supervisor.lookout import Lookout
-from mobox.supervisor.reaper import Reaper, Verdict
-from mobox.supervisor.seats import Limits, Seat, Seats
+from mobox.supervisor.agent_selection import AgentSelection
+from mobox.supervisor.attempt import BROKEN, Attempt, AttemptDeps
+from mobox.supervisor.attempts import Attempts
+from mobox.supervisor.input_requests import input_requests_of
+from mobox.supervisor.launch import Launch, launcher_for
+from mobox.supervisor.poll_loop import PollLoop
+from mobox.supervisor.reaper import Reaper, Termination
+from mobox.supervisor.remote_runs import ends_remotely, lost_remotely
+from mobox.supervisor.run_slots import Limits, RunSlot, RunSlots
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
 from mobox.turn import Answer, Request
@@ -85,13 +85,13 @@ class Supervisor:
         self._states = StateFolders(data / "state")
         self._stderr = StderrFolder(data / "logs")
         self._limits = limits or Limits()
-        self._choice = Choice(storage, catalog, default_agent)
-        self._launch = launch or launched_in(get_sandbox("process"))
+        self._choice = AgentSelection(storage, catalog, default_agent)
+        self._launch = launch or launcher_for(get_sandbox("process"))
         self._reaper = Reaper(storage)
-        self._slots = Seats(self._limits, storage)
-        self._attempts = Legs(self._slots, self._reaper)
+        self._slots = RunSlots(self._limits, storage)
+        self._attempts = Attempts(self._slots, self._reaper)
         self._requests: set[asyncio.Task[Any]] = set()
-        self._polling = Lookout((self._poll, self._limits.look), (self.reap, self._limits.sweep))
+        self._polling = PollLoop((self._poll, self._limits.look), (self.reap, self._limits.sweep))
         storage.when_work(self.look_soon)
         self._closing = False
 
@@ -205,7 +205,7 @@ class Supervisor:
         """Wait until a run that is being ended has ended; false if it is not being ended."""
         attempt = self._attempts.last(run_id)
         if attempt is None:
-            return await ends_elsewhere(self._storage, owner, run_id, self._limits.drain)
+            return await ends_remotely(self._storage, owner, run_id, self._limits.drain)
         is_leaving = attempt.leaving
         if is_leaving:
             await self._attempts.wait_for([attempt])
@@ -223,28 +223,28 @@ class Supervisor:
 
     # Attempts
 
-    async def _start_or_queue(self, run: Run, agent: Agent, slot: Seat | None) -> None:
+    async def _start_or_queue(self, run: Run, agent: Agent, slot: RunSlot | None) -> None:
         if slot is not None:
             self._start(run, agent, slot)
             return
         try:
-            await patiently(self._storage.queue, run.id, run.epoch)
+            await retry_while_unavailable(self._storage.queue, run.id, run.epoch)
         except Fenced:
             log.info("run %s was deleted before it was executed", run.id)
         except StorageError:  # else its lease would be renewed here for ever
-            await self._reaper.end(run, Verdict("error", BROKEN))
+            await self._reaper.end(run, Termination("error", BROKEN))
             raise
 
-    def _start(self, run: Run, agent: Agent, slot: Seat) -> Leg:
+    def _start(self, run: Run, agent: Agent, slot: RunSlot) -> Attempt:
         state = self._states.of(run.owner, run.chat_id)
-        means = Means(
+        means = AttemptDeps(
             launch=partial(self._launch, agent, state),
             stderr=self._stderr,
             hold=self._limits.hold,
             quiet=self._limits.quiet,
             notice=self._limits.notice,
         )
-        attempt = Leg(self._storage, run, agent, means)
+        attempt = Attempt(self._storage, run, agent, means)
         if self._closing:
             attempt.interrupt()
         self._attempts.begin(attempt, slot)
@@ -275,7 +275,7 @@ class Supervisor:
         self, run: Run, answers: tuple[Answer, ...], client_request: Asking
     ) -> Continued:
         """Answer a waiting run that has no process."""
-        requests = await asked_by(self._storage, run.id)
+        requests = await input_requests_of(self._storage, run.id)
         replies = requests.match(answers)
         if run.status != "waiting" or run.stop_requested_at is not None or not replies:
             raise NotWaiting(run.id)
@@ -286,7 +286,7 @@ class Supervisor:
         name = ("answered", run.id)  # a tuple: equal to no client's idempotency key
         async with self._slots.offer(run.owner, run.chat_id, name) as slot:
             try:
-                resumed = await self._storage.next_leg(run.id, run.epoch, events, now_ms())
+                resumed = await self._storage.next_attempt(run.id, run.epoch, events, now_ms())
             except Fenced:  # another answer was first
                 raise NotWaiting(run.id) from None
             after = resumed.tail_seq - len(events)
@@ -353,7 +353,7 @@ class Supervisor:
         for attempt in self._attempts.in_chat(run.owner, run.chat_id):
             if attempt.run.id == run.id:  # it waited here, and another process took the answer
                 attempt.end_at_once()
-        slot = self._slots.squeeze_in(run.owner, ("claimed", run.id))
+        slot = self._slots.force_acquire(run.owner, ("claimed", run.id))
         started = self._start(run, agent, slot)
         if run.stop_requested_at is not None:
             started.stop()
@@ -363,8 +363,8 @@ class Supervisor:
         await self._release(list(self._attempts))
         await self._reaper.sweep(self._attempts.runs)
 
-    async def _release(self, attempts: Collection[Leg]) -> None:
+    async def _release(self, attempts: Collection[Attempt]) -> None:
         """End the processes whose runs were taken over or ended: they might never notice."""
         here = [attempt for attempt in attempts if not attempt.leaving]
-        for attempt in await lost_elsewhere(self._storage, here):
+        for attempt in await lost_remotely(self._storage, here):
             attempt.end_at_once()

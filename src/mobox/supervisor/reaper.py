@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
 from mobox.storage.log import Log, Run, RunId
-from mobox.supervisor.scribe import Scribe
+from mobox.supervisor.run_writer import RunWriter
 from mobox.turn import Answer
 
-__all__ = ["Reaper", "Verdict"]
+__all__ = ["Reaper", "Termination"]
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -26,7 +26,7 @@ UNCLAIMED: Final = Error(
 NO_ROOM: Final = Error(message="No worker had capacity for this run in time.", code="no_room")
 
 
-class Verdict(NamedTuple):
+class Termination(NamedTuple):
     """How a run ends, where the agent does not determine it."""
 
     reason: DoneReason
@@ -42,20 +42,20 @@ class Reaper:
 
     def __init__(self, store: Log) -> None:
         self._store = store
-        self._left: dict[RunId, tuple[Run, Verdict]] = {}
+        self._left: dict[RunId, tuple[Run, Termination]] = {}
 
     async def cancel(self, run: Run, answers: tuple[Answer, ...] = ()) -> None:
         """End a waiting run, unless another process has; `answers` are logged with the end."""
         with suppress(Fenced, NotFound):
-            await self._end(run, Verdict("cancelled"), answers)
+            await self._end(run, Termination("cancelled"), answers)
 
     async def withdraw(self, run: Run) -> None:
         """End a queued run, unless another process has claimed it."""
         with suppress(Fenced):
             mine = await self._store.take_over(run.id, run.epoch)
-            await self.end(mine, Verdict("cancelled"))
+            await self.end(mine, Termination("cancelled"))
 
-    async def end(self, run: Run, verdict: Verdict) -> None:
+    async def end(self, run: Run, verdict: Termination) -> None:
         """End a run whose lease is ours: now, or when the database can be written again."""
         self._left.pop(run.id, None)
         try:
@@ -77,12 +77,12 @@ class Reaper:
 
     async def _end_lost(self, run: Run) -> None:
         with suppress(Fenced):  # another process was faster
-            was_busy = _was_queued(run) and await self._store.is_anybody_at_work()
+            was_busy = _was_queued(run) and await self._store.has_active_worker()
             mine = await self._store.take_over(run.id, run.epoch)
             await self.end(mine, _loss(run, was_busy))
 
-    async def _end(self, run: Run, verdict: Verdict, answers: tuple[Answer, ...] = ()) -> None:
-        writer = await Scribe.take_up(self._store, run)
+    async def _end(self, run: Run, verdict: Termination, answers: tuple[Answer, ...] = ()) -> None:
+        writer = await RunWriter.take_up(self._store, run)
         errors = [] if verdict.error is None else [verdict.error]
         await writer.end(Done(reason=verdict.reason), *writer.asked.settled(answers), *errors)
 
@@ -107,6 +107,6 @@ def _was_queued(run: Run) -> bool:
     return run.lease_owner is None
 
 
-def _loss(run: Run, was_busy: bool) -> Verdict:
+def _loss(run: Run, was_busy: bool) -> Termination:
     error = NO_ROOM if was_busy else UNCLAIMED
-    return Verdict("lost", error if _was_queued(run) else None)
+    return Termination("lost", error if _was_queued(run) else None)

@@ -8,14 +8,14 @@ from mobox.errors import ProtocolError
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
-from mobox.supervisor.asked import Asked
+from mobox.supervisor.input_requests import InputRequests
 from mobox.transcript import Transcript
 from mobox.turn import Frontend, HistoryMessage, Turn, UserMessage
 
 __all__ = ["turn_for"]
 
 
-async def turn_for(storage: Storage, run: Run, requests: Asked) -> Turn:
+async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:
     """The turn of an agent that starts a run, or resumes it after an answer."""
     history = await storage.history(run.owner, run.chat_id)
     before = [message for message in history.messages if message.run_id != run.id]

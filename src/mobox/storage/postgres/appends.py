@@ -17,17 +17,17 @@ from msgspec.structs import replace
 
 from mobox.errors import Fenced, MoboxError, RunActive
 from mobox.events import LogEntry
-from mobox.storage.batches import Append, Appended, NextLeg
+from mobox.storage.append_batch import Append, Appended, NextAttempt
 from mobox.storage.log import Position, Run, RunId, keep_raw
 from mobox.storage.runs import Lease
 
 __all__ = ["Found", "Job", "Outcome", "Plan", "Terms"]
 
-Outcome = Appended | NextLeg | Exception
+Outcome = Appended | NextAttempt | Exception
 
 
 class Job(NamedTuple):
-    """A batch, and how it changes its run: `after_events` or `in_next_leg`."""
+    """A batch, and how it changes its run: `after_events` or `in_next_attempt`."""
 
     append: Append
     change: Callable[..., Run]
@@ -192,7 +192,7 @@ def _outcome(placed: _Placed, before: int | None) -> Outcome:
     entries = list(map(LogEntry, seqs, ids, repeat(append.ts), append.events))
     position = Position(first_seq + count - 1, run.status)
     appended = Appended(append.run_id, position, entries, append.size)
-    return NextLeg(run, appended) if run.epoch != append.epoch else appended
+    return NextAttempt(run, appended) if run.epoch != append.epoch else appended
 
 
 # The statement

@@ -16,7 +16,7 @@ from typing import Any, Final
 import asyncpg
 
 from mobox.errors import StorageError
-from mobox.storage.postgres.steadiness import Waits
+from mobox.storage.postgres.backoff import Backoff
 from mobox.storage.schema import Migration, check_version, read_migrations
 
 __all__ = [
@@ -148,7 +148,7 @@ async def open_database(connect: Connect, seconds: float = 0) -> str:
 
 async def _first_connection(connect: Connect, seconds: float) -> Connection:
     """Retry while the server may be starting; but not with a wrong password or database name."""
-    deadline, waits, is_logged = time.monotonic() + seconds, Waits(), False
+    deadline, waits, is_logged = time.monotonic() + seconds, Backoff(), False
     while True:
         try:
             return await connect()

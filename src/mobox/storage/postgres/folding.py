@@ -16,7 +16,7 @@ from typing import Any, Final
 from mobox.entries import Entries
 from mobox.errors import DatabaseAway, RunNotFound, StorageError
 from mobox.message import Message
-from mobox.storage.folds import Fold
+from mobox.storage.message_cache import Fold
 from mobox.storage.postgres.messages import Behind, store_fold
 from mobox.storage.postgres.reads import read_log
 from mobox.storage.postgres.sessions import Sessions

@@ -11,8 +11,8 @@ from typing import Final
 
 from mobox.errors import ChatNotFound, RunNotFound
 from mobox.storage.chats import History, MessagePage, StoredMessage
-from mobox.storage.folds import kept_fold
 from mobox.storage.log import RunId
+from mobox.storage.message_cache import cached_message
 from mobox.storage.postgres.folding import Folding
 from mobox.storage.postgres.messages import (
     Behind,
@@ -88,7 +88,7 @@ class Histories:
         if head.run is None:
             return said(head, body)
         is_whole = body.folded_seq == head.seq
-        message = kept_fold(body.text) if is_whole else None
+        message = cached_message(body.text) if is_whole else None
         if message is None:
             behind = Behind(head.n, RunId(head.id), head.seq)
             message = await self._folding.fold(behind)

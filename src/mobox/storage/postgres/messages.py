@@ -9,8 +9,8 @@ import msgspec
 
 from mobox.storage.chats import Chat, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
-from mobox.storage.folds import Fold
 from mobox.storage.log import Run, RunId
+from mobox.storage.message_cache import Fold
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.reads import active_runs, find_chat
 from mobox.storage.postgres.rows import BODY, body_of, columns_of, storable

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
+from mobox.storage.notifications import Notification, Outbox, read_notification, write_notification
+from mobox.storage.notifier import RunNotice
+from mobox.storage.postgres.backoff import Backoff
 from mobox.storage.postgres.database import TROUBLE, Connect, Connection
-from mobox.storage.postgres.steadiness import Waits
-from mobox.storage.telling import Letter, Outbox, read_letter, write_letter
-from mobox.storage.wake_ups import News
 
-__all__ = ["NotifyWakeUps", "letters"]
+__all__ = ["PostgresNotifier", "letters"]
 
 log = logging.getLogger("mobox.storage")
 
@@ -33,8 +33,8 @@ _PING_SECONDS: Final = 5.0
 _NOTIFY: Final = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
 
 
-class NotifyWakeUps:
-    """`WakeUps` on a channel of the database; must be created in a running event loop."""
+class PostgresNotifier:
+    """`Notifier` on a channel of the database; must be created in a running event loop."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
@@ -44,18 +44,18 @@ class NotifyWakeUps:
         self._is_closing = False
         self._is_healthy = False
         self._is_troubled = False
-        self._on_notification: Callable[[News], None] = lambda notification: None
+        self._on_notification: Callable[[RunNotice], None] = lambda notification: None
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_healthy(self) -> bool:
         return self._is_healthy
 
-    def listen(self, on_notification: Callable[[News], None]) -> None:
+    def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         self._on_notification = on_notification
         self._task = asyncio.create_task(self._keep_connected())
 
-    def tell(self, notification: News) -> None:
+    def tell(self, notification: RunNotice) -> None:
         self._outbox.add(notification)
         self._has_pending.set()
 
@@ -72,14 +72,14 @@ class NotifyWakeUps:
     # The task
 
     async def _keep_connected(self) -> None:
-        waits = Waits()
+        waits = Backoff()
         while not self._is_closing:
             try:
                 connection = await self._connect()
             except TROUBLE as error:
                 self._note_trouble(error)
             else:
-                waits = Waits()
+                waits = Backoff()
                 await self._exchange(connection)
             if not self._is_closing:
                 await waits.next()
@@ -92,7 +92,7 @@ class NotifyWakeUps:
                 connection.add_termination_listener(self._note_end)
             self._is_healthy = True
             self._is_troubled = False
-            self._on_notification(News(everything=True, work=True))  # some may be missing
+            self._on_notification(RunNotice(everything=True, work=True))  # some may be missing
             await self._send_all(connection)
         except TROUBLE as error:
             self._note_trouble(error)
@@ -126,7 +126,7 @@ class NotifyWakeUps:
             return
 
     def _receive(self, connection: Connection, pid: int, channel: str, payload: str) -> None:
-        envelope = read_letter(payload.encode())
+        envelope = read_notification(payload.encode())
         if envelope is not None and envelope.sender != self._name:
             self._on_notification(envelope.news)
 
@@ -141,7 +141,7 @@ class NotifyWakeUps:
         self._has_pending.set()
 
 
-def letters(sender: str, notification: News) -> Iterator[bytes]:
+def letters(sender: str, notification: RunNotice) -> Iterator[bytes]:
     """The notification in parts that fit into NOTIFY; one that is too long becomes `everything`."""
     positions, chats = iter(notification.positions.items()), iter(notification.chats)
     work, everything = notification.work, notification.everything
@@ -150,6 +150,6 @@ def letters(sender: str, notification: News) -> Iterator[bytes]:
         names = tuple(islice(chats, _NAMES - len(some)))
         if not (some or names or work or everything):
             return
-        part = News(positions=some, chats=names, work=work, everything=everything)
-        yield write_letter(Letter(sender, part), _MOST_BYTES)
+        part = RunNotice(positions=some, chats=names, work=work, everything=everything)
+        yield write_notification(Notification(sender, part), _MOST_BYTES)
         work = everything = False

@@ -19,8 +19,8 @@ __all__ = [
     "busy_chats",
     "expired_runs",
     "find_chat",
+    "has_active_worker",
     "has_queued_runs",
-    "is_anybody_at_work",
     "latest_runs",
     "list_chats",
     "owned_run",
@@ -114,7 +114,7 @@ async def has_queued_runs(connection: Connection, now: int) -> bool:
     )
 
 
-async def is_anybody_at_work(connection: Connection, now: int) -> bool:
+async def has_active_worker(connection: Connection, now: int) -> bool:
     """See `Log.is_anybody_at_work`."""
     is_executed = "lease_owner IS NOT NULL AND lease_until > $1 AND tail_seq > 0"
     find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed}"

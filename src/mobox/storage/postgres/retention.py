@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mobox.storage.log import RunId
 from mobox.storage.postgres.database import Connection
-from mobox.storage.postgres.leftovers import delete_some
+from mobox.storage.postgres.deferred_delete import delete_some
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.turns import delete_chat
 from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat

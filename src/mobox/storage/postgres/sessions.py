@@ -17,10 +17,10 @@ from typing import Final, TypeVar
 import asyncpg
 
 from mobox.errors import DatabaseAway, MoboxError, StorageError
+from mobox.storage.postgres.backoff import Backoff, Steadiness
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
-from mobox.storage.postgres.steadiness import Steadiness, Waits
-from mobox.storage.seats import Effort, Seats
+from mobox.storage.read_slots import Effort, ReadSlots
 
 __all__ = ["Sessions"]
 
@@ -42,7 +42,7 @@ class Sessions:
         self._connect = connect
         self._clock = clock
         self._seconds = seconds
-        self._slots = Seats(most)
+        self._slots = ReadSlots(most)
         self._idle: list[Connection] = []
         self._is_open = True
 
@@ -114,7 +114,7 @@ class Sessions:
             raise DatabaseAway from error
 
     async def _keep_trying(self, work: Work[T], effort: Effort, is_sent: Callable[[], bool]) -> T:
-        waits = Waits()
+        waits = Backoff()
         while True:
             try:
                 return await self._try(work, effort)
@@ -161,7 +161,7 @@ class Sessions:
 
     async def _was_committed(self, transaction: str) -> bool:
         """Whether a transaction was committed whose COMMIT got no reply."""
-        waits = Waits()
+        waits = Backoff()
         while True:
             with suppress(DatabaseAway):
                 status = await self.ask(lambda c: c.fetchval(_STATUS, transaction))

@@ -10,26 +10,26 @@ from typing import Any, Final, Self, TypeVar
 
 from mobox.entries import Entries
 from mobox.events import LogEntry, StreamEvent
-from mobox.storage.batches import Appended, NextLeg, prepare
+from mobox.storage.append_batch import Appended, NextAttempt, prepare
 from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
-from mobox.storage.postgres import askings, keys, reads, retention, turns
+from mobox.storage.notifier import Notifier, RunNotice, WayToOthers
+from mobox.storage.postgres import client_requests, keys, reads, retention, turns
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
+from mobox.storage.postgres.deferred_delete import DeferredDeletes
 from mobox.storage.postgres.histories import Histories
-from mobox.storage.postgres.leftovers import Leftovers
-from mobox.storage.postgres.notify import NotifyWakeUps
+from mobox.storage.postgres.notify import PostgresNotifier
 from mobox.storage.postgres.rows import storable
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.writer import Writer
 from mobox.storage.publishing import Publishing
+from mobox.storage.read_slots import Effort, Searches
 from mobox.storage.retention import IdleChat
-from mobox.storage.runs import in_next_leg
-from mobox.storage.seats import Effort, Searches
+from mobox.storage.runs import in_next_attempt
 from mobox.storage.settings import Settings
-from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
 
 __all__ = ["PostgresStorage"]
@@ -46,7 +46,7 @@ _BEFORE_ALL: Final[int | None] = -1
 class PostgresStorage(Publishing):
     """Stores everything in one database; open it with `PostgresStorage.open`."""
 
-    def __init__(self, connect: Connect, settings: Settings, wake_ups: WakeUps) -> None:
+    def __init__(self, connect: Connect, settings: Settings, wake_ups: Notifier) -> None:
         super().__init__(settings.poll_seconds, wake_ups)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
@@ -56,7 +56,7 @@ class PostgresStorage(Publishing):
             self._sessions, self._clock, settings, self._holder, self._publish_all
         )
         self._histories = Histories(self._sessions)
-        self._leftovers = Leftovers(self._sessions)
+        self._leftovers = DeferredDeletes(self._sessions)
         self._searches = Searches()
 
     @classmethod
@@ -68,7 +68,7 @@ class PostgresStorage(Publishing):
         first = connector(url, _FIRST_SECONDS)
         identity = await open_database(first, settings.opening_seconds)
         connect = connector(url, settings.busy_seconds, settings.busy_seconds + _LONGER)
-        wake_ups = NotifyWakeUps(connect) if way is None else way(identity)
+        wake_ups = PostgresNotifier(connect) if way is None else way(identity)
         store = cls(connect, settings, wake_ups)
         store._leftovers.begin()
         return store
@@ -118,19 +118,19 @@ class PostgresStorage(Publishing):
         appended: Appended = await self._writer.submit(prepare(run_id, epoch, events, ts, raw))
         return appended.entries
 
-    async def next_leg(
+    async def next_attempt(
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
         batch = prepare(run_id, epoch, events, ts)
-        resumed: NextLeg = await self._writer.submit(batch, in_next_leg)
+        resumed: NextAttempt = await self._writer.submit(batch, in_next_attempt)
         return resumed.run
 
     async def note(self, run_id: RunId, request: Asking) -> None:
-        await self._change(askings.note, run_id, request)
+        await self._change(client_requests.note, run_id, request)
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._change(turns.queue, run_id, epoch)
-        self._notify(News(work=True))
+        self._notify(RunNotice(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -139,8 +139,8 @@ class PostgresStorage(Publishing):
             return []  # frequent polls without a result start no transaction
         return await self._change(turns.claim, agents, limit, sparing)
 
-    async def is_anybody_at_work(self) -> bool:
-        return await self._ask(reads.is_anybody_at_work, self._clock.now())
+    async def has_active_worker(self) -> bool:
+        return await self._ask(reads.has_active_worker, self._clock.now())
 
     async def expired(self) -> list[Run]:
         lease = self._settings.lease_seconds
@@ -167,7 +167,7 @@ class PostgresStorage(Publishing):
         return await self._ask(reads.raw_lines, run_id, after, limit)
 
     async def asked(self, run_id: RunId) -> list[Asking]:
-        return await self._ask(askings.asked, run_id)
+        return await self._ask(client_requests.asked, run_id)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         return await self._ask(reads.positions, run_ids)
@@ -201,11 +201,11 @@ class PostgresStorage(Publishing):
         return await self._ask(reads.busy_chats, owner)
 
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
-        return await self._look_up(askings.named, owner, chat_id, name)
+        return await self._look_up(client_requests.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._change(turns.request_stop, owner, run_id)
-        self._notify(News(work=True))
+        self._notify(RunNotice(work=True))
         return run
 
     # Chats and messages

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mobox.errors import ChatNotFound, Fenced, InvalidRequest, KeyReused, RunActive, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
-from mobox.storage.postgres import askings
+from mobox.storage.postgres import client_requests
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.reads import find_chat, owned_run
 from mobox.storage.postgres.rows import (
@@ -69,7 +69,7 @@ async def begin_turn(
     n, run = await _add_run(transaction, chat, agent, framework)
     await _add_messages(transaction, chat, plan, n, run)
     if (client_request := asking_of(request)) is not None:
-        await askings.add(connection, n, client_request)
+        await client_requests.add(connection, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         await connection.execute("INSERT INTO idempotency_key VALUES ($1, $2, $3, $4)", *key)

@@ -19,14 +19,14 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 
 from mobox.errors import StorageError
-from mobox.storage.batches import Append
+from mobox.storage.append_batch import Append
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.appends import WRITE, Found, Job, Outcome, Plan, Terms
+from mobox.storage.postgres.backoff import Backoff
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connection, is_again, is_away
 from mobox.storage.postgres.rows import RUN, run_of
 from mobox.storage.postgres.sessions import Sessions
-from mobox.storage.postgres.steadiness import Waits
 from mobox.storage.runs import after_events
 from mobox.storage.settings import Settings
 
@@ -155,7 +155,7 @@ class Writer:
 
     async def _insist(self, group: _Group) -> list[Outcome]:
         """Write the batches, however long it takes."""
-        waits = Waits()
+        waits = Backoff()
         while True:
             try:
                 async with asyncio.timeout(self._settings.busy_seconds):

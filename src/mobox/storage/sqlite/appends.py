@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from mobox.errors import Fenced, RunActive, RunNotFound
 from mobox.events import LogEntry
-from mobox.storage.batches import Append, Appended, NextLeg
+from mobox.storage.append_batch import Append, Appended, NextAttempt
 from mobox.storage.log import Position, Run, RunId, Status, keep_raw
-from mobox.storage.runs import after_events, in_next_leg
+from mobox.storage.runs import after_events, in_next_attempt
 from mobox.storage.sqlite.packing import boundary, pack
 from mobox.storage.sqlite.rows import Row, find_run, insert_many, save_run
 from mobox.storage.sqlite.transaction import LAST_ID, Transaction
@@ -22,7 +22,7 @@ __all__ = [
     "append_all",
     "append_one",
     "check_none_runs",
-    "start_next_leg",
+    "start_next_attempt",
 ]
 
 
@@ -164,9 +164,9 @@ def append_one(transaction: Transaction, append: Append) -> Appended:
     return _append_as(transaction, append, after_events)[1]
 
 
-def start_next_leg(transaction: Transaction, append: Append) -> NextLeg:
+def start_next_attempt(transaction: Transaction, append: Append) -> NextAttempt:
     """Append the answers with which a waiting run resumes."""
-    return NextLeg(*_append_as(transaction, append, in_next_leg))
+    return NextAttempt(*_append_as(transaction, append, in_next_attempt))
 
 
 def _append_as(

@@ -9,8 +9,8 @@ import msgspec
 from mobox.message import Message
 from mobox.storage.chats import History, MessagePage, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
-from mobox.storage.folds import Fold, Told, kept_fold
 from mobox.storage.log import Run, RunId
+from mobox.storage.message_cache import Fold, Told, cached_message
 from mobox.storage.sqlite.reads import active_runs, find_chat, iterate_log
 from mobox.storage.sqlite.rows import Row
 from mobox.storage.sqlite.transaction import Transaction
@@ -84,7 +84,7 @@ class _Reading:
         if role == "user":
             message = _decode_user_message(body)
             return StoredMessage(id=id_, role=role, created_at=created_at, body=message)
-        kept = kept_fold(body) if folded_seq == tail_seq else None
+        kept = cached_message(body) if folded_seq == tail_seq else None
         folded = kept or self._fold(n, id_, tail_seq)
         return StoredMessage(
             id=id_, role=role, created_at=created_at, body=folded, run_id=RunId(id_)

@@ -20,8 +20,8 @@ __all__ = [
     "busy_chats",
     "expired_runs",
     "find_chat",
+    "has_active_worker",
     "has_queued_runs",
-    "is_anybody_at_work",
     "iterate_log",
     "latest_runs",
     "list_chats",
@@ -102,7 +102,7 @@ def has_queued_runs(connection: Connection, now: int) -> bool:
     return connection.execute(find, (now,)).fetchone() is not None
 
 
-def is_anybody_at_work(connection: Connection, now: int) -> bool:
+def has_active_worker(connection: Connection, now: int) -> bool:
     """See `Log.is_anybody_at_work`."""
     is_executed = "lease_owner IS NOT NULL AND lease_until > ? AND tail_seq > 0"
     find = f"SELECT 1 FROM run WHERE status = 'running' AND {is_executed} LIMIT 1"

@@ -14,25 +14,25 @@ from typing import Self, TypeVar
 from mobox.entries import Entries
 from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
-from mobox.storage.batches import Appended, prepare
+from mobox.storage.append_batch import Appended, prepare
 from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
-from mobox.storage.folds import Fold, Told
 from mobox.storage.following import Page
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.message_cache import Fold, Told
+from mobox.storage.notifier import Notifier, RunNotice, WayToOthers
 from mobox.storage.publishing import Publishing
+from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.retention import IdleChat
-from mobox.storage.seats import Effort, Searches, Seats
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite import askings, keys, messages, reads, retention, turns
-from mobox.storage.sqlite.appends import start_next_leg
+from mobox.storage.sqlite import client_requests, keys, messages, reads, retention, turns
+from mobox.storage.sqlite.appends import start_next_attempt
 from mobox.storage.sqlite.checkpoints import Checkpoints
 from mobox.storage.sqlite.database import identity, open_database
 from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.writer import Writer
-from mobox.storage.wake_ups import News, WakeUps, WayToOthers
 from mobox.turn import Request
 
 __all__ = ["SqliteStorage"]
@@ -53,14 +53,14 @@ class SqliteStorage(Publishing):
         connection: sqlite3.Connection,
         path: Path,
         settings: Settings,
-        wake_ups: WakeUps | None = None,
+        wake_ups: Notifier | None = None,
     ) -> None:
         super().__init__(settings.poll_seconds, wake_ups)
         self._settings = settings
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._writer = Writer(connection, settings, self._holder, self._publish_all)
         self._readers = Readers(path, settings)
-        self._slots = Seats(settings.readers)
+        self._slots = ReadSlots(settings.readers)
         self._searches = Searches()
         self._checkpoints = Checkpoints(path, settings)
 
@@ -99,19 +99,19 @@ class SqliteStorage(Publishing):
         appended: Appended = await self._writer.submit(batch)
         return appended.entries
 
-    async def next_leg(
+    async def next_attempt(
         self, run_id: RunId, epoch: int, events: Sequence[StreamEvent], ts: int | None
     ) -> Run:
         batch = prepare(run_id, epoch, events, ts)
-        resumed = await self._write(lambda transaction: start_next_leg(transaction, batch))
+        resumed = await self._write(lambda transaction: start_next_attempt(transaction, batch))
         return resumed.run
 
     async def note(self, run_id: RunId, request: Asking) -> None:
-        await self._write(lambda t: askings.note(t, run_id, request))
+        await self._write(lambda t: client_requests.note(t, run_id, request))
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._write(lambda t: turns.queue(t, run_id, epoch))
-        self._notify(News(work=True))
+        self._notify(RunNotice(work=True))
 
     async def claim(
         self, agents: Collection[str], limit: int, *, sparing: Collection[str] = ()
@@ -120,8 +120,8 @@ class SqliteStorage(Publishing):
             return []  # frequent polls without a result do not block writers
         return await self._write(lambda t: turns.claim(t, agents, limit, sparing))
 
-    async def is_anybody_at_work(self) -> bool:
-        return await self._readers.read(reads.is_anybody_at_work, self._settings.clock())
+    async def has_active_worker(self) -> bool:
+        return await self._readers.read(reads.has_active_worker, self._settings.clock())
 
     async def expired(self) -> list[Run]:
         return await self._readers.read(reads.expired_runs, self._settings.clock())
@@ -162,7 +162,7 @@ class SqliteStorage(Publishing):
         return await self._readers.read(reads.raw_lines, run_id, after, limit)
 
     async def asked(self, run_id: RunId) -> list[Asking]:
-        return await self._readers.read(askings.asked, run_id)
+        return await self._readers.read(client_requests.asked, run_id)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         return await self._readers.ask(reads.positions, run_ids)
@@ -197,11 +197,11 @@ class SqliteStorage(Publishing):
         return await self._readers.read(reads.busy_chats, owner)
 
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
-        return await self._readers.read(askings.named, owner, chat_id, name)
+        return await self._readers.read(client_requests.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._write(lambda t: turns.request_stop(t, owner, run_id))
-        self._notify(News(work=True))
+        self._notify(RunNotice(work=True))
         return run
 
     # Chats and messages

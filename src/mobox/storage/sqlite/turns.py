@@ -14,7 +14,7 @@ from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
 from mobox.storage.chats import BegunTurn, Chat
 from mobox.storage.log import Run, RunId
 from mobox.storage.runs import claimed, queued, taken_over
-from mobox.storage.sqlite import askings
+from mobox.storage.sqlite import client_requests
 from mobox.storage.sqlite.appends import check_none_runs
 from mobox.storage.sqlite.reads import find_chat, owned_run
 from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
@@ -69,7 +69,7 @@ def begin_turn(
     n, run = _add_run(transaction, chat, agent, framework)
     _add_messages(transaction, chat, plan, n, run)
     if (client_request := asking_of(request)) is not None:
-        askings.add(transaction, n, client_request)
+        client_requests.add(transaction, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         transaction.connection.execute("INSERT INTO idempotency_key VALUES (?, ?, ?, ?)", key)

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from mobox.errors import DatabaseAway, MoboxError, StorageError, WriteRefused
-from mobox.storage.batches import Append
+from mobox.storage.append_batch import Append
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
 from mobox.storage.sqlite.transaction import Transaction

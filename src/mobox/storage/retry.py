@@ -8,7 +8,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from mobox.errors import DatabaseAway
 
-__all__ = ["patiently"]
+__all__ = ["retry_while_unavailable"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -16,7 +16,9 @@ T = TypeVar("T")
 _SECONDS: Final = 0.1
 
 
-async def patiently(operation: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+async def retry_while_unavailable(
+    operation: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
     """The operation's result; retries while it raises `DatabaseAway`."""
     while True:
         try:

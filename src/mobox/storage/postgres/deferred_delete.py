@@ -17,7 +17,7 @@ from mobox.errors import MoboxError
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.sessions import Sessions
 
-__all__ = ["AGAIN", "MANY", "Leftovers", "delete_some"]
+__all__ = ["AGAIN", "MANY", "DeferredDeletes", "delete_some"]
 
 log = logging.getLogger("mobox.storage")
 
@@ -72,7 +72,7 @@ async def _go_on(connection: Connection, place: _Place | None) -> _Place | None:
     return _Place(run, {})
 
 
-class Leftovers:
+class DeferredDeletes:
     """Deletes the rows of deleted logs."""
 
     def __init__(self, sessions: Sessions) -> None:

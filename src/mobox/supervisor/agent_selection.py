@@ -9,10 +9,10 @@ from mobox.errors import ChatNotFound, UnknownAgent
 from mobox.storage import Storage
 from mobox.turn import Request
 
-__all__ = ["Choice"]
+__all__ = ["AgentSelection"]
 
 
-class Choice:
+class AgentSelection:
     """The requested agent, else the chat's last, else the default, else the first."""
 
     def __init__(self, storage: Storage, catalog: Catalog, default: str | None) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, Literal, NamedTuple
 
 from mobox.storage.log import RunId
-from mobox.storage.wake_ups import News, WakeUps
+from mobox.storage.notifier import Notifier, RunNotice
 
-__all__ = ["Elsewhere", "Places"]
+__all__ = ["Places", "RemotePolling"]
 
 _SAFETY_NET: Final = 5
 """Every fifth poll is made even while notifications arrive."""
 
-_NOTHING: Final = News()
+_NOTHING: Final = RunNotice()
 
 
 class Places(NamedTuple):
@@ -28,13 +28,13 @@ class Places(NamedTuple):
     chat_ids: list[str]
 
 
-class Elsewhere:
+class RemotePolling:
     """Exchanges notifications with the other processes of one store, and polls it."""
 
     def __init__(
         self,
         poll_seconds: float | None,
-        wake_ups: WakeUps | None,
+        wake_ups: Notifier | None,
         look: Callable[[Places], Coroutine[Any, Any, None]],
         waited_for: Callable[[], Places],
     ) -> None:
@@ -54,7 +54,7 @@ class Elsewhere:
             return "none"
         return "up" if self._wake_ups.is_healthy else "down"
 
-    def tell(self, notification: News) -> None:
+    def tell(self, notification: RunNotice) -> None:
         """Notify other processes, if there is a channel."""
         if self._wake_ups is not None and notification != _NOTHING:
             self._wake_ups.tell(notification)

@@ -27,11 +27,11 @@ from mobox.events import (
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
 from mobox.storage.log import Log, RawLine, Run, pages
-from mobox.supervisor.asked import Asked
+from mobox.supervisor.input_requests import InputRequests
 from mobox.unread import UnreadLines
 from mobox.waiting import LETS_WAIT
 
-__all__ = ["Clock", "Scribe"]
+__all__ = ["Clock", "RunWriter"]
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -50,14 +50,14 @@ class Clock:
         return round((self._ahead + time.monotonic()) * 1000)
 
 
-class Scribe:
+class RunWriter:
     """The only writer of one attempt. Appends events in order, under the attempt's epoch.
 
     Starts empty; `take_up` rebuilds its state from the existing log.
     """
 
     def __init__(self, log: Log, run: Run) -> None:
-        self.asked = Asked()
+        self.asked = InputRequests()
         """The input requests of all attempts of this run."""
         self._log = log
         self._run = run
@@ -74,7 +74,7 @@ class Scribe:
         """True between storing an answer and the agent's next output."""
 
     @classmethod
-    async def take_up(cls, log: Log, run: Run) -> Scribe:
+    async def take_up(cls, log: Log, run: Run) -> RunWriter:
         """A writer that continues at the end of an existing log."""
         writer = cls(log, run)
         await writer.catch_up()
@@ -82,7 +82,7 @@ class Scribe:
 
     async def catch_up(self) -> None:
         """Rebuild the state from the log."""
-        self._lifecycle, self.asked = Lifecycle(self._run.framework), Asked()
+        self._lifecycle, self.asked = Lifecycle(self._run.framework), InputRequests()
         self._unread = self._unread.afresh()
         async for page in pages(self._log, self._run.id):
             events = [entry.event for entry in page]

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
-__all__ = ["Effort", "Searches", "Seats"]
+__all__ = ["Effort", "ReadSlots", "Searches"]
 
 T = TypeVar("T")
 Effort = Literal["little", "much", "search"]
 """Query cost: point read, full history, full-text search."""
 
 
-class Seats:
+class ReadSlots:
     """One slot for each connection: at most half of them for `much`, and one for searches.
 
     Of three, two are for `much`: a search must not block all histories.

@@ -6,24 +6,24 @@ import asyncio
 from collections.abc import Collection, Iterator
 
 from mobox.storage.log import Run, RunId
-from mobox.supervisor.leg import Leg
+from mobox.supervisor.attempt import Attempt
 from mobox.supervisor.reaper import Reaper
-from mobox.supervisor.seats import Seat, Seats
+from mobox.supervisor.run_slots import RunSlot, RunSlots
 from mobox.turn import Answer
 
-__all__ = ["Legs"]
+__all__ = ["Attempts"]
 
 
-class Legs:
+class Attempts:
     """Attempts by run. Only a run's last one counts; an earlier one may still be shutting down."""
 
-    def __init__(self, slots: Seats, reaper: Reaper) -> None:
+    def __init__(self, slots: RunSlots, reaper: Reaper) -> None:
         self._slots = slots
         self._reaper = reaper
-        self._last: dict[RunId, Leg] = {}
-        self._tasks: dict[Leg, asyncio.Task[None]] = {}
+        self._last: dict[RunId, Attempt] = {}
+        self._tasks: dict[Attempt, asyncio.Task[None]] = {}
 
-    def __iter__(self) -> Iterator[Leg]:
+    def __iter__(self) -> Iterator[Attempt]:
         return iter(list(self._tasks))
 
     def __len__(self) -> int:
@@ -39,11 +39,11 @@ class Legs:
         """The ids of their runs: a live view."""
         return self._last.keys()
 
-    def last(self, run_id: RunId) -> Leg | None:
+    def last(self, run_id: RunId) -> Attempt | None:
         """The last attempt of a run, whether or not its lease is still ours."""
         return self._last.get(run_id)
 
-    def of(self, run: Run) -> Leg | None:
+    def of(self, run: Run) -> Attempt | None:
         """The attempt of a run; one whose run another process has resumed is ended."""
         attempt = self._last.get(run.id)
         if attempt is None or attempt.run.epoch == run.epoch:
@@ -51,7 +51,7 @@ class Legs:
         attempt.end_at_once()
         return None
 
-    def in_chat(self, owner: str, chat_id: str) -> list[Leg]:
+    def in_chat(self, owner: str, chat_id: str) -> list[Attempt]:
         """The attempts of a chat."""
         return [
             attempt
@@ -59,7 +59,7 @@ class Legs:
             if (attempt.run.owner, attempt.run.chat_id) == (owner, chat_id)
         ]
 
-    def begin(self, attempt: Leg, slot: Seat) -> None:
+    def begin(self, attempt: Attempt, slot: RunSlot) -> None:
         """Execute it after the chat's other attempts: they would share the chat's folder."""
         before = [
             self._tasks[other] for other in self.in_chat(attempt.run.owner, attempt.run.chat_id)
@@ -68,18 +68,18 @@ class Legs:
         self._slots.sit(attempt, slot)
         self._tasks[attempt] = asyncio.create_task(self._execute(attempt, before))
 
-    async def end(self, attempts: Collection[Leg], answers: tuple[Answer, ...] = ()) -> None:
+    async def end(self, attempts: Collection[Attempt], answers: tuple[Answer, ...] = ()) -> None:
         """End some of them, and return when they have."""
         for attempt in attempts:
             attempt.end_at_once(answers)
         await self.wait_for(attempts)
 
-    async def wait_for(self, attempts: Collection[Leg]) -> None:
+    async def wait_for(self, attempts: Collection[Attempt]) -> None:
         """Return when they have ended."""
         if attempts:
             await asyncio.wait([self._tasks[attempt] for attempt in attempts])
 
-    async def _execute(self, attempt: Leg, before: Collection[asyncio.Task[None]]) -> None:
+    async def _execute(self, attempt: Attempt, before: Collection[asyncio.Task[None]]) -> None:
         try:
             if before:
                 await asyncio.wait(before)

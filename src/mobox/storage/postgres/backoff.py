@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Steadiness", "Waits"]
+__all__ = ["Backoff", "Steadiness"]
 
 _MOST_AGAIN: Final = 20
 """How many conflicts with other transactions in a row are retried."""
@@ -16,7 +16,7 @@ _FIRST: Final = 0.02
 _LONGEST: Final = 0.5
 
 
-class Waits:
+class Backoff:
     """Exponential backoff with jitter."""
 
     def __init__(self) -> None:

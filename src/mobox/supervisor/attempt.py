@@ -26,16 +26,16 @@ from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, Strea
 from mobox.printable import on_one_line
 from mobox.storage import Storage
 from mobox.storage.log import Run
-from mobox.storage.patience import patiently
-from mobox.supervisor.deadlines import Alarm, Deadlines
+from mobox.storage.retry import retry_while_unavailable
 from mobox.supervisor.preparation import Preparation
-from mobox.supervisor.reaper import Verdict
-from mobox.supervisor.scribe import Scribe
+from mobox.supervisor.reaper import Termination
+from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.stderr import Redaction, StderrFolder
+from mobox.supervisor.timeouts import Deadlines, TimeoutAlarm
 from mobox.supervisor.turns import turn_for
 from mobox.turn import Answer, Frontend, Turn
 
-__all__ = ["Leg", "Means"]
+__all__ = ["Attempt", "AttemptDeps"]
 
 log = logging.getLogger("mobox.supervisor")
 
@@ -46,7 +46,7 @@ WHY: Final = 500
 BROKEN: Final = Error(message="The server had an internal error in this run.", code="internal")
 
 
-class Means(NamedTuple):
+class AttemptDeps(NamedTuple):
     """The dependencies and limits of an attempt."""
 
     launch: Callable[[Turn], Execution]
@@ -59,10 +59,10 @@ class Means(NamedTuple):
     """After how many seconds without output an agent with an open request counts as waiting."""
 
 
-class Leg:
+class Attempt:
     """One execution of an agent for a run."""
 
-    def __init__(self, store: Storage, run: Run, agent: Agent, means: Means) -> None:
+    def __init__(self, store: Storage, run: Run, agent: Agent, means: AttemptDeps) -> None:
         self.run = run
         self.agent = agent
         self.over = False
@@ -70,13 +70,13 @@ class Leg:
         self._store = store
         self._means = means
         self._redacted = Redaction(agent)
-        self._writer: Scribe | None = None
+        self._writer: RunWriter | None = None
         self._execution: Execution | None = None
-        self._verdict: Verdict | None = None
+        self._verdict: Termination | None = None
         self._is_to_end = asyncio.Event()
         self._last_answers: tuple[Answer, ...] = ()
         self._ending: asyncio.Task[Outcome] | None = None
-        self._alarm: Alarm | None = None
+        self._alarm: TimeoutAlarm | None = None
         self._answer_lock = asyncio.Lock()  # held to answer the agent, or to conclude the attempt
         self._answering = False
         self._discards_output = False
@@ -132,7 +132,7 @@ class Leg:
     def stop(self, reason: DoneReason = "cancelled", answers: tuple[Answer, ...] = ()) -> None:
         """End it, for the person or for the server; `answers` are logged with the end."""
         self._last_answers = self._last_answers or answers
-        self._end(Verdict(reason))
+        self._end(Termination(reason))
 
     def interrupt(self) -> None:
         """The server shuts down or needs the slot: a waiting run stays `waiting`, unexecuted."""
@@ -151,7 +151,7 @@ class Leg:
         if self._execution is not None:
             self._execution.kill()
 
-    def _end(self, verdict: Verdict) -> None:
+    def _end(self, verdict: Termination) -> None:
         self._verdict = self._verdict or verdict
         self._is_to_end.set()
         self._stop_execution()
@@ -166,7 +166,7 @@ class Leg:
 
     # Execution
 
-    async def execute(self) -> Verdict | None:
+    async def execute(self) -> Termination | None:
         """Execute until the run ends or waits; else return how to end it. Raises nothing."""
         try:
             await self._work()
@@ -176,18 +176,18 @@ class Leg:
             )
             await self._forget()
         except RunActive:  # it resumed by itself, but its chat already has a running run
-            return Verdict("cancelled")
+            return Termination("cancelled")
         except Exception:  # whatever it was, the run must not hang
             log.exception("run %s: internal error; ending the run", self.run.id)
-            return Verdict("error", BROKEN)
+            return Termination("error", BROKEN)
         finally:
             self.over = True
         return None
 
     async def _work(self) -> None:
-        self._writer = Scribe(self._store, self.run)
+        self._writer = RunWriter(self._store, self.run)
         if self.run.tail_seq:
-            await patiently(self._writer.catch_up)
+            await retry_while_unavailable(self._writer.catch_up)
         while not self.over:
             outcome = Outcome(exit_code=0)
             if (turn := await self._turn(self._writer)) is not None:
@@ -197,9 +197,11 @@ class Leg:
             async with self._answer_lock:
                 await self._conclude(self._writer, outcome)
 
-    async def _turn(self, writer: Scribe) -> Turn | None:
+    async def _turn(self, writer: RunWriter) -> Turn | None:
         """The agent's turn; nothing, if the run is stopped before the history is read."""
-        reading = asyncio.create_task(patiently(turn_for, self._store, self.run, writer.asked))
+        reading = asyncio.create_task(
+            retry_while_unavailable(turn_for, self._store, self.run, writer.asked)
+        )
         ending = asyncio.create_task(self._is_to_end.wait())
         try:
             await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -220,7 +222,7 @@ class Leg:
         )
         return [start]
 
-    async def _run_agent(self, writer: Scribe, turn: Turn) -> Outcome:
+    async def _run_agent(self, writer: RunWriter, turn: Turn) -> Outcome:
         """Execute the agent until its process exits."""
         if self._verdict is not None:  # stopped before it started
             return Outcome(exit_code=0)
@@ -228,7 +230,7 @@ class Leg:
         try:
             self._execution = execution = self._means.launch(turn)
         except OSError as error:
-            self._verdict = Verdict("error", _launch_error(error))
+            self._verdict = Termination("error", _launch_error(error))
             return Outcome()
         doing = f"{'Resuming' if turn.is_resumed else 'Starting'} {self.agent.name}"
         preparation = Preparation(execution, self._announce, doing, self._means.notice)
@@ -247,7 +249,9 @@ class Leg:
         if self._writer is not None and not self.leaving:
             await self._writer.write(preparation)
 
-    async def _listen(self, writer: Scribe, execution: Execution, preparation: Preparation) -> None:
+    async def _listen(
+        self, writer: RunWriter, execution: Execution, preparation: Preparation
+    ) -> None:
         limit = self.agent.limits.output
         while data := await self._next_output(writer, execution):
             preparation.over()
@@ -262,7 +266,7 @@ class Leg:
         if not self._discards_output:
             await writer.finish_reading()
 
-    async def _next_output(self, writer: Scribe, execution: Execution) -> bytes:
+    async def _next_output(self, writer: RunWriter, execution: Execution) -> bytes:
         """The next output. A silent agent with an open request counts as waiting again.
 
         Text without an id has no end, so only silence shows that no more of it comes.
@@ -284,7 +288,7 @@ class Leg:
         """Enforce the agent's timeouts."""
         now = asyncio.get_running_loop().time()
         deadlines = Deadlines(self.agent.timeouts, self._means.hold, now)
-        self._alarm = Alarm(deadlines, partial(self._on_timeout, deadlines))
+        self._alarm = TimeoutAlarm(deadlines, partial(self._on_timeout, deadlines))
         try:
             yield
         finally:
@@ -299,13 +303,13 @@ class Leg:
         if self.waits:
             self._release()
         elif not self.leaving:
-            self._end(Verdict("error", deadlines.problem()))
+            self._end(Termination("error", deadlines.problem()))
 
     def _is_waiting(self) -> bool:
         return self._writer is not None and self._writer.waiting
 
     def _fail(self, code: str, message: str) -> None:
-        self._end(Verdict("error", Error(message=message, code=code)))
+        self._end(Termination("error", Error(message=message, code=code)))
 
     # The end
 
@@ -318,7 +322,7 @@ class Leg:
         except MoboxError as error:
             log.warning("run %s: cannot read its log: %s", self.run.id, error)
 
-    async def _conclude(self, writer: Scribe, outcome: Outcome) -> None:
+    async def _conclude(self, writer: RunWriter, outcome: Outcome) -> None:
         must_end = self._verdict is not None or (outcome.exit_code != 0 and self._ending is None)
         if not must_end and writer.waiting:
             self.over = True  # the answer starts the next attempt
@@ -337,7 +341,7 @@ class Leg:
             return Done(reason=self._verdict.reason)
         return None if outcome.failure() is None else Done(reason="error")
 
-    def _last_events(self, writer: Scribe, outcome: Outcome) -> list[StreamEvent]:
+    def _last_events(self, writer: RunWriter, outcome: Outcome) -> list[StreamEvent]:
         if self._done(outcome) is None:
             problem = self.agent.lacks() if writer.fails else None
             return [Status(message=problem, kind="notice")] if problem else []

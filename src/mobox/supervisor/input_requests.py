@@ -22,7 +22,7 @@ from mobox.events import (
 from mobox.storage.log import Log, RunId, pages
 from mobox.turn import Answer, with_reason
 
-__all__ = ["Asked", "Reply", "asked_by"]
+__all__ = ["InputRequests", "Reply", "input_requests_of"]
 
 
 _RELEVANT = {
@@ -40,7 +40,7 @@ class Reply(NamedTuple):
     answer: Answer
 
 
-class Asked:
+class InputRequests:
     """The input requests of one run, as of the last event seen."""
 
     def __init__(self) -> None:
@@ -185,9 +185,9 @@ def _plain(request: InputRequest | None, answer: Answer) -> Answer:
     return answer if request is not None and request.kind == "tool" else with_reason(answer)
 
 
-async def asked_by(log: Log, run_id: RunId) -> Asked:
+async def input_requests_of(log: Log, run_id: RunId) -> InputRequests:
     """The input requests of the run so far."""
-    requests = Asked()
+    requests = InputRequests()
     async for page in pages(log, run_id):
         requests.see_all(entry.event for entry in page)
     return requests

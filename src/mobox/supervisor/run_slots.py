@@ -12,9 +12,9 @@ from msgspec import Struct
 from mobox import defaults
 from mobox.errors import TooManyRuns
 from mobox.storage.chats import Chats
-from mobox.supervisor.leg import Leg
+from mobox.supervisor.attempt import Attempt
 
-__all__ = ["Limits", "Seat", "Seats"]
+__all__ = ["Limits", "RunSlot", "RunSlots"]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -39,35 +39,35 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How long agents have to exit when the server shuts down."""
 
 
-class Seat(NamedTuple):
+class RunSlot(NamedTuple):
     """A run's slot. Equal names share a slot, so that a repeated request needs no second one."""
 
     owner: str
     name: object
 
 
-class Seats:
+class RunSlots:
     """The slots in use: by attempts, and by requests that are about to start one."""
 
     def __init__(self, limits: Limits, chats: Chats) -> None:
         self._limits = limits
         self._chats = chats
-        self._attempts: dict[Leg, Seat] = {}
-        self._reserved: Counter[Seat] = Counter()
+        self._attempts: dict[Attempt, RunSlot] = {}
+        self._reserved: Counter[RunSlot] = Counter()
 
     @asynccontextmanager
-    async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[Seat | None]:
+    async def offer(self, owner: str, chat_id: str, name: object) -> AsyncIterator[RunSlot | None]:
         """A slot for a new attempt, none where other processes execute; raises `TooManyRuns`."""
         if self._limits.runs:
             with self._take(owner, name) as slot:
                 yield slot
         else:
             busy = await self._chats.busy_chats(owner)
-            with self._check_queue(Seat(owner, chat_id), busy):
+            with self._check_queue(RunSlot(owner, chat_id), busy):
                 yield None
 
     @contextmanager
-    def _check_queue(self, slot: Seat, busy: Collection[str]) -> Iterator[None]:
+    def _check_queue(self, slot: RunSlot, busy: Collection[str]) -> Iterator[None]:
         """Check the owner's limit. A chat has one active run: its own chat does not count."""
         others = {slot.name for slot in self._held(slot.owner)}.union(busy) - {slot.name}
         if len(others) >= self._limits.runs_per_owner:
@@ -76,8 +76,8 @@ class Seats:
             yield
 
     @contextmanager
-    def _take(self, owner: str, name: object) -> Iterator[Seat]:
-        slot = Seat(owner, name)
+    def _take(self, owner: str, name: object) -> Iterator[RunSlot]:
+        slot = RunSlot(owner, name)
         if slot not in self._taken():
             for limited, limit in self._limits_of(owner):
                 self._make_room(limited, limit)
@@ -85,19 +85,19 @@ class Seats:
             yield slot
 
     @contextmanager
-    def _reserve(self, slot: Seat) -> Iterator[None]:
+    def _reserve(self, slot: RunSlot) -> Iterator[None]:
         self._reserved[slot] += 1
         try:
             yield
         finally:
             self._reserved -= Counter([slot])
 
-    def squeeze_in(self, owner: str, name: object) -> Seat:
+    def force_acquire(self, owner: str, name: object) -> RunSlot:
         """A slot for a claimed run, even if that exceeds the limits."""
         for limited, limit in self._limits_of(owner):
             with suppress(TooManyRuns):
                 self._make_room(limited, limit)
-        return Seat(owner, name)
+        return RunSlot(owner, name)
 
     def has_room(self) -> bool:
         """Whether another may start, perhaps in the slot of one that only waits."""
@@ -110,15 +110,15 @@ class Seats:
         full = {owner for owner, count in counts.items() if count >= limit}
         return full.difference(attempt.run.owner for attempt in self._waiting())
 
-    def sit(self, attempt: Leg, slot: Seat) -> None:
+    def sit(self, attempt: Attempt, slot: RunSlot) -> None:
         """The attempt has started."""
         self._attempts[attempt] = slot
 
-    def leave(self, attempt: Leg) -> None:
+    def leave(self, attempt: Attempt) -> None:
         """The attempt has ended."""
         del self._attempts[attempt]
 
-    def _taken(self) -> set[Seat]:
+    def _taken(self) -> set[RunSlot]:
         return {
             slot for attempt, slot in self._attempts.items() if not attempt.leaving
         } | self._reserved.keys()
@@ -139,8 +139,8 @@ class Seats:
             raise TooManyRuns(len(held))
         attempt.interrupt()
 
-    def _held(self, owner: str | None) -> set[Seat]:
+    def _held(self, owner: str | None) -> set[RunSlot]:
         return {slot for slot in self._taken() if owner in (None, slot.owner)}
 
-    def _waiting(self) -> Iterator[Leg]:
+    def _waiting(self) -> Iterator[Attempt]:
         return (attempt for attempt in self._attempts if attempt.waits)

@@ -13,12 +13,12 @@ from mobox.function_agents import FunctionAgent
 from mobox.sandbox import Sandbox
 from mobox.turn import Turn
 
-__all__ = ["Launch", "launched_in"]
+__all__ = ["Launch", "launcher_for"]
 
 Launch = Callable[[Agent, Path, Turn], Execution]
 
 
-def launched_in(sandbox: Sandbox) -> Launch:
+def launcher_for(sandbox: Sandbox) -> Launch:
     """Launches processes in this sandbox."""
 
     def launch(agent: Agent, state: Path, turn: Turn) -> Execution:

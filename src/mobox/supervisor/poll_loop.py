@@ -9,14 +9,14 @@ from contextlib import suppress
 
 from mobox.errors import StorageError
 
-__all__ = ["Lookout"]
+__all__ = ["PollLoop"]
 
 log = logging.getLogger("mobox.supervisor")
 
 Look = Callable[[], Awaitable[object]]
 
 
-class Lookout:
+class PollLoop:
     """Runs a frequent poll and an independent slow sweep; both go on after a failure."""
 
     def __init__(self, often: tuple[Look, float], seldom: tuple[Look, float]) -> None:

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from mobox.storage.log import Position, RunId
-from mobox.storage.wake_ups import News
+from mobox.storage.notifier import RunNotice
 
-__all__ = ["MOST_BYTES", "Letter", "Outbox", "read_letter", "write_letter"]
+__all__ = ["MOST_BYTES", "Notification", "Outbox", "read_notification", "write_notification"]
 
 MOST_BYTES: Final = 256 * 1024
 """The maximum size of a message; a longer one is not ours."""
@@ -23,26 +23,28 @@ MOST_BYTES: Final = 256 * 1024
 _MOST_NAMES: Final = 2000
 
 
-class Letter(Struct, frozen=True):
+class Notification(Struct, frozen=True):
     """A notification with its sender: a process ignores its own."""
 
     sender: str
-    news: News
+    news: RunNotice
 
 
 _encode = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(Letter)
+_decoder = msgspec.json.Decoder(Notification)
 
 
-def write_letter(envelope: Letter, most_bytes: int = MOST_BYTES) -> bytes:
+def write_notification(envelope: Notification, most_bytes: int = MOST_BYTES) -> bytes:
     """The encoded notification."""
     data = _encode(envelope)
     if len(data) > most_bytes:  # a chat's id is chosen by its client, and may have any length
-        data = _encode(Letter(envelope.sender, News(everything=True, work=envelope.news.work)))
+        data = _encode(
+            Notification(envelope.sender, RunNotice(everything=True, work=envelope.news.work))
+        )
     return data
 
 
-def read_letter(data: bytes) -> Letter | None:
+def read_notification(data: bytes) -> Notification | None:
     """The decoded notification; nothing if it is invalid."""
     if len(data) > MOST_BYTES:
         return None
@@ -65,7 +67,7 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self._positions or self._chats or self._work or self._everything)
 
-    def add(self, notification: News) -> None:
+    def add(self, notification: RunNotice) -> None:
         """Merge a notification; a late or repeated one changes nothing."""
         self._work |= notification.work
         self._everything |= notification.everything
@@ -78,9 +80,9 @@ class Outbox:
             self._everything = True
             self._positions, self._chats = {}, {}
 
-    def take(self) -> News:
+    def take(self) -> RunNotice:
         """Remove and return the merged notification; the caller has to send it."""
-        notification = News(
+        notification = RunNotice(
             positions=self._positions,
             chats=tuple(self._chats),
             work=self._work,

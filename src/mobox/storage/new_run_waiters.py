@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from mobox.storage.log import RunId
 from mobox.storage.waiters import Waiters
 
-__all__ = ["Beginnings", "ChatWatch"]
+__all__ = ["ChatWatch", "NewRunWaiters"]
 
 
 class ChatWatch(Waiters):
@@ -43,7 +43,7 @@ class ChatWatch(Waiters):
             await self.change()
 
 
-class Beginnings:
+class NewRunWaiters:
     """The chats that have waiters."""
 
     def __init__(self) -> None:

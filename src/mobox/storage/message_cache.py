@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mobox.message import Message
 
-__all__ = ["Fold", "Told", "kept_fold"]
+__all__ = ["Fold", "Told", "cached_message"]
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Told(Struct, Generic[T], frozen=True):
 _decode = msgspec.json.Decoder(Message).decode
 
 
-def kept_fold(body: bytes | str | None) -> Message | None:
+def cached_message(body: bytes | str | None) -> Message | None:
     """The stored fold, unless another version stored it in another shape."""
     try:
         return _decode(body) if body is not None else None

@@ -10,7 +10,7 @@ from mobox.events import LogEntry, StreamEvent
 from mobox.storage.encoding import encode_events
 from mobox.storage.log import Position, RawLine, Run, RunId, status_after
 
-__all__ = ["Append", "Appended", "NextLeg", "prepare"]
+__all__ = ["Append", "Appended", "NextAttempt", "prepare"]
 
 
 class Append(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Appended(Struct, frozen=True):
     size: int
 
 
-class NextLeg(Struct, frozen=True):
+class NextAttempt(Struct, frozen=True):
     """A resumed run, and the answers it resumes with."""
 
     run: Run

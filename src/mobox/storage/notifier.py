@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from mobox.storage.log import Position, RunId
 
-__all__ = ["News", "WakeUps", "WayToOthers"]
+__all__ = ["Notifier", "RunNotice", "WayToOthers"]
 
 
-class News(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a commit changed."""
 
     positions: Mapping[RunId, Position] = {}
@@ -30,22 +30,22 @@ class News(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Too many changes to name, or some were missed: poll everything that has waiters."""
 
 
-class WakeUps(Protocol):
+class Notifier(Protocol):
     """A notification channel to other processes."""
 
     @property
     def is_healthy(self) -> bool:
         """Whether notifications arrive; while they do not, readers poll."""
 
-    def listen(self, on_notification: Callable[[News], None]) -> None:
+    def listen(self, on_notification: Callable[[RunNotice], None]) -> None:
         """Call this in the event loop for other processes' notifications, perhaps also our own."""
 
-    def tell(self, notification: News) -> None:
+    def tell(self, notification: RunNotice) -> None:
         """Notify the other processes."""
 
     async def close(self) -> None:
         """Stop sending and receiving."""
 
 
-WayToOthers = Callable[[str], WakeUps]
+WayToOthers = Callable[[str], Notifier]
 """Creates the channel to all processes that opened the database with this identity."""

@@ -9,12 +9,12 @@ from contextlib import suppress
 from mobox.errors import NotFound
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
-from mobox.supervisor.leg import Leg
+from mobox.supervisor.attempt import Attempt
 
-__all__ = ["ends_elsewhere", "lost_elsewhere"]
+__all__ = ["ends_remotely", "lost_remotely"]
 
 
-async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, seconds: float) -> bool:
+async def ends_remotely(storage: Storage, owner: str, run_id: RunId, seconds: float) -> bool:
     """Wait for the end of a run with a stop request; false if it has none."""
     with suppress(NotFound, TimeoutError):
         run = await storage.run(owner, run_id)
@@ -28,7 +28,7 @@ async def ends_elsewhere(storage: Storage, owner: str, run_id: RunId, seconds: f
     return True
 
 
-async def lost_elsewhere(storage: Storage, attempts: Collection[Leg]) -> list[Leg]:
+async def lost_remotely(storage: Storage, attempts: Collection[Attempt]) -> list[Attempt]:
     """The attempts whose runs other processes took over, answered, ended or deleted."""
     if not attempts:
         return []
@@ -36,7 +36,7 @@ async def lost_elsewhere(storage: Storage, attempts: Collection[Leg]) -> list[Le
     return [attempt for attempt in attempts if not _is_ours(attempt, found.get(attempt.run.id))]
 
 
-def _is_ours(attempt: Leg, run: Run | None) -> bool:
+def _is_ours(attempt: Attempt, run: Run | None) -> bool:
     if run is None or run.epoch != attempt.run.epoch:
         return False
     return run.status != "done" or not attempt.waits

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mobox.catalog import Timeouts
 from mobox.events import Error
 
-__all__ = ["Alarm", "Deadlines"]
+__all__ = ["Deadlines", "TimeoutAlarm"]
 
 
 class Deadlines:
@@ -51,7 +51,7 @@ class Deadlines:
         return Error(message=message, code="idle_timeout")
 
 
-class Alarm:
+class TimeoutAlarm:
     """Calls `ring` when an agent's timeout expires.
 
     All output moves the deadline, so the timer is not restarted each time: it checks when it fires.
