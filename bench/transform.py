@@ -116,15 +116,15 @@ def convert_for(
 ) -> Iterator[tuple[bytes, ...]]:
     """What the log and the clients of several protocols get for each read."""
     recorder = Recorder(framework)
-    tellers = [joining(get_formatter(protocol, "msg_1")) for protocol in protocols]
+    run_formatters = [joining(get_formatter(protocol, "msg_1")) for protocol in protocols]
     for data in reads:
         entries = recorder.read(data)
         yield (
             events.encode_many(entries),
-            *(_frames(tell, entries) for tell in tellers),
+            *(_frames(tell, entries) for tell in run_formatters),
         )
     entries = recorder.close()
-    yield events.encode_many(entries), *(_frames(tell, entries) for tell in tellers)
+    yield events.encode_many(entries), *(_frames(tell, entries) for tell in run_formatters)
 
 
 def _frames(tell: FormatJoined, entries: Sequence[events.LogEntry]) -> bytes:

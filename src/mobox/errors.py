@@ -42,13 +42,13 @@
     * TooManyRuns         the limit of concurrent runs is reached
     * TooManySessions     a socket has joined the maximum number of sessions
     * TooManyStreams      an owner has the maximum number of open streams
-    * TooOften            rate limit: an owner starts runs too fast
+    * RateLimited         rate limit: an owner starts runs too fast
   * DecisionNotAllowed    the input request does not allow this decision
   * ShuttingDown          the server is shutting down and starts no more runs
-  * BadCursor             a cursor is malformed, or beyond the end of the log
+  * InvalidCursor         a cursor is malformed, or beyond the end of the log
   * Fenced                a writer has lost its lease, or the run has ended: it must stop
   * StorageError          the database cannot be used
-    * DatabaseAway        the database is unreachable
+    * StorageUnavailable  the database is unreachable
     * WriteRefused        the database rejected this write
     * DatabaseTooNew      the database was written by a newer version of mobox
 
@@ -57,6 +57,7 @@ An agent that breaks its own format raises nothing: lines that no parser recogni
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
@@ -343,7 +344,7 @@ class TooManyStreams(QuotaError):
         super().__init__(f"the limit of {most} open streams per owner is reached: close some")
 
 
-class TooOften(QuotaError):
+class RateLimited(QuotaError):
     """Rate limit: an owner starts runs too fast; `retry_after` is in seconds."""
 
     def __init__(self, per_minute: int, retry_after: int) -> None:
@@ -368,7 +369,7 @@ class KeyReused(ConflictError):
         super().__init__(f"the idempotency key {key!r} was already used with another request")
 
 
-class BadCursor(MoboxError):
+class InvalidCursor(MoboxError):
     """The cursor is malformed or beyond the end; `tail` is the last `seq` of a run's log."""
 
     def __init__(self, cursor: int | str, tail: int | None = None) -> None:
@@ -391,7 +392,7 @@ class StorageError(MoboxError):
     """The database cannot be used; the message has the reason."""
 
 
-class DatabaseAway(StorageError):
+class StorageUnavailable(StorageError):
     """The database is unreachable or did not respond in time; a retry may succeed."""
 
     def __init__(self) -> None:
@@ -411,3 +412,20 @@ class DatabaseTooNew(StorageError):
         super().__init__(
             f"the database has version {version}, this mobox supports up to {known}: update mobox"
         )
+
+
+_OLD_NAMES = {
+    "BadCursor": InvalidCursor,
+    "DatabaseAway": StorageUnavailable,
+    "TooOften": RateLimited,
+}
+
+
+def __getattr__(name: str) -> type[MoboxError]:
+    """Names of earlier versions, which still work and are deprecated."""
+    if name not in _OLD_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _OLD_NAMES[name]
+    message = f"mobox.errors.{name} is now mobox.errors.{new.__name__}"
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return new

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Scope
 
-from mobox.delivery.neighbours import Neighbours
-from mobox.delivery.socketio import Said, Socket, Sockets
+from mobox.delivery.socketio import EventPayload, Socket, Sockets
+from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.events import JSON
 
 LIMIT = 60
@@ -35,7 +35,7 @@ class Echo:
     async def came(self, socket: Socket, auth: JSON) -> None:
         pass
 
-    async def heard(self, socket: Socket, event: str, said: Said) -> object:
+    async def heard(self, socket: Socket, event: str, said: EventPayload) -> object:
         return {event: said.payload}
 
     async def left(self, socket: Socket) -> None:
@@ -94,7 +94,7 @@ class Process:
 
     def __init__(self, folder: Path, number: int) -> None:
         self.listener = Echo()
-        self.neighbours = Neighbours(folder, number)
+        self.neighbours = PeerForwarder(folder, number)
         self.app = Sockets(self.listener, most_bytes=1_000_000, neighbours=self.neighbours)
 
 

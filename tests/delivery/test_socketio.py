@@ -24,7 +24,7 @@ class Nobody:
     async def came(self, socket: Socket, auth: JSON) -> socketio.Refusal | None:
         return None
 
-    async def heard(self, socket: Socket, event: str, said: socketio.Said) -> object:
+    async def heard(self, socket: Socket, event: str, said: socketio.EventPayload) -> object:
         return None
 
     async def left(self, socket: Socket) -> None:

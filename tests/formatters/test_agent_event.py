@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from grammar_agent_event import Event, check_agent_events, events_of
-from mobox.errors import BadCursor, UnknownProfile
+from mobox.errors import InvalidCursor, UnknownProfile
 from mobox.events import (
     Done,
     DoneReason,
@@ -565,7 +565,7 @@ def test_an_index_is_found_in_its_run(last: int, place: Place) -> None:
 
 @pytest.mark.parametrize("last", [-2, 8, 10**20])
 def test_an_index_that_nobody_has_been_told_is_refused(last: int) -> None:
-    with pytest.raises(BadCursor) as refused:
+    with pytest.raises(InvalidCursor) as refused:
         place_of(last, [5, 0, 3])
     assert refused.value.tail == 7
 

@@ -30,7 +30,7 @@ from waiting import wait_until
 SOON = """
 from functools import partial
 
-import mobox.server.opening as opening
+import mobox.server.bootstrap as opening
 
 opening.StoreSettings = partial(opening.StoreSettings, busy_seconds=1)
 """

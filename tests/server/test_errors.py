@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 import mobox.errors
 from mobox.errors import (
-    BadCursor,
     ChatNotFound,
     CorruptLog,
     DatabaseTooNew,
     Fenced,
+    InvalidCursor,
     InvalidRequest,
     KeyReused,
     LogDeleted,
@@ -59,8 +59,8 @@ async def answer_to(error: Exception) -> httpx.Response:
         (UnknownAgent("x", ["demo"]), 400, "unknown_agent", {"known": ["demo"]}),
         (UnknownProfile("x", ["v6"]), 400, "unknown_profile", {"known": ["v6"]}),
         (UnknownProtocol("x", ["ai-sdk"]), 400, "unknown_protocol", {"known": ["ai-sdk"]}),
-        (BadCursor("9.0", 7), 400, "bad_cursor", {"tail": 7}),
-        (BadCursor("x"), 400, "bad_cursor", {}),
+        (InvalidCursor("9.0", 7), 400, "bad_cursor", {"tail": 7}),
+        (InvalidCursor("x"), 400, "bad_cursor", {}),
         (ChatNotFound("c"), 404, "not_found", {}),
         (RunNotFound("r"), 404, "not_found", {}),
         (LogDeleted("r"), 410, "log_deleted", {}),

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from mobox.errors import StorageError, TooManyStreams, TooOften
+from mobox.errors import RateLimited, StorageError, TooManyStreams
 from mobox.library.options import settings_of
 from mobox.server.app import create_app, open_services
 from mobox.server.authentication import Principal
+from mobox.server.connections import ConnectionRegistry, OwnerLimits
 from mobox.server.settings import Settings
-from mobox.server.visits import OwnerLimits, Visits
 from mobox.storage import MemoryStorage
 from mobox.storage.keys import ApiKey
 from mobox.storage.settings import Settings as StoreSettings
@@ -94,27 +94,27 @@ class Clock:
 
 def test_what_was_used_comes_back_with_time() -> None:
     clock = Clock()
-    visits = Visits(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
+    visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=1, runs_per_minute=6), clock)
     for _ in range(6):
         visits.begin("ann")
     for waited, left in ((0, 10), (4, 6), (5.5, 1)):
         clock.now += waited
-        with pytest.raises(TooOften) as refused:
+        with pytest.raises(RateLimited) as refused:
             visits.begin("ann")
         assert refused.value.retry_after == left
     clock.now += 1
     visits.begin("ann")
-    with pytest.raises(TooOften):
+    with pytest.raises(RateLimited):
         visits.begin("ann")
     clock.now += 3600
     for _ in range(6):
         visits.begin("ann")
-    with pytest.raises(TooOften):
+    with pytest.raises(RateLimited):
         visits.begin("ann")
 
 
 def test_an_owner_has_so_many_streams_open() -> None:
-    visits = Visits(MemoryStorage(), OwnerLimits(streams=2, runs_per_minute=1))
+    visits = ConnectionRegistry(MemoryStorage(), OwnerLimits(streams=2, runs_per_minute=1))
     ann, bob = Principal("ann"), Principal("bob")
     first, _ = visits.enter(ann), visits.enter(ann)
     with pytest.raises(TooManyStreams):
@@ -225,7 +225,7 @@ class SlowStore(MemoryStorage):
 @on_uvloop
 async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_says() -> None:
     store = SlowStore()
-    visits = Visits(store, None)
+    visits = ConnectionRegistry(store, None)
     old, _ = await give_key(store, "ann")
     first, second = Guest(), Guest()
     visits.enter(Principal("ann", key_id=old.id)).end = first.end
@@ -240,7 +240,7 @@ async def test_whoever_comes_while_the_store_is_asked_is_not_judged_by_what_it_s
 
 @on_uvloop
 async def test_who_is_over_is_sent_away_and_others_are_not() -> None:
-    visits = Visits(MemoryStorage(), None)
+    visits = ConnectionRegistry(MemoryStorage(), None)
     over, stays = Guest(), Guest()
     visits.enter(Principal("ann", expires_at=now_ms())).end = over.end
     visits.enter(Principal("bob", expires_at=now_ms() + 3_600_000)).end = stays.end
@@ -266,9 +266,9 @@ class BrokenStore(MemoryStorage):
 async def test_a_store_that_fails_now_and_then_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mobox.server.visits.LOOK", 0.01)
+    monkeypatch.setattr("mobox.server.connections.LOOK", 0.01)
     store = BrokenStore()
-    visits, guest = Visits(store, None), Guest()
+    visits, guest = ConnectionRegistry(store, None), Guest()
     visits.enter(Principal("ann", key_id="key_gone")).end = guest.end
     await guest.sent_away.wait()
     assert not store.problems

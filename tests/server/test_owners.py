@@ -15,8 +15,8 @@ from starlette.routing import Mount
 from starlette.routing import Route as Served
 
 from mobox.server.app import routes_of
+from mobox.server.authenticated_route import AuthenticatedRoute
 from mobox.server.authentication import EVERY_SCOPE
-from mobox.server.entrance import Entrance
 from mobox.server.routes import ROUTES
 from mobox.server.services import Services
 from mobox.storage.chats import History
@@ -157,7 +157,7 @@ async def test_nothing_is_served_but_those_routes_and_pages(tmp_path: Path) -> N
 
 
 def _is_door(route: Served) -> bool:
-    return isinstance(route.endpoint, Entrance)
+    return isinstance(route.endpoint, AuthenticatedRoute)
 
 
 @each_row

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from grammar_panes import check_panes
-from mobox.errors import BadCursor
+from mobox.errors import InvalidCursor
 from mobox.events import (
     Done,
     InputRequest,
@@ -29,7 +29,7 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter, profiles_of, protocols
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
-from mobox.server.places import Place, read_place
+from mobox.server.cursor import Cursor, parse_cursor
 from mobox.server.services import Services
 from mobox.server.settings import OWNER, Settings
 from mobox.storage.log import Run
@@ -310,10 +310,10 @@ async def test_a_cursor_that_names_no_place_is_told_the_last_one(
 
 
 def test_a_cursor_is_read() -> None:
-    assert read_place("12.3", 12) == Place(12, 3)
-    assert read_place("0", 0) == Place(0, None)
-    with pytest.raises(BadCursor, match="13"):
-        read_place("13", 12)
+    assert parse_cursor("12.3", 12) == Cursor(12, 3)
+    assert parse_cursor("0", 0) == Cursor(0, None)
+    with pytest.raises(InvalidCursor, match="13"):
+        parse_cursor("13", 12)
 
 
 @pytest.mark.parametrize(

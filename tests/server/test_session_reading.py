@@ -10,13 +10,13 @@ from contextlib import contextmanager
 
 from engineio.async_socket import AsyncSocket
 
-from mobox.delivery.socketio import Refusal, Said, Socket, Sockets
+from mobox.delivery.socketio import EventPayload, Refusal, Socket, Sockets
 from mobox.delivery.socketio_packets import Flow
 from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
-from mobox.server.reading import Batch, Reading
+from mobox.server.run_reader import Batch, RunReader
 from mobox.server.session_index import SessionIndex
-from mobox.server.session_reading import IndexedSession, Session, Told
+from mobox.server.session_reader import IndexedSession, Session, SessionBatch
 from mobox.server.subscriptions import Subscription
 from mobox.storage import MemoryStorage, Settings, Storage
 from mobox.storage.log import RunId
@@ -110,7 +110,7 @@ class Nobody:
     async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
         raise NotImplementedError
 
-    async def heard(self, socket: Socket, event: str, said: Said) -> object:
+    async def heard(self, socket: Socket, event: str, said: EventPayload) -> object:
         raise NotImplementedError
 
     async def left(self, socket: Socket) -> None:
@@ -146,7 +146,7 @@ def test_who_was_told_a_run_keeps_nothing_of_it() -> None:
     async def scenario(store: Storage) -> None:
         run = await begin(store)
         await say(store, run, *BEGINNING, *words(*["word "] * 1000), *ENDING)
-        kinds = (AgentEventFormatter, Reading, Batch, Told)
+        kinds = (AgentEventFormatter, RunReader, Batch, SessionBatch)
         before = alive(*kinds)
         reading, taker = IndexedSession(store, SESSION, SessionIndex(store), -1), Taker()
         await reading.open()

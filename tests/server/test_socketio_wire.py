@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ai_sdk_client import CLIENTS
-from mobox.delivery.socketio_packets import BAD, Packet, Said
+from mobox.delivery.socketio_packets import BAD, EventPayload, Packet
 from server.live_server import LIMIT, LiveServer
 from server.scripted_agent import prompt, text
 from server.socket_clients import RawPoll, SocketClients
@@ -99,7 +99,11 @@ def test_a_client_that_waits_for_an_answer_gets_it_also_to_nonsense() -> None:
     assert (packet.id, packet.data[0]) == (7, BAD)
     assert packet.data[1].wants_answer
     named = Packet(encoded_packet='2/admin,7["a",{"b":1},2]')
-    assert (named.namespace, named.id, named.data) == ("/admin", 7, ["a", Said({"b": 1}, True)])
+    assert (named.namespace, named.id, named.data) == (
+        "/admin",
+        7,
+        ["a", EventPayload({"b": 1}, True)],
+    )
     assert Packet(encoded_packet=b"binary").data[0] == BAD
 
 

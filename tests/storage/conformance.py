@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from mobox import Recorder
 from mobox.errors import (
-    BadCursor,
     ChatNotFound,
     Fenced,
+    InvalidCursor,
     InvalidRequest,
     KeyReused,
     LogDeleted,
@@ -46,7 +46,7 @@ from mobox.message import Message
 from mobox.storage import Settings, Storage
 from mobox.storage.chats import Chats, NamedRequest
 from mobox.storage.keys import Keys
-from mobox.storage.log import PAGE, Asking, Log, RawLine, Run, RunId
+from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, Run, RunId
 from mobox.transcript import fold
 from mobox.turn import (
     Action,
@@ -432,10 +432,10 @@ class LogConformance(Conformance):
         run = await begin(store)
         await say(store, run, *BEGINNING)
         for cursor in (3, -1, 2**70):
-            with pytest.raises(BadCursor) as refused:
+            with pytest.raises(InvalidCursor) as refused:
                 await store.read(run.id, cursor)
             assert refused.value.tail == 2
-            with pytest.raises(BadCursor) as refused:
+            with pytest.raises(InvalidCursor) as refused:
                 await collect(store.follow(run.id, cursor))
             assert refused.value.tail == 2
 
@@ -846,20 +846,22 @@ class StorageConformance(LogConformance, FollowingConformance):
             state={"count": 1},
         )
         first = await begin(store, replace(submit(), name="r1", frontend=page))
-        assert await store.asked(first.id) == [Asking(name="r1", frontend=page)]
+        assert await store.asked(first.id) == [ClientRequest(name="r1", frontend=page)]
         await say(store, first, Paused(request_ids=()))
-        await store.note(first.id, Asking(name="r2", after=1))
-        assert (await store.named("ann", "chat", "r2")).asking == Asking(name="r2", after=1)
+        await store.note(first.id, ClientRequest(name="r2", after=1))
+        assert (await store.named("ann", "chat", "r2")).asking == ClientRequest(name="r2", after=1)
         assert (await store.named("ann", "chat", "r1")).run.id == first.id
         await say(store, first, Done(reason="stop"))
         second = await begin(store, replace(submit("again", "u2"), name="r1"))
-        assert await store.named("ann", "chat", "r1") == NamedRequest(second, Asking(name="r1"))
+        assert await store.named("ann", "chat", "r1") == NamedRequest(
+            second, ClientRequest(name="r1")
+        )
         with pytest.raises(RunNotFound):
             await store.named("ann", "chat", "r3")
         await store.delete("ann", "chat")
         assert await store.asked(first.id) == []
         with pytest.raises(RunNotFound):
-            await store.note(first.id, Asking(name="r4"))
+            await store.note(first.id, ClientRequest(name="r4"))
 
     @scenario
     async def test_a_request_without_a_name_is_not_kept(self, store: Storage) -> None:
@@ -1031,10 +1033,10 @@ class StorageConformance(LogConformance, FollowingConformance):
     async def test_a_bad_cursor_of_a_list_is_refused(self, store: Storage) -> None:
         await turn(store, "Hello", "Hi")
         for cursor in ("", "x", "1", "1.2.3", "-1.2", "\uff11.\uff12", "9" * 30 + ".1"):
-            with pytest.raises(BadCursor):
+            with pytest.raises(InvalidCursor):
                 await store.chats("ann", cursor)
         for cursor in ("", "x", "1.2", "9" * 30):
-            with pytest.raises(BadCursor):
+            with pytest.raises(InvalidCursor):
                 await store.messages("ann", "chat", cursor)
 
     @scenario

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from clocks import Clock
-from mobox.errors import DatabaseAway
+from mobox.errors import StorageUnavailable
 from mobox.storage import Settings
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.postgres.clock import DatabaseClock
@@ -70,7 +70,7 @@ def test_who_could_not_reach_the_database_does_not_know_who_else_could(
         clock.now += 3_600_000
         assert await given_up(far) == [silent.id]
         await proxy.close()
-        with pytest.raises(DatabaseAway):
+        with pytest.raises(StorageUnavailable):
             await far.chats("ann")
         await proxy.open()
         assert await retry_while_unavailable(given_up, far) == []
@@ -171,7 +171,7 @@ def test_who_has_asked_for_too_much_knows_all_the_same(postgres: Databases, tmp_
         connection = await asyncpg.connect(url)
         async with connection.transaction():
             await connection.execute("LOCK TABLE mobox.chat IN ACCESS EXCLUSIVE MODE")
-            with pytest.raises(DatabaseAway):
+            with pytest.raises(StorageUnavailable):
                 await store.chats("ann")
         await connection.close()
         assert await retry_while_unavailable(given_up, store) == [silent.id]

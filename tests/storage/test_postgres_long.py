@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from mobox.errors import ChatNotFound, DatabaseAway
+from mobox.errors import ChatNotFound, StorageUnavailable
 from mobox.message import Message
 from mobox.storage import Settings
 from mobox.storage.encoding import EVENTS_PER_ROW
@@ -94,7 +94,7 @@ def test_who_cannot_read_on_for_a_while_does_not_begin_anew(postgres: Databases)
             await gate.reached(21)
             await gate.delete_beginnings(EVENTS_PER_ROW)
             for way in (read, search):
-                with pytest.raises(DatabaseAway):
+                with pytest.raises(StorageUnavailable):
                     await way(store)
             await gate.open()
             assert await reading == "so " * (ROWS - 1) * EVENTS_PER_ROW + "on"

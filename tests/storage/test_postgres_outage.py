@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from mobox.errors import DatabaseAway, Fenced, StorageError
+from mobox.errors import Fenced, StorageError, StorageUnavailable
 from mobox.events import LogEntry, TextDelta
 from mobox.storage import Settings
 from mobox.storage.log import RawLine, Run, RunId, pages
@@ -90,9 +90,9 @@ async def frozen(server: PostgresServer, store: PostgresStorage) -> None:
 
 async def missed(store: PostgresStorage) -> None:
     """Whoever asks is told so, in a bounded time."""
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(StorageUnavailable):
         await store.chats("ann")
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(StorageUnavailable):
         await begin_once(store, submit(chat_id="in vain"))
 
 
@@ -281,7 +281,7 @@ def test_an_append_that_was_never_heard_is_repeated(databases: Databases, tmp_pa
             run = await begin(far)
             proxy.swallow_questions()
             appends = [asyncio.create_task(say(far, run, *words(str(n)))) for n in range(5)]
-            with pytest.raises(DatabaseAway):
+            with pytest.raises(StorageUnavailable):
                 await far.run("ann", run.id)
             assert await near.read(run.id) == []
             await proxy.close()

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from mobox.errors import BadCursor, DatabaseAway, Fenced, LogDeleted, RunNotFound, StorageError
+from mobox.errors import (
+    Fenced,
+    InvalidCursor,
+    LogDeleted,
+    RunNotFound,
+    StorageError,
+    StorageUnavailable,
+)
 from mobox.events import Raw, Status
 from mobox.message import Message
 from mobox.storage import Settings, SqliteStorage
@@ -131,7 +138,7 @@ def test_a_cursor_of_what_another_store_wrote_is_a_place(path: Path) -> None:
         assert len(await anext(first)) == 2  # from here on `two` believes it knows the tail
         await say(one, run, *words("a", "b"))
         assert seqs(await anext(two.follow(run.id, 3))) == [4]
-        with pytest.raises(BadCursor):
+        with pytest.raises(InvalidCursor):
             await anext(two.follow(run.id, 5))
 
     two_stores(path, scenario)
@@ -243,7 +250,7 @@ def test_a_commit_that_fails_fails_all_that_is_in_it_and_the_next_one_works(path
         run = await begin(store)
         with sqlite3.connect(path, isolation_level=None) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(DatabaseAway):
+            with pytest.raises(StorageUnavailable):
                 await store.rename("ann", "chat", "Later")
             other.execute("ROLLBACK")
         other.close()
@@ -262,7 +269,7 @@ def test_who_appends_waits_for_a_file_that_is_locked(path: Path) -> None:
             other.execute("BEGIN IMMEDIATE")
             saying = [asyncio.create_task(say(store, run, *said)) for said in (BEGINNING, ENDING)]
             for title in ("A", "B"):  # each is a commit that the lock made fail
-                with pytest.raises(DatabaseAway):
+                with pytest.raises(StorageUnavailable):
                     await store.rename("ann", "chat", title)
             assert not any(said.done() for said in saying)
             other.execute("ROLLBACK")
@@ -282,7 +289,7 @@ def test_a_file_that_stays_locked_keeps_no_store_from_closing(path: Path) -> Non
             saying = asyncio.create_task(say(store, run, *BEGINNING))
             await asyncio.sleep(0)
             await store.close()
-            with pytest.raises(DatabaseAway):
+            with pytest.raises(StorageUnavailable):
                 await saying
             other.execute("ROLLBACK")
         other.close()

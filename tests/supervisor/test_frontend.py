@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mobox.catalog import Agent
 from mobox.events import InputRequest, InputResponse, StreamEvent, ToolResult
-from mobox.storage.log import Asking
+from mobox.storage.log import ClientRequest
 from mobox.supervisor import Limits
 from mobox.turn import Answer, ContextItem, Frontend, FrontendTool
 from supervisor.stage import (
@@ -77,7 +77,7 @@ def test_a_tool_of_the_page_is_called(
             ]
             if limits is IMPATIENT:
                 await stage.until_nothing_runs()
-            later = Asking(name="r2", frontend=replace(PAGE, state={"count": 2}))
+            later = ClientRequest(name="r2", frontend=replace(PAGE, state={"count": 2}))
             continued = await stage.supervisor.answer("ann", begun.id, (PLACE,), later)
             events = await stage.until_it_ends(begun)
             assert text_of(events) == (

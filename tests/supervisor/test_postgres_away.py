@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from mobox.errors import DatabaseAway
+from mobox.errors import StorageUnavailable
 from mobox.events import Done, Start
 from mobox.storage import Settings
 from mobox.storage.retry import retry_while_unavailable
@@ -57,7 +57,7 @@ def test_runs_go_on_when_the_database_is_back_and_no_other_process_ends_them(
                 await retry_while_unavailable(stage.store.beyond, run.id, 10)
             await asyncio.to_thread(server.stop)
             for store in (stage.store, other.store):
-                with pytest.raises(DatabaseAway):
+                with pytest.raises(StorageUnavailable):
                     await store.chats("ann")
             await asyncio.to_thread(server.start)
             for run in runs:
@@ -155,7 +155,7 @@ def test_who_is_patient_asks_again_until_there_is_an_answer() -> None:
     async def ask(question: str) -> str:
         asked.append(question)
         if len(asked) < 3:
-            raise DatabaseAway
+            raise StorageUnavailable
         return question.upper()
 
     assert run(retry_while_unavailable(ask, "why")) == "WHY"

@@ -13,7 +13,7 @@ from mobox.catalog import Agent
 from mobox.errors import TooManyRuns
 from mobox.events import Done, Start
 from mobox.storage import Settings
-from mobox.storage.log import Asking, Run
+from mobox.storage.log import ClientRequest, Run
 from mobox.supervisor import Limits
 from mobox.turn import ContextItem, Frontend
 from supervisor.stage import (
@@ -147,7 +147,7 @@ def test_what_the_page_brings_along_with_an_answer_is_there_when_it_is_heard(
         emit_done()
     """
     agent = write_agent(tmp_path / "reader", code)
-    asking = Asking(
+    asking = ClientRequest(
         name="second", frontend=Frontend(context=(ContextItem(description="page", value="two"),))
     )
 

@@ -36,7 +36,7 @@ def keyed(agents: Path, data: Path) -> Iterator[LiveServer]:
         yield server
 
 
-class Door:
+class Authenticator:
     """The page with its sign-in form."""
 
     def __init__(self, page: Page) -> None:
@@ -69,7 +69,7 @@ def test_who_has_a_key_talks_until_it_is_revoked(
     watch.expect(UNKNOWN)
     speaking = Speaking(context, protocol)
     key, secret = key_of(data, f"ann by {protocol}")
-    door = Door(context.new_page())
+    door = Authenticator(context.new_page())
     door.page.goto("/")
     expect(door.field).to_be_focused()
     expect(door.page.get_by_role("alert")).to_have_count(0)
@@ -93,7 +93,7 @@ def test_a_wrong_key_opens_nothing_and_may_be_followed_by_the_right_one(
 ) -> None:
     context, watch = watched(keyed.url)
     watch.expect(UNKNOWN)
-    door = Door(context.new_page())
+    door = Authenticator(context.new_page())
     door.page.goto("/")
     door.open("mbx_wrong")
     expect(door.page.get_by_role("alert")).to_contain_text("Invalid key")
@@ -107,7 +107,7 @@ def test_who_signs_out_leaves_nothing_in_the_tab(
     context, watch = watched(keyed.url)
     watch.expect(UNKNOWN)
     _, secret = key_of(data, "eve")
-    door = Door(context.new_page())
+    door = Authenticator(context.new_page())
     door.page.goto("/")
     door.open(secret)
     door.page.get_by_role("button", name="Settings").click()
@@ -122,7 +122,7 @@ def test_who_signs_out_leaves_nothing_in_the_tab(
 def test_everybody_can_use_the_form(keyed: LiveServer, axe: str, watched: Watched) -> None:
     context, watch = watched(keyed.url)
     watch.expect(UNKNOWN)
-    door = Door(context.new_page())
+    door = Authenticator(context.new_page())
     door.page.goto("/")
     door.open("mbx_wrong")
     expect(door.page.get_by_role("alert")).to_be_visible()

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mobox.cli.places import add_places, opened, read_places
 from mobox.cli.serve import server_packages
+from mobox.cli.storage_options import add_places, opened, read_places
 from mobox.errors import InvalidSetting
 from mobox.printable import printable
 from mobox.server.settings import Settings

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from mobox.cli.places import add_places, opened, read_places
+from mobox.cli.storage_options import add_places, opened, read_places
 from mobox.printable import printable
 from mobox.server.settings import OWNER, Settings
 

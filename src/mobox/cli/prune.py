@@ -7,7 +7,7 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from mobox.cli.places import add_places, opened, read_places
+from mobox.cli.storage_options import add_places, opened, read_places
 from mobox.server.settings import Settings
 
 if TYPE_CHECKING:

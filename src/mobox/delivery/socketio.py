@@ -22,11 +22,10 @@ import socketio
 from engineio.payload import Payload
 from starlette.types import Receive, Scope, Send
 
-from mobox.delivery.neighbours import Neighbours
 from mobox.delivery.socketio_packets import (
+    EventPayload,
     Flow,
     Packet,
-    Said,
     SocketClosed,
     event_text,
     flow_of,
@@ -37,9 +36,10 @@ from mobox.delivery.socketio_requests import (
     hold_upgrade,
     hold_websocket,
 )
+from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.events import JSON
 
-__all__ = ["PATH", "Listener", "Refusal", "Said", "Socket", "SocketClosed", "Sockets"]
+__all__ = ["PATH", "EventPayload", "Listener", "Refusal", "Socket", "SocketClosed", "Sockets"]
 
 PATH: Final = "/socket.io"
 Refusal = dict[str, Any]
@@ -90,7 +90,7 @@ class Listener(Protocol):
         """A client wants to connect, with its `auth` payload; returns the error to refuse it."""
         ...
 
-    async def heard(self, socket: Socket, event: str, message: Said) -> object:
+    async def heard(self, socket: Socket, event: str, message: EventPayload) -> object:
         """A client sent an event; returns the acknowledgement as JSON. Must not raise."""
         ...
 
@@ -120,7 +120,7 @@ class Sockets:
     """All sockets; an ASGI application to be mounted at `PATH`."""
 
     def __init__(
-        self, listener: Listener, *, most_bytes: int, neighbours: Neighbours | None = None
+        self, listener: Listener, *, most_bytes: int, neighbours: PeerForwarder | None = None
     ) -> None:
         self._listener = listener
         self._peers = neighbours
@@ -243,7 +243,7 @@ class Sockets:
             socket.has_left = True
             await self._listener.left(socket)
 
-    async def _on_event(self, event: str, name: str, message: Said) -> object:
+    async def _on_event(self, event: str, name: str, message: EventPayload) -> object:
         socket = self._sockets[name]
         with suppress(SocketClosed):
             await socket.flow.room()

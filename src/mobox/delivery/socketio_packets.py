@@ -25,9 +25,9 @@ __all__ = [
     "BAD",
     "PROBE",
     "UPGRADE",
+    "EventPayload",
     "Flow",
     "Packet",
-    "Said",
     "SocketClosed",
     "event_text",
     "flow_of",
@@ -61,7 +61,7 @@ def is_connect(packet: str) -> bool:
     return packet.startswith(f"4{CONNECT}")
 
 
-class Said(msgspec.Struct, frozen=True):
+class EventPayload(msgspec.Struct, frozen=True):
     """The payload of an event, and whether the client waits for an acknowledgement."""
 
     payload: JSON
@@ -117,14 +117,14 @@ class Packet:
     def _read_event(self) -> None:
         match self.data:
             case [str(name), *payload] if name not in _RESERVED:
-                message = Said(payload[0] if payload else None, self.id is not None)
+                message = EventPayload(payload[0] if payload else None, self.id is not None)
                 self.data = [name, message]
             case _:
                 self._refuse("expected the name of an event and its payload")
 
     def _refuse(self, problem: str) -> None:
         self.packet_type = EVENT
-        self.data = [BAD, Said(None, self.id is not None, problem)]
+        self.data = [BAD, EventPayload(None, self.id is not None, problem)]
 
 
 def event_text(name: str, document: bytes) -> str:

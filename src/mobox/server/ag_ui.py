@@ -31,6 +31,7 @@ from mobox.formatters.ag_ui.request_wire import RunInput
 from mobox.formatters.ag_ui.requests import Said, read_input, request_of
 from mobox.formatters.bodies import Id
 from mobox.message import Message
+from mobox.server.chat_service import ChatService, RunState
 from mobox.server.eventstream import EventStream
 from mobox.server.frames import frames
 from mobox.server.runs import active_run, latest_run
@@ -42,9 +43,8 @@ from mobox.server.services import (
     read_as,
     read_json,
 )
-from mobox.server.talking import RunState, Talk
 from mobox.storage.chats import StoredMessage
-from mobox.storage.log import Asking, Run
+from mobox.storage.log import ClientRequest, Run
 from mobox.supervisor import Continued
 from mobox.turn import Action, Request, UserMessage
 
@@ -63,7 +63,7 @@ class AGUIRoutes:
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
-        self._talk = Talk(services.storage, services.supervisor)
+        self._talk = ChatService(services.storage, services.supervisor)
         self._heartbeats = services.heartbeats
 
     async def run(self, request: HttpRequest) -> ASGIApp:
@@ -196,7 +196,7 @@ async def _nothing() -> AsyncIterator[bytes]:
         yield batch
 
 
-def _states(requests: Iterable[Asking]) -> list[PageState]:
+def _states(requests: Iterable[ClientRequest]) -> list[PageState]:
     """The shared state that each request brought, from the first that is not empty."""
     pages = [(request.after, request.frontend) for request in requests]
     states = [PageState(after, page.state) for after, page in pages if page is not None]

@@ -14,14 +14,22 @@ from starlette.types import ASGIApp
 
 from mobox.catalog import Catalog
 from mobox.delivery import socketio
-from mobox.delivery.neighbours import Neighbours
 from mobox.delivery.socketio import Sockets
-from mobox.server.authentication import EVERY_SCOPE, Door, Doored, Hook, KeyHolders, Principal
+from mobox.delivery.worker_forwarding import PeerForwarder
+from mobox.server.authentication import (
+    EVERY_SCOPE,
+    Authenticator,
+    AuthMiddleware,
+    Hook,
+    KeyHolders,
+    Principal,
+)
+from mobox.server.bootstrap import metrics_of, open_supervisor
+from mobox.server.connections import ConnectionRegistry, OwnerLimits
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
-from mobox.server.opening import metrics_of, open_supervisor
 from mobox.server.operations import Counted
 from mobox.server.pages import Pages
 from mobox.server.routes import served
@@ -29,7 +37,6 @@ from mobox.server.services import Services
 from mobox.server.session_index import SessionIndex
 from mobox.server.sessions import Sessions
 from mobox.server.settings import OWNER, Settings
-from mobox.server.visits import OwnerLimits, Visits
 from mobox.server.website import Website
 
 __all__ = ["create_app", "open_services", "routes_of"]
@@ -37,7 +44,7 @@ __all__ = ["create_app", "open_services", "routes_of"]
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings, catalog: Catalog | None = None, neighbours: Neighbours | None = None
+    settings: Settings, catalog: Catalog | None = None, neighbours: PeerForwarder | None = None
 ) -> AsyncIterator[Services]:
     """Open everything that a server needs; on exit stop its agents and close it.
 
@@ -72,7 +79,7 @@ async def open_services(
 
 
 def _sockets(
-    sessions: Sessions, metrics: Registry, settings: Settings, peers: Neighbours | None
+    sessions: Sessions, metrics: Registry, settings: Settings, peers: PeerForwarder | None
 ) -> Sockets:
     sockets = Sockets(sessions, most_bytes=settings.max_body, neighbours=peers)
     metrics.gauge("mobox_sockets", "Connected Socket.IO clients.", lambda: sockets.open_sockets)
@@ -97,7 +104,7 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
     )
     # Around all of Starlette, whose handler of unexpected errors is outside its middleware.
     guarded = Guard(
-        Doored(app, _door(services, principal)),
+        AuthMiddleware(app, _door(services, principal)),
         hosts=settings.hosts_of(is_hooked=principal is not None),
         origins=settings.origins,
         max_body=settings.max_body,
@@ -107,12 +114,12 @@ def create_app(services: Services, principal: Hook | None = None) -> ASGIApp:
     return Counted(guarded, metrics=services.metrics)
 
 
-def _door(services: Services, principal: Hook | None) -> Door:
+def _door(services: Services, principal: Hook | None) -> Authenticator:
     settings, storage = services.settings, services.storage
     if not _knows_owners(settings, principal):
-        return Door(_local_owner, Visits(storage, None))
+        return Authenticator(_local_owner, ConnectionRegistry(storage, None))
     limits = OwnerLimits(streams=settings.max_streams, runs_per_minute=settings.max_runs_per_minute)
-    return Door(principal or KeyHolders(storage), Visits(storage, limits))
+    return Authenticator(principal or KeyHolders(storage), ConnectionRegistry(storage, limits))
 
 
 def _knows_owners(settings: Settings, principal: Hook | None) -> bool:

@@ -3,7 +3,7 @@
 Rule 1: everything is looked up by its owner, so other owners' data does not exist for a client.
 Rule 2: a key has the same rights over HTTP and over a socket.
 Rule 3: the response does not reveal why a key was rejected.
-Rule 4: routes read the principal from the ASGI scope only, where `Door` puts it.
+Rule 4: routes read the principal from the ASGI scope only, where `Authenticator` puts it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mobox.errors import InvalidPrincipal, NotPermitted, StorageError, Unauthenticated
 from mobox.events import JSON
+from mobox.server.connections import ConnectionRegistry
 from mobox.server.keys import KEY, digest_of, is_live
-from mobox.server.visits import Visits
 from mobox.storage.keys import ApiKey, Keys
 from mobox.storage.settings import now_ms
 
 __all__ = [
     "EVERY_SCOPE",
     "USUAL_SCOPES",
-    "Door",
-    "Doored",
+    "AuthMiddleware",
+    "Authenticator",
     "Hook",
     "KeyHolders",
     "Principal",
-    "door_of",
+    "authenticator_of",
     "principal_of",
     "with_key",
 ]
@@ -82,10 +82,10 @@ Hook: TypeAlias = Callable[[HTTPConnection], "Found | Awaitable[Found]"]
 """An app's own authentication: returns a `Principal`, the name of an owner, or `None`."""
 
 
-class Door:
+class Authenticator:
     """Authenticates requests and sockets."""
 
-    def __init__(self, hook: Hook, visits: Visits) -> None:
+    def __init__(self, hook: Hook, visits: ConnectionRegistry) -> None:
         self._hook = hook
         self.visits = visits
 
@@ -167,10 +167,10 @@ class KeyHolders:
             await self._keys.note_use(key.id, now)
 
 
-class Doored:
-    """ASGI middleware that puts the `Door` into the scope."""
+class AuthMiddleware:
+    """ASGI middleware that puts the `Authenticator` into the scope."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, door: Authenticator) -> None:
         self._app = app
         self._door = door
 
@@ -178,9 +178,9 @@ class Doored:
         await self._app({**scope, _DOOR: self._door}, receive, send)
 
 
-def door_of(connection: HTTPConnection) -> Door:
-    """The `Door` of this connection."""
-    door: Door = connection.scope[_DOOR]
+def authenticator_of(connection: HTTPConnection) -> Authenticator:
+    """The `Authenticator` of this connection."""
+    door: Authenticator = connection.scope[_DOOR]
     return door
 
 

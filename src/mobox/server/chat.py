@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk import HEADERS, REPLAYS_FINISHED
 from mobox.formatters.ai_sdk.requests import read_request
+from mobox.server.chat_service import AnswerBody, ChatService, RunState, StopBody
 from mobox.server.eventstream import EventStream
 from mobox.server.frames import frames
 from mobox.server.runs import latest_run, run_of_chat
@@ -26,7 +27,6 @@ from mobox.server.services import (
     read_as,
     read_json,
 )
-from mobox.server.talking import AnswerBody, RunState, StopBody, Talk
 from mobox.storage.log import Run
 from mobox.storage.settings import now_ms
 
@@ -43,7 +43,7 @@ class ChatRoutes:
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
-        self._talk = Talk(services.storage, services.supervisor)
+        self._talk = ChatService(services.storage, services.supervisor)
         self._heartbeats = services.heartbeats
 
     async def post(self, request: Request) -> ASGIApp:

@@ -17,9 +17,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mobox.errors import (
-    BadCursor,
     DecisionNotAllowed,
     Fenced,
+    InvalidCursor,
     InvalidRequest,
     KeyReused,
     LogDeleted,
@@ -27,13 +27,13 @@ from mobox.errors import (
     NotFound,
     NotPermitted,
     NotWaiting,
+    RateLimited,
     RunActive,
     ShuttingDown,
     StorageError,
     TooManyRuns,
     TooManySessions,
     TooManyStreams,
-    TooOften,
     Unauthenticated,
     UnknownAgent,
     UnknownProfile,
@@ -45,7 +45,7 @@ __all__ = [
     "NO_STORAGE",
     "OUR_FAULT",
     "Answer",
-    "Told",
+    "ErrorReport",
     "error_response",
     "exception_handlers",
     "explain",
@@ -82,7 +82,7 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     UnknownAgent: Answer(400, "unknown_agent", {"known": "known"}),
     UnknownProfile: Answer(400, "unknown_profile", {"known": "known"}),
     UnknownProtocol: Answer(400, "unknown_protocol", {"known": "known"}),
-    BadCursor: Answer(400, "bad_cursor", {"tail": "tail"}),
+    InvalidCursor: Answer(400, "bad_cursor", {"tail": "tail"}),
     DecisionNotAllowed: Answer(400, "decision_not_allowed", {"allowed": "allowed"}),
     Unauthenticated: Answer(401, "unauthenticated"),
     NotPermitted: Answer(403, "missing_scope", {"scope": "scope"}),
@@ -95,7 +95,7 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
     TooManyRuns: Answer(429, "too_many_runs"),
     TooManySessions: Answer(429, "too_many_sessions"),
     TooManyStreams: Answer(429, "too_many_streams"),
-    TooOften: Answer(429, "too_often", {"retryAfter": "retry_after"}),
+    RateLimited: Answer(429, "too_often", {"retryAfter": "retry_after"}),
     ShuttingDown: Answer(503, "shutting_down"),
     StorageError: Answer(503, "storage_unavailable", instead=NO_STORAGE),
     MoboxError: Answer(500, "internal_error", instead=_INTERNAL),
@@ -104,7 +104,7 @@ ANSWERS: Final[Mapping[type[MoboxError], Answer]] = {
 OUR_FAULT: Final = {"code": "internal_error", "message": _INTERNAL}
 
 
-class Told(NamedTuple):
+class ErrorReport(NamedTuple):
     """An exception as it is reported: the HTTP status, and the content of `error`."""
 
     status: int
@@ -120,15 +120,15 @@ def error_response(status: int, code: str, message: str, **more: Any) -> Respons
     return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
 
 
-def explain(error: Exception, where: str) -> Told:
+def explain(error: Exception, where: str) -> ErrorReport:
     """How an exception is reported. Internal failures are logged, as clients do not see them."""
     answer = next(ANSWERS[kind] for kind in type(error).__mro__ if kind in ANSWERS)
     if answer.instead is not None:
         logger.error("%s failed", where, exc_info=error)
-        return Told(answer.status, {"code": answer.code, "message": answer.instead})
+        return ErrorReport(answer.status, {"code": answer.code, "message": answer.instead})
     more = {name: getattr(error, attribute) for name, attribute in answer.told.items()}
     known = {name: value for name, value in more.items() if value is not None}
-    return Told(answer.status, {"code": answer.code, "message": str(error), **known})
+    return ErrorReport(answer.status, {"code": answer.code, "message": str(error), **known})
 
 
 async def _mobox_error(request: Request, error: Exception) -> Response:
@@ -137,11 +137,11 @@ async def _mobox_error(request: Request, error: Exception) -> Response:
     return error_response(status, **body)
 
 
-def explain_status(error: HTTPException) -> Told:
+def explain_status(error: HTTPException) -> ErrorReport:
     """How an exception of Starlette is reported: `unauthenticated` for 401, else the phrase."""
     name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
     code = ANSWERS[Unauthenticated].code if error.status_code == 401 else name
-    return Told(error.status_code, {"code": code, "message": error.detail})
+    return ErrorReport(error.status_code, {"code": code, "message": error.detail})
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

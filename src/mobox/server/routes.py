@@ -12,6 +12,7 @@ from mobox.formatters.ai_sdk import PROFILES
 from mobox.formatters.ai_sdk.request_wire import Body
 from mobox.server.ag_ui import AGUIRoutes
 from mobox.server.ag_ui_table import AG_UI_ROUTES
+from mobox.server.authenticated_route import AuthenticatedRoute, Handler
 from mobox.server.chat import AnswerBody, ChatRoutes, RunState, StopBody
 from mobox.server.chats import (
     AgentList,
@@ -23,7 +24,6 @@ from mobox.server.chats import (
     Rename,
 )
 from mobox.server.copilotkit import CopilotKitRoutes
-from mobox.server.entrance import Entrance, Handler
 from mobox.server.openapi import Parameter, Route
 from mobox.server.operations import Health, OperationsRoutes
 from mobox.server.run_events import RunsRoutes
@@ -227,7 +227,7 @@ def served(services: Services) -> list[Served]:
     return [
         Served(
             _with_any_id(route.path),
-            Entrance(route, handler(name), services.storage),
+            AuthenticatedRoute(route, handler(name), services.storage),
             methods=[route.method],
         )
         for name, route in routes

@@ -19,10 +19,10 @@ from mobox.errors import InvalidRequest, PluginError
 from mobox.formatters import Formatter, profiles_of, protocols
 from mobox.function_agents import FunctionAgent
 from mobox.printable import printable
+from mobox.server.cursor import parse_cursor
 from mobox.server.eventstream import EventStream
 from mobox.server.inspector import Inspector
-from mobox.server.places import read_place
-from mobox.server.reading import FormatTeller, Reading, Teller, tellers
+from mobox.server.run_reader import ProtocolRunFormatter, RunFormatter, RunReader, run_formatters
 from mobox.server.services import Services, json_response, owner_of
 from mobox.server.session_index import Format
 from mobox.storage.log import Run
@@ -73,21 +73,21 @@ class RunsRoutes:
         run = await self._run(request)
         fmt = Format(_parameter(request, "format") or CANONICAL, _parameter(request, "profile"))
 
-        def make(formatters: list[Formatter]) -> Teller:
-            return FormatTeller(*formatters)
+        def make(formatters: list[Formatter]) -> RunFormatter:
+            return ProtocolRunFormatter(*formatters)
 
-        return await self._stream(request, run, tellers(run, [fmt], make, self._index))
+        return await self._stream(request, run, run_formatters(run, [fmt], make, self._index))
 
     async def inspect(self, request: Request) -> ASGIApp:
         """The raw lines of a run, and its frames in several formats."""
         run = await self._run(request)
         names = _formats(request)
 
-        def make(formatters: list[Formatter]) -> Teller:
+        def make(formatters: list[Formatter]) -> RunFormatter:
             return Inspector(self._storage, run.id, dict(zip(names, formatters, strict=True)))
 
         formats = [_format(name) for name in names]
-        return await self._stream(request, run, tellers(run, formats, make, self._index))
+        return await self._stream(request, run, run_formatters(run, formats, make, self._index))
 
     async def stderr(self, request: Request) -> Response:
         """The agent's stderr, with control characters escaped.
@@ -109,10 +109,12 @@ class RunsRoutes:
     async def _run(self, request: Request) -> Run:
         return await self._storage.run(owner_of(request), request.path_params["run_id"])
 
-    async def _stream(self, request: Request, run: Run, make: Callable[[], Teller]) -> ASGIApp:
-        reading, live = Reading(self._storage, run, make), _live(request)
+    async def _stream(
+        self, request: Request, run: Run, make: Callable[[], RunFormatter]
+    ) -> ASGIApp:
+        reading, live = RunReader(self._storage, run, make), _live(request)
         if (cursor := _cursor(request)) is not None:
-            await reading.go_to(read_place(cursor, run.tail_seq))
+            await reading.go_to(parse_cursor(cursor, run.tail_seq))
         headers = {"x-mobox-run": run.id, "x-mobox-status": run.status}
         batches = reading.told(live=live)
         if live and run.status != "done":  # more events will come

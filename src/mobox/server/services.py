@@ -15,7 +15,7 @@ from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
 from mobox.events import JSON
 from mobox.formatters.bodies import convert
-from mobox.server.authentication import door_of, principal_of
+from mobox.server.authentication import authenticator_of, principal_of
 from mobox.server.eventstream import Heartbeats
 from mobox.server.metrics import Registry
 from mobox.server.session_index import SessionIndex
@@ -52,13 +52,13 @@ def owner_of(connection: HTTPConnection) -> str:
 async def counted(
     connection: HTTPConnection, request: Turn, submit: Callable[[], Awaitable[Continued]]
 ) -> Continued:
-    """Submit under the owner's rate limit; raises `TooOften`.
+    """Submit under the owner's rate limit; raises `RateLimited`.
 
     Answers and repeated requests start no run, and do not count.
     """
     if request.action is Action.CONTINUE:
         return await submit()
-    visits, owner = door_of(connection).visits, owner_of(connection)
+    visits, owner = authenticator_of(connection).visits, owner_of(connection)
     visits.begin(owner)
     continued = await submit()
     if not continued.created:

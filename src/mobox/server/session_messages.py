@@ -14,7 +14,7 @@ from msgspec import Struct
 from mobox.errors import InvalidRequest
 from mobox.events import JSON, InputRequest
 from mobox.formatters.bodies import Id, check_storable, convert
-from mobox.server.talking import AnswerBody
+from mobox.server.chat_service import AnswerBody
 from mobox.storage.log import Run
 
 __all__ = ["After", "Answering", "Join", "Joined", "Leave", "Message", "Stop", "Waiting", "body_of"]

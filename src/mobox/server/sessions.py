@@ -17,22 +17,22 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from mobox.delivery.socketio import Refusal, Said, Socket, SocketClosed
+from mobox.delivery.socketio import EventPayload, Refusal, Socket, SocketClosed
 from mobox.errors import InvalidRequest, MoboxError, TooManySessions, UnknownProfile
 from mobox.events import JSON, InputRequest
 from mobox.formatters import profiles_of
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.formatters.bodies import convert, expected
-from mobox.server.authentication import door_of, principal_of, with_key
+from mobox.server.authentication import authenticator_of, principal_of, with_key
+from mobox.server.chat_service import ChatService, RunState
+from mobox.server.connections import OpenConnection
 from mobox.server.errors import OUR_FAULT, explain, explain_status
 from mobox.server.metrics import Registry
 from mobox.server.services import counted, owner_of
 from mobox.server.session_index import SessionIndex
 from mobox.server.session_messages import Answering, Join, Joined, Leave, Stop, body_of
-from mobox.server.session_reading import FramedSession, IndexedSession, Session, SessionReading
+from mobox.server.session_reader import FramedSession, IndexedSession, Session, SessionReader
 from mobox.server.subscriptions import Subscription
-from mobox.server.talking import RunState, Talk
-from mobox.server.visits import Visit
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor import Supervisor
@@ -46,7 +46,7 @@ MOST_SESSIONS: Final = 100
 
 Handler = Callable[["Sessions", Socket, JSON], Awaitable[object]]
 Subscriptions = dict[str, Subscription]
-Opened = tuple[SessionReading, Run | None]
+Opened = tuple[SessionReader, Run | None]
 """The reading of a session, and its active run."""
 
 logger = logging.getLogger(__name__)
@@ -59,10 +59,10 @@ class Sessions:
         self, storage: Storage, supervisor: Supervisor, index: SessionIndex, metrics: Registry
     ) -> None:
         self._storage = storage
-        self._talk = Talk(storage, supervisor)
+        self._talk = ChatService(storage, supervisor)
         self._index = index
         self._joined: dict[Socket, Subscriptions] = {}
-        self._visits: dict[Socket, Visit] = {}
+        self._visits: dict[Socket, OpenConnection] = {}
         self._answers = metrics.counter(
             "mobox_socket_answers_total", "Socket.IO events handled.", ("event", "outcome")
         )
@@ -70,7 +70,7 @@ class Sessions:
 
     async def came(self, socket: Socket, auth: JSON) -> Refusal | None:
         """Authenticate a client; while connected, it counts towards its owner's stream limit."""
-        door = door_of(HTTPConnection(socket.scope))
+        door = authenticator_of(HTTPConnection(socket.scope))
         try:
             principal = await door.admit(HTTPConnection(with_key(socket.scope, auth)))
             visit = door.visits.enter(principal)
@@ -86,7 +86,7 @@ class Sessions:
         self._visits[socket] = visit
         return None
 
-    async def heard(self, socket: Socket, event: str, message: Said) -> object:
+    async def heard(self, socket: Socket, event: str, message: EventPayload) -> object:
         """Handle an event; returns the acknowledgement."""
         error: dict[str, Any]
         try:
@@ -109,7 +109,7 @@ class Sessions:
     async def left(self, socket: Socket) -> None:
         """A client has disconnected: stop its subscriptions."""
         if (visit := self._visits.pop(socket, None)) is not None:
-            door_of(HTTPConnection(socket.scope)).visits.leave(visit)
+            authenticator_of(HTTPConnection(socket.scope)).visits.leave(visit)
         for subscription in self._joined.pop(socket, {}).values():
             await subscription.stop()
 
@@ -128,14 +128,16 @@ class Sessions:
     def _note(self, event: str, outcome: str) -> None:
         self._answers.add(event=event if event in self.HANDLERS else "other", outcome=outcome)
 
-    def _handler(self, event: str, message: Said) -> tuple[str, Handler]:
+    def _handler(self, event: str, message: EventPayload) -> tuple[str, Handler]:
         if message.problem is not None:
             raise InvalidRequest("", message.problem)
         if event not in self.HANDLERS:
             raise InvalidRequest("event", expected(self.HANDLERS, event))
         return self.HANDLERS[event]
 
-    async def _refused(self, socket: Socket, message: Said, error: dict[str, Any]) -> object:
+    async def _refused(
+        self, socket: Socket, message: EventPayload, error: dict[str, Any]
+    ) -> object:
         if message.wants_answer:
             return {"error": error}
         named = message.payload.get("sessionId") if isinstance(message.payload, dict) else None

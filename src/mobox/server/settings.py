@@ -298,7 +298,7 @@ SETTINGS: Final = (
 )
 
 
-class Told(NamedTuple):
+class GivenSetting(NamedTuple):
     """The given text of a setting, and the flag or variable it came from."""
 
     where: str
@@ -307,12 +307,12 @@ class Told(NamedTuple):
 
 def _given(
     setting: Setting, environment: Mapping[str, str], flags: Mapping[str, str | None]
-) -> Told | None:
+) -> GivenSetting | None:
     """The flag, else the variable; an empty value counts as not set."""
     if flag := flags.get(setting.field):
-        return Told(setting.flag, flag)
+        return GivenSetting(setting.flag, flag)
     if variable := environment.get(setting.env):
-        return Told(setting.env, variable)
+        return GivenSetting(setting.env, variable)
     return None
 
 
@@ -339,10 +339,10 @@ def _with_source(
 def parse_setting(field: str, text: str) -> Any:
     """Parse the text of one setting; raises `InvalidSetting` with the field's name."""
     setting = next(setting for setting in SETTINGS if setting.field == field)
-    return _parse(setting, Told(field, text))
+    return _parse(setting, GivenSetting(field, text))
 
 
-def _parse(setting: Setting, given: Told) -> Any:
+def _parse(setting: Setting, given: GivenSetting) -> Any:
     try:
         return setting.parse(given.text)
     except ValueError as error:

@@ -15,7 +15,7 @@ from mobox.errors import MoboxError, NotFound
 from mobox.events import InputRequest
 from mobox.server.errors import OUR_FAULT, explain
 from mobox.server.session_messages import Waiting
-from mobox.server.session_reading import Session, SessionReading, Told
+from mobox.server.session_reader import Session, SessionBatch, SessionReader
 from mobox.storage.log import RunId
 
 __all__ = ["Subscription"]
@@ -33,7 +33,7 @@ class Subscription:
         self,
         socket: Socket,
         session: Session,
-        reading: SessionReading,
+        reading: SessionReader,
         pending_inputs: PendingInputs,
         indexed: bool,
     ) -> None:
@@ -95,7 +95,7 @@ class Subscription:
             about = {"sessionId": self._session.id, "error": error}
             await self._socket.emit("session:error", encode(about))
 
-    async def _send_batch(self, batch: Told) -> None:
+    async def _send_batch(self, batch: SessionBatch) -> None:
         about = encode({"sessionId": self._session.id, "runId": batch.run.id})[:-1]
         for cursor, document in batch.documents:
             await self._send(about, cursor, document)

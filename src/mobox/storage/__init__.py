@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mobox.errors import NotInstalled, StorageError
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage
-from mobox.storage.notifier import WayToOthers
+from mobox.storage.notifier import NotifierFactory
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import SqliteStorage
 
@@ -48,7 +48,7 @@ def _postgres() -> type[PostgresStorage]:
     return PostgresStorage
 
 
-def _by_redis(url: str, prefix: str) -> WayToOthers:
+def _by_redis(url: str, prefix: str) -> NotifierFactory:
     with _extra("Redis", "redis"):
         from mobox.storage.redis import RedisNotifier
     return lambda identity: RedisNotifier(url, f"{prefix}:news:{identity}")

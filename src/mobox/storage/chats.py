@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from mobox.message import Message, told_again
 from mobox.storage.keys import Keys
-from mobox.storage.log import Asking, Log, Run, RunId
+from mobox.storage.log import ClientRequest, Log, Run, RunId
 from mobox.storage.retention import Retention
 from mobox.turn import HistoryMessage, Request, UserMessage
 
@@ -102,7 +102,7 @@ class NamedRequest(Struct, frozen=True):
     """A request with a client's name, and the run that answers it."""
 
     run: Run
-    asking: Asking
+    asking: ClientRequest
 
 
 class Chats(Protocol):

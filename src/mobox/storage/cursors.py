@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mobox.errors import BadCursor
+from mobox.errors import InvalidCursor
 
 __all__ = ["read_cursor", "write_cursor"]
 
@@ -20,5 +20,5 @@ def read_cursor(cursor: str, length: int) -> tuple[int, ...]:
     """The `length` numbers of a cursor."""
     numbers = cursor.split(".")
     if not _CURSOR.fullmatch(cursor) or len(numbers) != length:
-        raise BadCursor(cursor)
+        raise InvalidCursor(cursor)
     return tuple(map(int, numbers))

@@ -14,12 +14,12 @@ from collections.abc import (
 from contextlib import contextmanager
 from typing import Literal
 
-from mobox.errors import BadCursor, LogDeleted, RunNotFound, StorageError
+from mobox.errors import InvalidCursor, LogDeleted, RunNotFound, StorageError
 from mobox.events import LogEntry
 from mobox.storage.log import PAGE, Position, Run, RunId
 from mobox.storage.new_run_waiters import NewRunWaiters
 from mobox.storage.notifier import Notifier, RunNotice
-from mobox.storage.remote_polling import Places, RemotePolling
+from mobox.storage.remote_polling import QueriedRuns, RemotePolling
 from mobox.storage.retry import retry_while_unavailable
 from mobox.storage.tail import Watch
 
@@ -55,7 +55,7 @@ class Following(ABC):
 
     @abstractmethod
     async def _read(self, run_id: RunId, after: int, limit: int) -> Sequence[LogEntry]:
-        """The next entries in the store; `RunNotFound` or `BadCursor` if there is no such place."""
+        """The next entries in the store; raises `RunNotFound` or `InvalidCursor`."""
 
     async def _read_ahead(self, run_id: RunId, after: int) -> list[Page]:
         """The next pages, as many as the store chooses."""
@@ -133,7 +133,7 @@ class Following(ABC):
         if after > position.tail:  # unless another process wrote, and we were not notified yet
             position = await self._look(run_id, watch)
         if not 0 <= after <= position.tail:
-            raise BadCursor(after, position.tail)
+            raise InvalidCursor(after, position.tail)
 
     async def _look(self, run_id: RunId, watch: Watch) -> Position:
         """Query the store. The watch exists already, so no write is missed meanwhile."""
@@ -224,11 +224,11 @@ class Following(ABC):
         watch = self._watches.get(run_id)
         return watch is not None and (watch.position is None or watch.position.tail < position.tail)
 
-    def _waited_for(self) -> Places:
+    def _waited_for(self) -> QueriedRuns:
         run_ids = [run_id for run_id, watch in self._watches.items() if watch.is_waited_for]
-        return Places(run_ids, self._chat_watches.watched)
+        return QueriedRuns(run_ids, self._chat_watches.watched)
 
-    async def _look_at(self, places: Places) -> None:
+    async def _look_at(self, places: QueriedRuns) -> None:
         run_ids, chat_ids = places
         try:
             found = await self._positions(run_ids) if run_ids else {}

@@ -22,7 +22,7 @@ from mobox.waiting import waits_after
 
 __all__ = [
     "PAGE",
-    "Asking",
+    "ClientRequest",
     "Log",
     "Position",
     "RawEntry",
@@ -77,7 +77,7 @@ class Position(Struct, frozen=True):
     status: Status
 
 
-class Asking(Struct, frozen=True, kw_only=True):
+class ClientRequest(Struct, frozen=True, kw_only=True):
     """A client's request that a run answers."""
 
     name: str | None = None
@@ -129,10 +129,10 @@ class Log(Protocol):
         `Fenced` if another process did, `RunActive` if its chat has a running run.
         """
 
-    async def note(self, run_id: RunId, request: Asking) -> None:
+    async def note(self, run_id: RunId, request: ClientRequest) -> None:
         """Store a client's request to a resumed run; `begin_turn` does so by itself."""
 
-    async def asked(self, run_id: RunId) -> list[Asking]:
+    async def asked(self, run_id: RunId) -> list[ClientRequest]:
         """The clients' requests to a run that have a name or frontend data, oldest first."""
 
     async def queue(self, run_id: RunId, epoch: int) -> None:

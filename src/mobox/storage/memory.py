@@ -25,7 +25,14 @@ from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
 from mobox.storage.notifier import RunNotice
 from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
 from mobox.storage.settings import Settings
-from mobox.storage.turns import TurnPlan, asking_of, fingerprint, new_run_id, plan_turn, title_of
+from mobox.storage.turns import (
+    TurnPlan,
+    client_request_of,
+    fingerprint,
+    new_run_id,
+    plan_turn,
+    title_of,
+)
 from mobox.transcript import fold
 from mobox.turn import Request, UserMessage
 
@@ -62,7 +69,7 @@ class MemoryStorage(MemoryLog, MemoryKeys):
         thread = thread or self._new_thread(owner, request)
         self._supersede(live[plan.kept :])
         run = self._new_run(thread, plan, agent, framework)
-        if (client_request := asking_of(request)) is not None:
+        if (client_request := client_request_of(request)) is not None:
             self._recordings[run.id].asked.append(client_request)
         if request.idempotency_key is not None:
             self._keys[owner, request.idempotency_key] = (fingerprint(request), run.id)

@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from mobox.errors import BadCursor, Fenced, RunActive, RunNotFound
+from mobox.errors import Fenced, InvalidCursor, RunActive, RunNotFound
 from mobox.events import LogEntry, StreamEvent
 from mobox.message import Message
 from mobox.storage.chats import Chat
 from mobox.storage.following import Following
-from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId, keep_raw
+from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId, keep_raw
 from mobox.storage.notifier import RunNotice
 from mobox.storage.runs import (
     Lease,
@@ -71,7 +71,7 @@ class Recording:
         self.run = run
         self.entries: list[LogEntry] = []
         self.raw: list[RawEntry] = []
-        self.asked: list[Asking] = []
+        self.asked: list[ClientRequest] = []
         self.folded: Message | None = None
         self.folded_seq = 0
 
@@ -117,12 +117,12 @@ class MemoryLog(Following):
         self._commit(recording, run, events, ts)
         return recording.run
 
-    async def note(self, run_id: RunId, request: Asking) -> None:
+    async def note(self, run_id: RunId, request: ClientRequest) -> None:
         if run_id not in self._recordings:
             raise RunNotFound(run_id)
         self._recordings[run_id].asked.append(request)
 
-    async def asked(self, run_id: RunId) -> list[Asking]:
+    async def asked(self, run_id: RunId) -> list[ClientRequest]:
         recording = self._recordings.get(run_id)
         return [*recording.asked] if recording is not None else []
 
@@ -246,5 +246,5 @@ class MemoryLog(Following):
             raise RunNotFound(run_id)
         entries = self._recordings[run_id].entries
         if not 0 <= after <= len(entries):
-            raise BadCursor(after, len(entries))
+            raise InvalidCursor(after, len(entries))
         return entries[after : after + limit]

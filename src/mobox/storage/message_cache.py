@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mobox.message import Message
 
-__all__ = ["Fold", "Told", "cached_message"]
+__all__ = ["Fold", "ReadResult", "cached_message"]
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class Fold(Struct, frozen=True):
     folded: Message
 
 
-class Told(Struct, Generic[T], frozen=True):
+class ReadResult(Struct, Generic[T], frozen=True):
     """A read result, and the folds that were made for it."""
 
     value: T

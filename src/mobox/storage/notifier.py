@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from mobox.storage.log import Position, RunId
 
-__all__ = ["Notifier", "RunNotice", "WayToOthers"]
+__all__ = ["Notifier", "NotifierFactory", "RunNotice"]
 
 
 class RunNotice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,5 +47,5 @@ class Notifier(Protocol):
         """Stop sending and receiving."""
 
 
-WayToOthers = Callable[[str], Notifier]
+NotifierFactory = Callable[[str], Notifier]
 """Creates the channel to all processes that opened the database with this identity."""

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from mobox.storage.log import RunId
 from mobox.storage.notifier import Notifier, RunNotice
 
-__all__ = ["Places", "RemotePolling"]
+__all__ = ["QueriedRuns", "RemotePolling"]
 
 _SAFETY_NET: Final = 5
 """Every fifth poll is made even while notifications arrive."""
@@ -21,7 +21,7 @@ _SAFETY_NET: Final = 5
 _NOTHING: Final = RunNotice()
 
 
-class Places(NamedTuple):
+class QueriedRuns(NamedTuple):
     """The runs and chats to query."""
 
     run_ids: list[RunId]
@@ -35,8 +35,8 @@ class RemotePolling:
         self,
         poll_seconds: float | None,
         wake_ups: Notifier | None,
-        look: Callable[[Places], Coroutine[Any, Any, None]],
-        waited_for: Callable[[], Places],
+        look: Callable[[QueriedRuns], Coroutine[Any, Any, None]],
+        waited_for: Callable[[], QueriedRuns],
     ) -> None:
         self._poll_seconds = poll_seconds
         self._wake_ups = wake_ups
@@ -69,7 +69,7 @@ class RemotePolling:
     async def _query(self) -> None:
         try:
             while self._run_ids or self._chat_ids:
-                places = Places(list(self._run_ids), list(self._chat_ids))
+                places = QueriedRuns(list(self._run_ids), list(self._chat_ids))
                 self._run_ids, self._chat_ids = set(), set()  # refilled by later notifications
                 await self._look(places)
         finally:

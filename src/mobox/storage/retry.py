@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, ParamSpec, TypeVar
 
-from mobox.errors import DatabaseAway
+from mobox.errors import StorageUnavailable
 
 __all__ = ["retry_while_unavailable"]
 
@@ -19,9 +19,9 @@ _SECONDS: Final = 0.1
 async def retry_while_unavailable(
     operation: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """The operation's result; retries while it raises `DatabaseAway`."""
+    """The operation's result; retries while it raises `StorageUnavailable`."""
     while True:
         try:
             return await operation(*args, **kwargs)
-        except DatabaseAway:
+        except StorageUnavailable:
             await asyncio.sleep(_SECONDS)

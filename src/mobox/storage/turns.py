@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidRequest
-from mobox.storage.log import Asking, RunId
+from mobox.storage.log import ClientRequest, RunId
 from mobox.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
 
-__all__ = ["TurnPlan", "asking_of", "fingerprint", "new_run_id", "plan_turn", "title_of"]
+__all__ = ["TurnPlan", "client_request_of", "fingerprint", "new_run_id", "plan_turn", "title_of"]
 
 _TITLE_LENGTH = 80
 
@@ -59,11 +59,11 @@ def _regeneration(kept: Sequence[HistoryMessage], request: Request, stored: set[
     return TurnPlan(len(kept), request.message)
 
 
-def asking_of(request: Request) -> Asking | None:
+def client_request_of(request: Request) -> ClientRequest | None:
     """The request's name and frontend data; `None` if it has neither."""
     if request.name is None and request.frontend is None:
         return None
-    return Asking(name=request.name, frontend=request.frontend)
+    return ClientRequest(name=request.name, frontend=request.frontend)
 
 
 def fingerprint(request: Request) -> bytes:

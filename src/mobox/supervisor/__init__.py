@@ -30,7 +30,7 @@ from mobox.errors import (
 from mobox.sandbox import get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
-from mobox.storage.log import Asking, Run, RunId
+from mobox.storage.log import ClientRequest, Run, RunId
 from mobox.storage.retry import retry_while_unavailable
 from mobox.storage.settings import now_ms
 from mobox.supervisor.agent_selection import AgentSelection
@@ -50,7 +50,7 @@ __all__ = ["Continued", "Limits", "Supervisor"]
 
 log = logging.getLogger("mobox.supervisor")
 
-_NOTHING_MORE: Final = Asking()
+_NOTHING_MORE: Final = ClientRequest()
 
 T = TypeVar("T")
 
@@ -137,7 +137,7 @@ class Supervisor:
         owner: str,
         run_id: str,
         answers: tuple[Answer, ...],
-        client_request: Asking = _NOTHING_MORE,
+        client_request: ClientRequest = _NOTHING_MORE,
     ) -> Continued:
         """Resume a run with a person's answers; `client_request` describes the request."""
         return await self._complete(self._answer(owner, run_id, answers, client_request))
@@ -253,7 +253,7 @@ class Supervisor:
     # Resuming, stopping, deleting
 
     async def _answer(
-        self, owner: str, run_id: str, answers: tuple[Answer, ...], client_request: Asking
+        self, owner: str, run_id: str, answers: tuple[Answer, ...], client_request: ClientRequest
     ) -> Continued:
         run = await self._storage.run(owner, run_id)
         attempt = self._attempts.of(run)
@@ -267,12 +267,12 @@ class Supervisor:
         await self._note(run, client_request, after)
         return Continued(await self._storage.run(owner, run_id), after)
 
-    async def _note(self, run: Run, client_request: Asking, after: int) -> None:
+    async def _note(self, run: Run, client_request: ClientRequest, after: int) -> None:
         if client_request != _NOTHING_MORE:
             await self._storage.note(run.id, replace(client_request, after=after))
 
     async def _resume(
-        self, run: Run, answers: tuple[Answer, ...], client_request: Asking
+        self, run: Run, answers: tuple[Answer, ...], client_request: ClientRequest
     ) -> Continued:
         """Answer a waiting run that has no process."""
         requests = await input_requests_of(self._storage, run.id)

@@ -58,11 +58,11 @@ from mobox.formatters.ag_ui.references import References
 from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, text_about, thought_about
 from mobox.formatters.ag_ui.spans import Steps, Subagents
 from mobox.formatters.ag_ui.state import SharedState
-from mobox.formatters.ag_ui.tools import Telling, Tools
+from mobox.formatters.ag_ui.tools import Corrections, Tools
 from mobox.formatters.ag_ui.usage import ModelUsage
+from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
 from mobox.formatters.pieces import tell_pieces
 from mobox.formatters.profiles import profile_named
-from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch
 from mobox.placeholders import Placeholders
 from mobox.transcript import Transcript
 
@@ -74,7 +74,7 @@ _NOTES = LINES & {EventType.SUBAGENT_START, EventType.SUBAGENT_END}
 """Events that add a line to a thought."""
 
 
-class AGUIFormatter(InStretches):
+class AGUIFormatter(DeltaFastPath):
     """Writes one run for one client."""
 
     PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
@@ -110,7 +110,7 @@ class AGUIFormatter(InStretches):
         self._ending = Ending(self._run, self._profile)
         self._activities = Activities(self._ids)
         self._retracted: set[str | None] = set()
-        self._fast_path = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
 
     @classmethod
     def of_run(cls, run: StoredRun, profile: str) -> AGUIFormatter:
@@ -133,23 +133,23 @@ class AGUIFormatter(InStretches):
             documents = turn + self.WRITERS[kind](self, event)
         return [*documents, self._messages()] if self._references.came_late(event.id) else documents
 
-    def _fast_path_after(self, event: StreamEvent) -> Stretch:
+    def _fast_path_after(self, event: StreamEvent) -> FastPath:
         if isinstance(event, ToolUseDelta) and self._tools.streams(event.id):
             prefix = self._tools.prefix_of(event.id)
             pieces = self._transcript.pieces_of(ToolUseDelta, event.id)
             return event.id, ToolUseDelta, partial(_format_more, prefix, pieces, None)
         return self._fast_path_into(type(event), event.id)
 
-    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> FastPath:
         block = self._blocks.find(block_id)
         if block is None or block.delta_class is not kind or block.empty:
-            return NO_STRETCH
+            return NO_FAST_PATH
         pieces = self._transcript.pieces_of(kind, block_id)
         return block_id, kind, partial(_format_more, block.prefix, pieces, block.placeholders)
 
     def pause(self) -> Documents:
         """The run waits for an answer, or has ended: end the response."""
-        self._fast_path = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
         if self._ending.documents:
             return self._ending.documents
         closing = (each.suspend() for each in self._open)
@@ -158,7 +158,7 @@ class AGUIFormatter(InStretches):
 
     def resume(self) -> Documents:
         """Start a response in the middle, after entries formatted unsent: a snapshot first."""
-        self._fast_path = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
         opening = (each.reopen() for each in reversed(self._open))
         reopened = [document for documents in opening for document in documents]
         return [self._run_started(), self._messages(), *self._state.reopen(), *reopened]
@@ -304,14 +304,14 @@ class AGUIFormatter(InStretches):
         end = self._tools.end(ToolUseEnd(id=event.id), streamed)
         result = self._tools.result(event)
         documents = end.documents + result.documents
-        return opening + self._corrected(Telling(documents, end.corrects or result.corrects))
+        return opening + self._corrected(Corrections(documents, end.corrects or result.corrects))
 
     def _result(self, event: ToolResult) -> Documents:
         if self._tools.is_forgotten(event.id):
             return []
         return self._corrected(self._tools.result(event))
 
-    def _corrected(self, output: Telling) -> Documents:
+    def _corrected(self, output: Corrections) -> Documents:
         return [*output.documents, self._messages()] if output.corrects else output.documents
 
     # Other content of a run

@@ -27,10 +27,10 @@ from mobox.formatters.ag_ui.ids import WireIds
 from mobox.formatters.ag_ui.profiles import Profile
 from mobox.formatters.ag_ui.results import result_content, result_metadata
 
-__all__ = ["Telling", "Tools", "tool_metadata"]
+__all__ = ["Corrections", "Tools", "tool_metadata"]
 
 
-class Telling(NamedTuple):
+class Corrections(NamedTuple):
     """The documents to send, and whether they correct earlier ones, which needs a snapshot."""
 
     documents: Documents
@@ -143,7 +143,7 @@ class Tools:
         """The prefix of the event for an input delta."""
         return self._calls[own].prefix
 
-    def end(self, log_event: ToolUseEnd, streamed: str) -> Telling:
+    def end(self, log_event: ToolUseEnd, streamed: str) -> Corrections:
         """The input is complete: `streamed` of it was sent in deltas."""
         call = self._calls[log_event.id]
         call.streams = False
@@ -151,17 +151,17 @@ class Tools:
         rest = completion(streamed) if streamed else whole
         more = [call.prefix + encode(rest) + b"}"] if rest else []
         end = call.end(log_event.invalid)
-        return Telling([*more, end], corrects=not is_same(streamed + rest, whole))
+        return Corrections([*more, end], corrects=not is_same(streamed + rest, whole))
 
-    def result(self, log_event: ToolResult) -> Telling:
+    def result(self, log_event: ToolResult) -> Corrections:
         """The result of a call."""
         call = self._calls[log_event.id]
         corrects, call.answered = call.answered, not log_event.partial
         if log_event.partial:
             about = {"toolCallId": call.wire, "output": log_event.output}
-            return Telling([custom("mobox.tool_output", about)], corrects)
+            return Corrections([custom("mobox.tool_output", about)], corrects)
         if corrects:  # a second result would be a second message
-            return Telling([], corrects=True)
+            return Corrections([], corrects=True)
         result = event(
             "TOOL_CALL_RESULT",
             messageId=self._ids.result(log_event.id),
@@ -171,7 +171,7 @@ class Tools:
             subagentRunId=call.owner,
             metadata=result_metadata(log_event),
         )
-        return Telling([result])
+        return Corrections([result])
 
     def suspend(self) -> Documents:
         """The ends of inputs that are still streamed, where the response ends but they do not."""

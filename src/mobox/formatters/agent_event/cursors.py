@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from mobox.errors import BadCursor
+from mobox.errors import InvalidCursor
 
 __all__ = ["Place", "place_of"]
 
@@ -27,7 +27,7 @@ def place_of(last_event_index: int, counts: Sequence[int]) -> Place:
     """
     starts = list(accumulate(counts, initial=0))
     if not -1 <= last_event_index < starts[-1]:
-        raise BadCursor(last_event_index, starts[-1] - 1)
+        raise InvalidCursor(last_event_index, starts[-1] - 1)
     ends = enumerate(starts[1:])
     run = next((n for n, end in ends if last_event_index + 1 < end), max(0, len(counts) - 1))
     return Place(run, starts[run])

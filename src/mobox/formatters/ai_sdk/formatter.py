@@ -62,10 +62,10 @@ from mobox.formatters.ai_sdk.parts import Parts
 from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.steps import Steps
 from mobox.formatters.ai_sdk.tools import Tools
+from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
 from mobox.formatters.outcomes import failure_of
 from mobox.formatters.pieces import tell_pieces
 from mobox.formatters.profiles import profile_named
-from mobox.formatters.stretches import NO_STRETCH, InStretches, Stretch
 from mobox.held_errors import HeldErrors
 from mobox.usage import UsageTotal
 
@@ -77,7 +77,7 @@ Writer = Callable[["AISDKFormatter", Any], Chunks]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}
 
 
-class AISDKFormatter(InStretches):
+class AISDKFormatter(DeltaFastPath):
     """Writes one assistant message."""
 
     PROFILES: ClassVar[tuple[str, ...]] = tuple(PROFILES)
@@ -99,7 +99,7 @@ class AISDKFormatter(InStretches):
         self._subagents: dict[str | None, SubagentStart] = {}
         self._approvals = Approvals(self._profile, self._tools)
         self._retracted: list[str] = []
-        self._fast_path = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
 
     def _write(self, event: StreamEvent, ts: int | None) -> Chunks:
         part = self._parts.find(event.id)
@@ -114,21 +114,21 @@ class AISDKFormatter(InStretches):
         self._steps.saw(chunks)
         return chunks
 
-    def _fast_path_after(self, event: StreamEvent) -> Stretch:
+    def _fast_path_after(self, event: StreamEvent) -> FastPath:
         if isinstance(event, ToolUseDelta):
             return event.id, ToolUseDelta, partial(tell_pieces, self._tools.prefix_of(event))
         return self._fast_path_into(type(event), event.id)
 
-    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> Stretch:
+    def _fast_path_into(self, kind: type[StreamEvent], block_id: str | None) -> FastPath:
         part = self._parts.find(block_id)
         # An empty part may get a separator first.
         if part is None or part.delta_class is not kind or part.empty:
-            return NO_STRETCH
+            return NO_FAST_PATH
         return block_id, kind, partial(tell_pieces, part.prefix)
 
     def pause(self) -> Chunks:
         """The run waits for an answer: end the response, not the message."""
-        self._fast_path = NO_STRETCH
+        self._fast_path = NO_FAST_PATH
         chunks = [*self._approvals.open(), *self._close_parts(), *self._steps.finish()]
         return [*chunks, self._finish("tool"), DONE]
 

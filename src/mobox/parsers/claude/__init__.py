@@ -21,7 +21,7 @@ from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import done_of_message
 from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
-from mobox.parsers.claude.todos import ToldPlan
+from mobox.parsers.claude.todos import InputPlan
 from mobox.parsers.claude.wire import ContentBlockDelta
 
 __all__ = ["ClaudeParser"]
@@ -60,7 +60,7 @@ class ClaudeParser(EventParser):
         self._messages = Messages(Names(prefix))
         self._content = self._messages.content
         self._session = Session(prefix)
-        self._plan = ToldPlan()
+        self._plan = InputPlan()
         self._started = False
 
     def feed_line(self, line: bytes) -> Events:

@@ -36,7 +36,7 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.findings import VENDOR, cite, found, uploaded
+from mobox.parsers.claude.search_results import VENDOR, cite, found, uploaded
 from mobox.parsers.claude.tools import display_of, kind_of
 from mobox.parsers.kept import or_raw
 from mobox.parsers.server_tools import is_error, without_secrets
@@ -60,11 +60,11 @@ SPEECH: dict[str, tuple[type[wire.Delta], Any]] = {
 }
 """The most frequent deltas: the wire type for each kind of block, and its event class."""
 
-Stretch = tuple[int | None, Any, Any, str, list[str] | None]
+FastPath = tuple[int | None, Any, Any, str, list[str] | None]
 """Consecutive deltas of one block (fast path): its index, the wire type, the event class, its id,
 and the list of a tool's input deltas."""
 
-NO_STRETCH: Stretch = (None, None, None, "", None)
+NO_FAST_PATH: FastPath = (None, None, None, "", None)
 
 
 class _Block:
@@ -97,7 +97,7 @@ class Content:
         self._message = message
         self._scope = scope
         self._blocks: dict[int, _Block] = {}
-        self.stretch = NO_STRETCH
+        self.stretch = NO_FAST_PATH
         """The fast path for deltas that continue the last block."""
         self._tools: set[str] = set()  # ids of all messages
         self._files: set[str | None] = set()  # likewise
@@ -106,7 +106,7 @@ class Content:
         """Another message: its indexes restart."""
         self._message = message
         self._blocks.clear()
-        self.stretch = NO_STRETCH
+        self.stretch = NO_FAST_PATH
         self.block_ids = []
 
     def complete(self, content: list[dict[str, JSON]]) -> Events:
@@ -137,7 +137,7 @@ class Content:
         """The message ended: end the tool inputs that were being streamed."""
         tools = [block for block in self._blocks.values() if block.kind == "tool"]
         self._blocks.clear()
-        self.stretch = NO_STRETCH
+        self.stretch = NO_FAST_PATH
         return [self._end_of_input(block) for block in tools]
 
     # Content blocks: start
@@ -322,7 +322,7 @@ class Content:
     # Content blocks: stop
 
     def stop(self, line: wire.ContentBlockStop) -> Events:
-        self.stretch = NO_STRETCH
+        self.stretch = NO_FAST_PATH
         block = self._blocks.pop(line.index, None)
         if block is None or block.kind == "unknown":
             raise NotUnderstood

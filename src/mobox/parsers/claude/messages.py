@@ -26,7 +26,7 @@ from mobox.events import (
 from mobox.names import Names
 from mobox.parsers.claude import wire
 from mobox.parsers.claude.content import Content
-from mobox.parsers.claude.findings import VENDOR
+from mobox.parsers.claude.search_results import VENDOR
 from mobox.parsers.kept import or_raw
 from mobox.usage import sum_of
 

@@ -37,12 +37,12 @@ from mobox.events import (
 from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.accounts import Account
 from mobox.parsers.claude.messages import Messages
 from mobox.parsers.claude.reasons import done_of_result
 from mobox.parsers.claude.results import read_results
 from mobox.parsers.claude.tasks import Tasks
 from mobox.parsers.claude.todos import Plans
+from mobox.parsers.claude.token_usage import Account
 from mobox.parsers.kept import NOT_SHOWN
 
 __all__ = ["Session"]

@@ -17,7 +17,7 @@ from mobox.events import (
 )
 from mobox.names import Names
 from mobox.parsers.claude import session_wire as lines
-from mobox.parsers.claude.findings import VENDOR
+from mobox.parsers.claude.search_results import VENDOR
 from mobox.parsers.json_values import object_of, text_in
 
 __all__ = ["Tasks"]

@@ -18,7 +18,7 @@ from mobox.events import JSON, Scope, StreamEvent, TodoItem, ToolUseEnd, ToolUse
 from mobox.parsers.json_values import object_of
 from mobox.parsers.plans import change, item_of
 
-__all__ = ["Plans", "Todos", "ToldPlan"]
+__all__ = ["InputPlan", "Plans", "Todos"]
 
 
 class _Todo(Struct, rename="camel"):
@@ -134,7 +134,7 @@ class Plans:
         return [replace(event, scope=owner) for event in changes] if owner else changes
 
 
-class ToldPlan:
+class InputPlan:
     """The plan of a stream without results: the input of a call is the plan."""
 
     def __init__(self) -> None:

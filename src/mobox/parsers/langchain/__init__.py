@@ -19,7 +19,7 @@ from mobox.parsers.langchain.callbacks import Callbacks
 from mobox.parsers.langchain.formats import DEEP_FORMATS, FORMATS
 from mobox.parsers.langchain.graph import Graph
 from mobox.parsers.langchain.parts import as_part
-from mobox.parsers.langchain.protocol import NO_STRETCH, Protocol
+from mobox.parsers.langchain.protocol import NO_FAST_PATH, Protocol
 from mobox.parsers.langchain.protocol_wire import Spoken
 from mobox.parsers.langchain.reasons import raised_end
 from mobox.parsers.langchain.run import Run
@@ -66,7 +66,7 @@ class LangChainParser(EventParser):
         self._callbacks = Callbacks(self._run, self._graph)
 
     def feed(self, raw: JSON) -> Events:
-        self._protocol.stretch = NO_STRETCH  # any line may end the block
+        self._protocol.stretch = NO_FAST_PATH  # any line may end the block
         events = super().feed(raw)
         if isinstance(raw, dict) and is_raised(raw):
             self._run.failed = True

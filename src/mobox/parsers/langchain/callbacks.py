@@ -28,7 +28,13 @@ from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import as_calls
 from mobox.parsers.langchain.graph import INTERRUPT, Graph
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.langchain.objects import Told, as_message, is_command, messages_in, unwrapped
+from mobox.parsers.langchain.objects import (
+    MessageObject,
+    as_message,
+    is_command,
+    messages_in,
+    unwrapped,
+)
 from mobox.parsers.langchain.protocol import finished
 from mobox.parsers.langchain.run import Run, text_of
 
@@ -129,7 +135,9 @@ class Callbacks:
         if output is None:
             events = self._run.end(message) if message is not None else []
         elif message is not None:
-            events = self._run.tell(Told("ai", {**output.fields, "id": message.id}), message.scope)
+            events = self._run.tell(
+                MessageObject("ai", {**output.fields, "id": message.id}), message.scope
+            )
             self._run.remember(output, message.scope)
         else:
             events = [*self._enter(line), *self._run.tell(output, self._scope(line))]

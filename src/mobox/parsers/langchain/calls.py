@@ -28,7 +28,7 @@ from mobox.events import (
 )
 from mobox.parsers.json_values import object_of, text_in
 from mobox.parsers.langchain import wire
-from mobox.parsers.langchain.findings import without_files
+from mobox.parsers.langchain.search_results import without_files
 from mobox.parsers.langchain.tools import display_of, kind_of
 
 __all__ = ["Call", "Calls", "as_calls"]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from mobox.events import JSON
 
-__all__ = ["Told", "as_message", "is_command", "messages_in", "named", "unwrapped"]
+__all__ = ["MessageObject", "as_message", "is_command", "messages_in", "named", "unwrapped"]
 
 Object = dict[str, JSON]
 
@@ -40,7 +40,7 @@ _KINDS: Final = {
 """By the class or the `type` of a message; "other" is input of the model, not its output."""
 
 
-class Told(NamedTuple):
+class MessageObject(NamedTuple):
     """A message: its kind and its fields."""
 
     kind: str
@@ -70,7 +70,7 @@ def unwrapped(raw: Object) -> Object:
     return kwargs if raw.get("lc") == 1 and isinstance(kwargs, dict) else raw
 
 
-def as_message(raw: JSON) -> Told | None:
+def as_message(raw: JSON) -> MessageObject | None:
     """The message that `raw` is, if it is one."""
     if not isinstance(raw, dict):
         return None
@@ -79,10 +79,10 @@ def as_message(raw: JSON) -> Told | None:
         kind = fields.get("type")
         name = kind if isinstance(kind, str) and "content" in fields else None
     known = _KINDS.get(name or "")
-    return Told(known, fields) if known is not None else None
+    return MessageObject(known, fields) if known is not None else None
 
 
-def messages_in(raw: JSON) -> Iterator[Told]:
+def messages_in(raw: JSON) -> Iterator[MessageObject]:
     """The messages of a state, which may have one or several."""
     for each in raw if isinstance(raw, list) else [raw]:
         message = as_message(each)

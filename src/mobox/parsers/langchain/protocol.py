@@ -32,14 +32,14 @@ from mobox.parsers.json_values import objects_in
 from mobox.parsers.langchain import protocol_wire as lines
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.content import read_content, server_result
-from mobox.parsers.langchain.findings import cite
 from mobox.parsers.langchain.graph import Graph, within
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.objects import as_message, is_command
 from mobox.parsers.langchain.reasons import stop_reason
 from mobox.parsers.langchain.run import Run
+from mobox.parsers.langchain.search_results import cite
 
-__all__ = ["NO_STRETCH", "Protocol", "Stretch"]
+__all__ = ["NO_FAST_PATH", "FastPath", "Protocol"]
 
 Object = dict[str, JSON]
 Space = tuple[str, ...]
@@ -65,18 +65,18 @@ _DELTA_TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "tool": (lines.ToolCallDelta, ToolUseDelta),
 }
 
-Stretch = tuple[list[str], str | None, Any, Any, Any, str, tuple[str, ...], list[str] | None]
+FastPath = tuple[list[str], str | None, Any, Any, Any, str, tuple[str, ...], list[str] | None]
 """Consecutive deltas of one block (fast path): namespace, model run and index, the wire type, the
 event class, the block's id and scope, and the list of a call's input deltas."""
 
-NO_STRETCH: Stretch = ([], None, None, None, None, "", (), None)
+NO_FAST_PATH: FastPath = ([], None, None, None, None, "", (), None)
 
 
 class Protocol:
     """The events of one run."""
 
     def __init__(self, run: Run, graph: Graph) -> None:
-        self.stretch = NO_STRETCH
+        self.stretch = NO_FAST_PATH
         """The fast path for deltas that continue the last block."""
         self._run = run
         self._graph = graph
@@ -85,7 +85,7 @@ class Protocol:
     def read(self, line: Any) -> Events:
         """Parse one line."""
         self._run.is_graph = True
-        self.stretch = NO_STRETCH
+        self.stretch = NO_FAST_PATH
         space = tuple(line.params.namespace or ())
         handle = self.LINES.get(type(line))
         if handle is None:  # a part of LangGraph's own stream, under the name of its mode

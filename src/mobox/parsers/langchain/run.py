@@ -38,7 +38,7 @@ from mobox.parsers.langchain.content import read_content
 from mobox.parsers.langchain.interrupts import Interrupts
 from mobox.parsers.langchain.message import Message
 from mobox.parsers.langchain.messages import Messages
-from mobox.parsers.langchain.objects import Told, messages_in
+from mobox.parsers.langchain.objects import MessageObject, messages_in
 from mobox.parsers.langchain.reasons import done_of, handed_over, stop_reason
 from mobox.parsers.langchain.states import States
 
@@ -175,7 +175,7 @@ class Run:
         message.stop_reason = stop_reason(piece.response_metadata) or message.stop_reason
         return self.watch([*events, *message.use(piece.usage_metadata)])
 
-    def tell(self, message: Told, scope: Scope, vendor: str | None = None) -> Events:
+    def tell(self, message: MessageObject, scope: Scope, vendor: str | None = None) -> Events:
         """A complete message, of the state or of a node's update; nothing if it was emitted."""
         if message.kind == "tool":
             result = convert(message.fields, wire.ToolMessage)
@@ -201,7 +201,7 @@ class Run:
         events += message.use(answer.usage_metadata, whole=True)
         return [*self.watch(events), *self.end(message)]
 
-    def remember(self, message: Told, scope: Scope) -> None:
+    def remember(self, message: MessageObject, scope: Scope) -> None:
         """A message of the history."""
         if self.messages.find(message.id) is None:
             self.messages.know(message.id)
@@ -261,7 +261,7 @@ class Run:
             self.ended = self._at_rest() or Done(reason="stop")
         else:
             self.ended = handed_over(last.stop_reason, bool(last.calls))
-        answer = text_of(output) if isinstance(output, Told) else output
+        answer = text_of(output) if isinstance(output, MessageObject) else output
         return [Result(text=answer)] if isinstance(answer, str) and answer else []
 
     def close(self) -> Events:
@@ -317,7 +317,7 @@ def _whole_calls(message: Message, answer: wire.AiMessage) -> Events:
     return events
 
 
-def text_of(message: Told) -> str:
+def text_of(message: MessageObject) -> str:
     """The answer in a message."""
     content = message.fields.get("content")
     if isinstance(content, str):
@@ -329,5 +329,5 @@ def text_of(message: Told) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _messages(raw: JSON) -> list[Told]:
+def _messages(raw: JSON) -> list[MessageObject]:
     return list(messages_in(raw)) if raw is not None else []

@@ -13,10 +13,10 @@ from mobox.json_text import SHORT
 from mobox.parsers import EventParser
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
+from mobox.parsers.openai.delta_fast_path import FastPath
 from mobox.parsers.openai.formats import AGENTS_FORMATS, FORMATS
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
-from mobox.parsers.openai.stretches import Stretch
 from mobox.parsers.raised import TOLD_BEFORE, class_of, is_raised
 
 __all__ = ["OpenAIAgentsParser", "OpenAIParser"]
@@ -38,7 +38,7 @@ class OpenAIParser(EventParser):
         self._responses = Responses(names)
         self._agents = Agents(self.framework, names, self._responses)
         self._started = False
-        self._fast_path: Stretch | None = None  # for deltas that continue the last block
+        self._fast_path: FastPath | None = None  # for deltas that continue the last block
 
     def more(self, line: bytes) -> StreamEvent | None:
         fast_path = self._fast_path

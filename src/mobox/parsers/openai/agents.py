@@ -38,10 +38,10 @@ from mobox.inputs import input_of
 from mobox.parsers.kept import or_raw
 from mobox.parsers.kinds import kind_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import done_of, used
-from mobox.parsers.openai.findings import without_images
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
+from mobox.parsers.openai.search_results import without_images
+from mobox.parsers.openai.token_usage import done_of, used
 
 __all__ = ["Agents"]
 

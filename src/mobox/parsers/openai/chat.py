@@ -41,11 +41,11 @@ from mobox.events import (
 from mobox.parsers.json_values import object_of
 from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import VENDOR, done_of, error_of, used
 from mobox.parsers.openai.chat_calls import ChatCalls
+from mobox.parsers.openai.delta_fast_path import FastPath, of_words
 from mobox.parsers.openai.extras import Extras
 from mobox.parsers.openai.names import Names
-from mobox.parsers.openai.stretches import Stretch, of_words
+from mobox.parsers.openai.token_usage import VENDOR, done_of, error_of, used
 
 __all__ = ["Chat"]
 
@@ -56,7 +56,7 @@ class Chat:
     """The messages of one run, one after the other."""
 
     def __init__(self, names: Names) -> None:
-        self.stretch: Stretch | None = None
+        self.stretch: FastPath | None = None
         """The fast path for deltas that continue the last block."""
         self._names = names
         self._message: str | None = None

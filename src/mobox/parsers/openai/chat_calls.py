@@ -14,8 +14,8 @@ from mobox.events import (
 from mobox.inputs import input_of
 from mobox.parsers.kinds import kind_of
 from mobox.parsers.openai import wire
+from mobox.parsers.openai.delta_fast_path import FastPath, of_call
 from mobox.parsers.openai.names import Names
-from mobox.parsers.openai.stretches import Stretch, of_call
 
 __all__ = ["ChatCalls", "json_of"]
 
@@ -68,7 +68,7 @@ class ChatCalls:
         self._last = 0
         self.any = False
         """The message has called a tool of the caller."""
-        self.stretch: Stretch | None = None
+        self.stretch: FastPath | None = None
 
     def begin(self) -> None:
         """Another message: its indexes restart."""

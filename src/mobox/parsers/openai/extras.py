@@ -13,8 +13,8 @@ from mobox.events import JSON, Events, File, Source, StreamEvent, ToolKind, Tool
 from mobox.inputs import input_of
 from mobox.parsers.kinds import runs_python
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.findings import cite, file_of, page_of
 from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.search_results import cite, file_of, page_of
 
 __all__ = ["SOUND", "Extras", "joined_sound"]
 

@@ -24,8 +24,8 @@ from mobox.events import (
 )
 from mobox.inputs import input_of
 from mobox.parsers.json_values import is_link, object_of, objects_in
-from mobox.parsers.openai.accounts import VENDOR
-from mobox.parsers.openai.findings import media_type_of, page_of, without_images
+from mobox.parsers.openai.search_results import media_type_of, page_of, without_images
+from mobox.parsers.openai.token_usage import VENDOR
 
 __all__ = [
     "OUTPUTS",

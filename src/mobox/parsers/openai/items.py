@@ -29,7 +29,6 @@ from mobox.events import (
 )
 from mobox.parsers.kinds import runs_python
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import VENDOR
 from mobox.parsers.openai.chat_calls import json_of
 from mobox.parsers.openai.hosted import (
     OUTPUTS,
@@ -44,6 +43,7 @@ from mobox.parsers.openai.hosted import (
 )
 from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.parts import Item, Parts
+from mobox.parsers.openai.token_usage import VENDOR
 
 __all__ = ["Items"]
 

@@ -26,8 +26,8 @@ from mobox.events import (
 from mobox.parsers.json_values import objects_in
 from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import VENDOR
-from mobox.parsers.openai.findings import cite
+from mobox.parsers.openai.search_results import cite
+from mobox.parsers.openai.token_usage import VENDOR
 
 __all__ = ["Item", "Part", "Parts", "Place"]
 

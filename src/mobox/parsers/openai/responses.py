@@ -28,11 +28,11 @@ from mobox.events import (
 )
 from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.accounts import done_of, error_of, used
+from mobox.parsers.openai.delta_fast_path import FastPath, of_event
 from mobox.parsers.openai.deltas import Deltas
 from mobox.parsers.openai.items import Items
 from mobox.parsers.openai.names import Names
-from mobox.parsers.openai.stretches import Stretch, of_event
+from mobox.parsers.openai.token_usage import done_of, error_of, used
 
 __all__ = ["Responses"]
 
@@ -81,7 +81,7 @@ class Responses:
             raise NotUnderstood(event.type)
         return self.EVENTS[event.type](self, event)
 
-    def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> Stretch | None:
+    def stretch(self, raw: dict[str, JSON], *, wrapped: bool) -> FastPath | None:
         """The fast path for lines like this one, which was just parsed."""
         if self._deltas.place is None or self._scope:
             return None

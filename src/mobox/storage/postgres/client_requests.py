@@ -8,7 +8,7 @@ import msgspec
 
 from mobox.errors import RunNotFound
 from mobox.storage.chats import NamedRequest
-from mobox.storage.log import Asking, RunId
+from mobox.storage.log import ClientRequest, RunId
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.reads import find_chat
 from mobox.storage.postgres.rows import RUN, find_run, run_of
@@ -31,20 +31,20 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Frontend).decode
 
 
-async def add(connection: Connection, run: int, request: Asking) -> None:
+async def add(connection: Connection, run: int, request: ClientRequest) -> None:
     """Store a client's request to the run with this row number."""
     frontend = None if request.frontend is None else _encode(request.frontend)
     await connection.execute(_ADD, run, request.name, request.after, frontend)
 
 
-async def note(transaction: Transaction, run_id: RunId, request: Asking) -> None:
+async def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
     """See `Log.note`."""
     connection = transaction.connection
     n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
     await add(connection, n, request)
 
 
-async def asked(connection: Connection, run_id: RunId) -> list[Asking]:
+async def asked(connection: Connection, run_id: RunId) -> list[ClientRequest]:
     """See `Log.asked`."""
     return [_request_of(*row) for row in await connection.fetch(_OF_A_RUN, run_id)]
 
@@ -60,6 +60,6 @@ async def named(connection: Connection, owner: str, chat_id: str, name: str) -> 
     return NamedRequest(run, _request_of(*values))
 
 
-def _request_of(name: str | None, after: int, frontend: bytes | None) -> Asking:
+def _request_of(name: str | None, after: int, frontend: bytes | None) -> ClientRequest:
     decoded = None if frontend is None else _decode(frontend)
-    return Asking(name=name, after=after, frontend=decoded)
+    return ClientRequest(name=name, after=after, frontend=decoded)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from mobox.entries import Entries
-from mobox.errors import DatabaseAway, RunNotFound, StorageError
+from mobox.errors import RunNotFound, StorageError, StorageUnavailable
 from mobox.message import Message
 from mobox.storage.message_cache import Fold
 from mobox.storage.postgres.messages import Behind, store_fold
@@ -28,14 +28,14 @@ _PAGE: Final = 2048
 
 
 class _Making:
-    """A message being folded; waiters get `DatabaseAway` if the database becomes unreachable."""
+    """A message being folded; waiters get `StorageUnavailable` if the database is lost."""
 
     kept: asyncio.Task[None]
 
     def __init__(self) -> None:
         self.folded = _future()
 
-    def put_off(self, error: DatabaseAway) -> None:
+    def put_off(self, error: StorageUnavailable) -> None:
         self.folded.set_exception(error)
         self.folded = _future()
 
@@ -66,12 +66,12 @@ class Folding:
         return await asyncio.shield(self._made(behind).folded)
 
     async def keep(self, behind: Behind) -> None:
-        """Wait until it is stored; only `DatabaseAway` is raised, other failures are skipped."""
+        """Wait until it is stored; raises `StorageUnavailable` only."""
         making = self._made(behind)
         for awaited in (making.folded, making.kept):
             await asyncio.wait([awaited])
             error = awaited.exception()
-            if isinstance(error, DatabaseAway):
+            if isinstance(error, StorageUnavailable):
                 raise error
 
     async def close(self) -> None:
@@ -117,7 +117,7 @@ class Folding:
         while self._is_open:
             try:
                 page = await self._sessions.ask(read, "much")
-            except DatabaseAway as error:
+            except StorageUnavailable as error:
                 making.put_off(error)
                 continue
             if not page:  # the log is being deleted

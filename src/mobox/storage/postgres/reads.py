@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from mobox.entries import NO_ENTRIES, Entries
-from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
+from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.storage.chats import Chat, ChatPage
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.encoding import EVENTS_PER_ROW
@@ -169,7 +169,7 @@ async def read_log(connection: Connection, run_id: RunId, after: int, limit: int
     if not rows:
         raise RunNotFound(run_id)
     if not 0 <= after <= rows[0][0]:
-        raise BadCursor(after, rows[0][0])
+        raise InvalidCursor(after, rows[0][0])
     if rows[0][1] is None:
         return NO_ENTRIES
     entries = entries_of([tuple(row)[1:] for row in rows])

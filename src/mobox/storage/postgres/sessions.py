@@ -1,8 +1,8 @@
 """The connections for reads, and for changes in transactions of their own.
 
-Rule 1: every call returns in a bounded time, if only with `DatabaseAway`. Until then it is retried
-        while the database is unreachable. The bound is per call: several calls may take as long
-        each.
+Rule 1: every call returns in a bounded time, if only with `StorageUnavailable`. Until then it is
+        retried while the database is unreachable. The bound is per call: several calls may take
+        as long each.
 Rule 2: nothing is done twice. A commit that was sent without a reply is looked up, for as long as
         that takes: else it would be unknown whether a run was started.
 """
@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 import asyncpg
 
-from mobox.errors import DatabaseAway, MoboxError, StorageError
+from mobox.errors import MoboxError, StorageError, StorageUnavailable
 from mobox.storage.postgres.backoff import Backoff, Steadiness
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
@@ -111,7 +111,7 @@ class Sessions:
         except TimeoutError as error:
             if is_sent():
                 raise _InDoubt from error
-            raise DatabaseAway from error
+            raise StorageUnavailable from error
 
     async def _keep_trying(self, work: Work[T], effort: Effort, is_sent: Callable[[], bool]) -> T:
         waits = Backoff()
@@ -163,7 +163,7 @@ class Sessions:
         """Whether a transaction was committed whose COMMIT got no reply."""
         waits = Backoff()
         while True:
-            with suppress(DatabaseAway):
+            with suppress(StorageUnavailable):
                 status = await self.ask(lambda c: c.fetchval(_STATUS, transaction))
                 if status != "in progress":
                     return bool(status == "committed")

@@ -13,8 +13,8 @@ from mobox.events import LogEntry, StreamEvent
 from mobox.storage.append_batch import Appended, NextAttempt, prepare
 from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.keys import ApiKey, Ticket
-from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
-from mobox.storage.notifier import Notifier, RunNotice, WayToOthers
+from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.notifier import Notifier, NotifierFactory, RunNotice
 from mobox.storage.postgres import client_requests, keys, reads, retention, turns
 from mobox.storage.postgres.clock import DatabaseClock
 from mobox.storage.postgres.database import Connect, Connection, connector, open_database
@@ -61,7 +61,7 @@ class PostgresStorage(Publishing):
 
     @classmethod
     async def open(
-        cls, url: str, settings: Settings | None = None, way: WayToOthers | None = None
+        cls, url: str, settings: Settings | None = None, way: NotifierFactory | None = None
     ) -> Self:
         """Open a database, migrated if necessary, in the running event loop."""
         settings = settings or Settings()
@@ -125,7 +125,7 @@ class PostgresStorage(Publishing):
         resumed: NextAttempt = await self._writer.submit(batch, in_next_attempt)
         return resumed.run
 
-    async def note(self, run_id: RunId, request: Asking) -> None:
+    async def note(self, run_id: RunId, request: ClientRequest) -> None:
         await self._change(client_requests.note, run_id, request)
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
@@ -166,7 +166,7 @@ class PostgresStorage(Publishing):
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
         return await self._ask(reads.raw_lines, run_id, after, limit)
 
-    async def asked(self, run_id: RunId) -> list[Asking]:
+    async def asked(self, run_id: RunId) -> list[ClientRequest]:
         return await self._ask(client_requests.asked, run_id)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:

@@ -29,7 +29,7 @@ from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.runs import claimed, queued, taken_over
 from mobox.storage.turns import (
     TurnPlan,
-    asking_of,
+    client_request_of,
     fingerprint,
     new_run_id,
     plan_turn,
@@ -68,7 +68,7 @@ async def begin_turn(
     await _supersede(connection, [n for n, _ in live[plan.kept :]])
     n, run = await _add_run(transaction, chat, agent, framework)
     await _add_messages(transaction, chat, plan, n, run)
-    if (client_request := asking_of(request)) is not None:
+    if (client_request := client_request_of(request)) is not None:
         await client_requests.add(connection, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)

@@ -9,7 +9,7 @@ import msgspec
 
 from mobox.errors import RunNotFound
 from mobox.storage.chats import NamedRequest
-from mobox.storage.log import Asking, RunId
+from mobox.storage.log import ClientRequest, RunId
 from mobox.storage.sqlite.reads import find_chat
 from mobox.storage.sqlite.rows import RUN, find_run, run_of
 from mobox.storage.sqlite.transaction import Transaction
@@ -31,19 +31,19 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Frontend).decode
 
 
-def add(transaction: Transaction, run: int, request: Asking) -> None:
+def add(transaction: Transaction, run: int, request: ClientRequest) -> None:
     """Store a client's request to the run with this row number."""
     frontend = None if request.frontend is None else _encode(request.frontend).decode()
     transaction.connection.execute(_ADD, (run, request.name, request.after, frontend))
 
 
-def note(transaction: Transaction, run_id: RunId, request: Asking) -> None:
+def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
     """See `Log.note`."""
     n, _, _ = find_run(transaction.connection, run_id)
     add(transaction, n, request)
 
 
-def asked(connection: sqlite3.Connection, run_id: RunId) -> list[Asking]:
+def asked(connection: sqlite3.Connection, run_id: RunId) -> list[ClientRequest]:
     """See `Log.asked`."""
     return [_request_of(*row) for row in connection.execute(_OF_A_RUN, (run_id,))]
 
@@ -58,6 +58,6 @@ def named(connection: sqlite3.Connection, owner: str, chat_id: str, name: str) -
     return NamedRequest(run, _request_of(*row[1:]))
 
 
-def _request_of(name: str | None, after: int, frontend: str | None) -> Asking:
+def _request_of(name: str | None, after: int, frontend: str | None) -> ClientRequest:
     decoded = None if frontend is None else _decode(frontend)
-    return Asking(name=name, after=after, frontend=decoded)
+    return ClientRequest(name=name, after=after, frontend=decoded)

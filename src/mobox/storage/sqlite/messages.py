@@ -10,7 +10,7 @@ from mobox.message import Message
 from mobox.storage.chats import History, MessagePage, StoredMessage
 from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
-from mobox.storage.message_cache import Fold, Told, cached_message
+from mobox.storage.message_cache import Fold, ReadResult, cached_message
 from mobox.storage.sqlite.reads import active_runs, find_chat, iterate_log
 from mobox.storage.sqlite.rows import Row
 from mobox.storage.sqlite.transaction import Transaction
@@ -37,32 +37,32 @@ _encode = msgspec.json.Encoder().encode
 
 def read_history(
     connection: Connection, owner: str, chat_id: str, limit: int | None
-) -> Told[History]:
+) -> ReadResult[History]:
     """See `Chats.history`."""
     n, chat = find_chat(connection, owner, chat_id)
     result = _page(connection, n, _ALL, limit or _ALL)
     page = result.value
     history = History(chat=chat, messages=page.messages, active=page.active, before=page.before)
-    return Told(history, result.folds)
+    return ReadResult(history, result.folds)
 
 
 def read_messages(
     connection: Connection, owner: str, chat_id: str, before: str | None, limit: int
-) -> Told[MessagePage]:
+) -> ReadResult[MessagePage]:
     """See `Chats.messages`."""
     (end,) = read_cursor(before, 1) if before is not None else (_ALL,)
     n, _ = find_chat(connection, owner, chat_id)
     return _page(connection, n, end, limit)
 
 
-def _page(connection: Connection, chat: int, end: int, limit: int) -> Told[MessagePage]:
+def _page(connection: Connection, chat: int, end: int, limit: int) -> ReadResult[MessagePage]:
     active = next(iter(active_runs(connection, [chat])), None)
     rows = _rows(connection, chat, active, end, limit + 1)
     reading = _Reading(connection)
     messages = [reading.message(row) for row in rows[:limit]]
     more = write_cursor(rows[limit - 1][0]) if len(rows) > limit else None
     page = MessagePage(messages=tuple(reversed(messages)), active=active, before=more)
-    return Told(page, reading.folds)
+    return ReadResult(page, reading.folds)
 
 
 def _rows(

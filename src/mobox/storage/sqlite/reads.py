@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mobox.entries import NO_ENTRIES, Entries
-from mobox.errors import BadCursor, ChatNotFound, LogDeleted, RunNotFound
+from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events import LogEntry
 from mobox.storage.chats import Chat, ChatPage
 from mobox.storage.cursors import read_cursor, write_cursor
@@ -216,7 +216,7 @@ def _read_page(connection: Connection, run_id: RunId, after: int, limit: int) ->
     if tail is None:
         raise RunNotFound(run_id)
     if not 0 <= after <= tail:
-        raise BadCursor(after, tail)
+        raise InvalidCursor(after, tail)
     if last_seq is None:
         return None
     return _Page(after, limit, tail, last_seq, tuple(numbers), events)

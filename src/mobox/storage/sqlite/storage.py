@@ -18,9 +18,9 @@ from mobox.storage.append_batch import Appended, prepare
 from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
 from mobox.storage.following import Page
 from mobox.storage.keys import ApiKey, Ticket
-from mobox.storage.log import PAGE, Asking, Position, RawEntry, RawLine, Run, RunId
-from mobox.storage.message_cache import Fold, Told
-from mobox.storage.notifier import Notifier, RunNotice, WayToOthers
+from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId
+from mobox.storage.message_cache import Fold, ReadResult
+from mobox.storage.notifier import Notifier, NotifierFactory, RunNotice
 from mobox.storage.publishing import Publishing
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
 from mobox.storage.retention import IdleChat
@@ -66,7 +66,7 @@ class SqliteStorage(Publishing):
 
     @classmethod
     async def open(
-        cls, path: Path, settings: Settings | None = None, way: WayToOthers | None = None
+        cls, path: Path, settings: Settings | None = None, way: NotifierFactory | None = None
     ) -> Self:
         """Open a database, created or migrated if necessary, in the running event loop."""
         settings = settings or Settings()
@@ -106,7 +106,7 @@ class SqliteStorage(Publishing):
         resumed = await self._write(lambda transaction: start_next_attempt(transaction, batch))
         return resumed.run
 
-    async def note(self, run_id: RunId, request: Asking) -> None:
+    async def note(self, run_id: RunId, request: ClientRequest) -> None:
         await self._write(lambda t: client_requests.note(t, run_id, request))
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
@@ -161,7 +161,7 @@ class SqliteStorage(Publishing):
     async def raw_lines(self, run_id: RunId, after: int = 0, limit: int = PAGE) -> list[RawEntry]:
         return await self._readers.read(reads.raw_lines, run_id, after, limit)
 
-    async def asked(self, run_id: RunId) -> list[Asking]:
+    async def asked(self, run_id: RunId) -> list[ClientRequest]:
         return await self._readers.read(client_requests.asked, run_id)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
@@ -284,7 +284,7 @@ class SqliteStorage(Publishing):
 
     # Messages at rest
 
-    def _keep_folds(self, result: Told[T]) -> T:
+    def _keep_folds(self, result: ReadResult[T]) -> T:
         """Store folds without waiting: a lost one is made again."""
         for made in result.folds:
             self._keep(made).add_done_callback(lambda kept: kept.cancelled() or kept.exception())

@@ -21,7 +21,7 @@ from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
 from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.turns import (
     TurnPlan,
-    asking_of,
+    client_request_of,
     fingerprint,
     new_run_id,
     plan_turn,
@@ -68,7 +68,7 @@ def begin_turn(
     _supersede(transaction, [n for n, _ in live[plan.kept :]])
     n, run = _add_run(transaction, chat, agent, framework)
     _add_messages(transaction, chat, plan, n, run)
-    if (client_request := asking_of(request)) is not None:
+    if (client_request := client_request_of(request)) is not None:
         client_requests.add(transaction, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)

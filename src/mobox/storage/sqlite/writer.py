@@ -5,7 +5,7 @@ Rule 2: a failed job is rolled back alone; a failed commit fails all jobs in it.
 Rule 3: an idle writer commits at once. A busy one waits a little to collect more jobs: a commit
         costs the same for one batch as for a hundred.
 Rule 4: while another process locks the file, appends wait, in order: agents are paused, and nothing
-        is lost. All other jobs fail with `DatabaseAway`.
+        is lost. All other jobs fail with `StorageUnavailable`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from mobox.errors import DatabaseAway, MoboxError, StorageError, WriteRefused
+from mobox.errors import MoboxError, StorageError, StorageUnavailable, WriteRefused
 from mobox.storage.append_batch import Append
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
@@ -196,7 +196,7 @@ def _problem(error: sqlite3.Error) -> str:
 
 
 def _all_away(jobs: Iterable[_Job]) -> list[tuple[_Job, Any]]:
-    return [(job, DatabaseAway()) for job in jobs]
+    return [(job, StorageUnavailable()) for job in jobs]
 
 
 def _is_locked(error: sqlite3.Error) -> bool:

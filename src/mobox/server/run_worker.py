@@ -20,12 +20,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from mobox.server.bootstrap import metrics_of, open_supervisor
 from mobox.server.errors import exception_handlers
 from mobox.server.guard import Guard
 from mobox.server.metrics import Registry
-from mobox.server.opening import metrics_of, open_supervisor
 from mobox.server.operations import OperationsRoutes
-from mobox.server.serving import address_of, listen, run_loop, say, say_what_ends, set_up_logging
+from mobox.server.run_server import address_of, listen, run_loop, say, say_what_ends, set_up_logging
 from mobox.server.settings import Settings, is_loopback
 from mobox.storage import Storage
 from mobox.supervisor import Supervisor

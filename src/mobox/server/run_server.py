@@ -23,11 +23,11 @@ from typing import Any, Final
 
 import uvicorn
 
-from mobox.delivery.neighbours import Neighbours
+from mobox.delivery.worker_forwarding import PeerForwarder
 from mobox.errors import InvalidSetting
 from mobox.server.app import create_app, open_services
 from mobox.server.keys import is_live
-from mobox.server.processes import Mate, Parent
+from mobox.server.prefork import PreforkParent, WorkerProcess
 from mobox.server.services import Services
 from mobox.server.settings import Settings, is_loopback
 from mobox.storage import Storage
@@ -68,12 +68,12 @@ def serve(settings: Settings) -> int:
 
         if settings.workers > 1:
             work = partial(_serve_together, settings, listener)
-            return Parent(settings.workers, work, announce).run()
+            return PreforkParent(settings.workers, work, announce).run()
         run_loop(_serve(settings, listener, announce))
     return 0
 
 
-def _serve_together(settings: Settings, listener: socket.socket, mate: Mate) -> None:
+def _serve_together(settings: Settings, listener: socket.socket, mate: WorkerProcess) -> None:
     run_loop(_serve(settings, listener, mate.ready, mate))
 
 
@@ -98,9 +98,9 @@ async def _serve(
     settings: Settings,
     listener: socket.socket,
     announce: Callable[[], None],
-    mate: Mate | None = None,
+    mate: WorkerProcess | None = None,
 ) -> None:
-    peers = Neighbours(mate.folder, mate.number) if mate is not None else None
+    peers = PeerForwarder(mate.folder, mate.number) if mate is not None else None
     async with open_services(settings, neighbours=peers) as services:
         services.website.prepare()
         await _warn_about_keys(settings, services.storage)

@@ -9,11 +9,11 @@ from mobox.events import JSON
 from mobox.formatters.bodies import Id
 from mobox.server.runs import active_run, run_of_chat
 from mobox.storage import Storage
-from mobox.storage.log import Asking, Run, Status
+from mobox.storage.log import ClientRequest, Run, Status
 from mobox.supervisor import Continued, Supervisor
 from mobox.turn import Action, Answer, Decision, Request
 
-__all__ = ["AnswerBody", "RunState", "StopBody", "Talk"]
+__all__ = ["AnswerBody", "ChatService", "RunState", "StopBody"]
 
 
 class StopBody(Struct, rename="camel", kw_only=True):
@@ -48,7 +48,7 @@ class RunState(Struct, rename="camel", kw_only=True):
     status: Status | None = None
 
 
-class Talk:
+class ChatService:
     """The actions that the routes of all protocols, and sockets, share."""
 
     def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
@@ -63,7 +63,7 @@ class Talk:
         run = await self._named_or_active(owner, request.chat_id, request.run_id)
         if run is None:
             raise InvalidRequest("messages", "no run of this chat is waiting for an answer")
-        client_request = Asking(name=request.name, frontend=request.frontend)
+        client_request = ClientRequest(name=request.name, frontend=request.frontend)
         return await self._supervisor.answer(owner, run.id, request.answers, client_request)
 
     async def stop(

@@ -22,7 +22,7 @@ from typing import Any, Final
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Neighbours"]
+__all__ = ["PeerForwarder"]
 
 _SCOPE: Final = (
     "type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string",
@@ -70,7 +70,7 @@ class Line:
         self._writer.close()
 
 
-class Neighbours:
+class PeerForwarder:
     """The peer processes, by their numbers; `number` is that of this process."""
 
     def __init__(self, folder: Path, number: int) -> None:

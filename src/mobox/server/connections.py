@@ -19,12 +19,12 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from mobox.errors import StorageError, TooManyStreams, TooOften
+from mobox.errors import RateLimited, StorageError, TooManyStreams
 from mobox.server.keys import is_live
 from mobox.storage.keys import Keys
 from mobox.storage.settings import now_ms
 
-__all__ = ["OwnerLimits", "Visit", "Visits"]
+__all__ = ["ConnectionRegistry", "OpenConnection", "OwnerLimits"]
 
 End = Callable[[], Coroutine[Any, Any, None]]
 
@@ -44,7 +44,7 @@ class OwnerLimits(Struct, frozen=True, kw_only=True):
     runs_per_minute: int
 
 
-class Visitor(Protocol):
+class ConnectedClient(Protocol):
     """The authenticated client of an open connection."""
 
     @property
@@ -56,10 +56,10 @@ class Visitor(Protocol):
     def is_over(self, now: int) -> bool: ...
 
 
-class Visit:
+class OpenConnection:
     """One open connection: a stream or a socket."""
 
-    def __init__(self, visitor: Visitor) -> None:
+    def __init__(self, visitor: ConnectedClient) -> None:
         self.visitor = visitor
         self.end: End | None = None
         """Closes the connection; set once there is one."""
@@ -76,7 +76,7 @@ class Visit:
         return self.visitor.key_id is not None or self.visitor.expires_at is not None
 
 
-class Visits:
+class ConnectionRegistry:
     """All open connections of this process."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Visits:
         self._keys = keys
         self._clock = clock
         self._limits = limits
-        self._here: dict[Visit, None] = {}
+        self._here: dict[OpenConnection, None] = {}
         self._of_owner: Counter[str] = Counter()
         self._watched = 0
         self._rested_at: dict[str, float] = {}
@@ -97,13 +97,13 @@ class Visits:
         self._endings: set[asyncio.Task[None]] = set()
 
     def begin(self, owner: str) -> None:
-        """Count a run that is about to start; raises `TooOften` at the rate limit."""
+        """Count a run that is about to start; raises `RateLimited` at the rate limit."""
         if self._limits is None:
             return
         per_minute, now = self._limits.runs_per_minute, self._clock()
         rested_at = max(self._rested_at.get(owner, now), now) + 60 / per_minute
         if (wait := rested_at - now - 60) > 0:
-            raise TooOften(per_minute, math.ceil(wait))
+            raise RateLimited(per_minute, math.ceil(wait))
         if len(self._rested_at) >= _MANY:
             self._rested_at = {name: at for name, at in self._rested_at.items() if at > now}
         self._rested_at[owner] = rested_at
@@ -113,17 +113,17 @@ class Visits:
         if self._limits is not None and owner in self._rested_at:
             self._rested_at[owner] -= 60 / self._limits.runs_per_minute
 
-    def enter(self, visitor: Visitor) -> Visit:
+    def enter(self, visitor: ConnectedClient) -> OpenConnection:
         """Register an open connection until `leave`; raises `TooManyStreams`."""
         if self._limits is not None and self._of_owner[visitor.owner] >= self._limits.streams:
             raise TooManyStreams(self._limits.streams)
-        visit = Visit(visitor)
+        visit = OpenConnection(visitor)
         self._here[visit] = None
         self._of_owner[visitor.owner] += 1
         self._watch_more(1 if visit.may_end else 0)
         return visit
 
-    def leave(self, visit: Visit) -> None:
+    def leave(self, visit: OpenConnection) -> None:
         """Remove a closed connection; idempotent."""
         if visit not in self._here:
             return
@@ -135,7 +135,7 @@ class Visits:
         self._watch_more(-1 if visit.may_end else 0)
 
     @contextmanager
-    def entered(self, visitor: Visitor) -> Iterator[Visit]:
+    def entered(self, visitor: ConnectedClient) -> Iterator[OpenConnection]:
         """Register a connection for the duration of a `with` block."""
         visit = self.enter(visitor)
         try:

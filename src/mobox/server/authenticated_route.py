@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mobox.delivery.sse import STREAM
-from mobox.server.authentication import Principal, door_of
+from mobox.server.authentication import Principal, authenticator_of
 from mobox.server.eventstream import EventStream
 from mobox.server.openapi import Route
 from mobox.server.tickets import holder_of
 from mobox.storage.keys import Keys
 
-__all__ = ["Entrance", "Handler"]
+__all__ = ["AuthenticatedRoute", "Handler"]
 
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 
@@ -23,7 +23,7 @@ TICKET: Final = "ticket"
 """The query parameter for tickets; a route accepts them if its row in the table lists it."""
 
 
-class Entrance:
+class AuthenticatedRoute:
     """One route: an ASGI application."""
 
     def __init__(self, route: Route, handler: Handler, keys: Keys) -> None:
@@ -47,14 +47,14 @@ class Entrance:
 
     async def _stream(self, request: Request, principal: Principal, send: Send) -> None:
         """Reserve a stream of the owner's limit first; the key may be revoked while it is open."""
-        with door_of(request).visits.entered(principal) as visit:
+        with authenticator_of(request).visits.entered(principal) as visit:
             response = await self._handler(request)
             if isinstance(response, EventStream):
                 visit.end = response.end
             await response(request.scope, request.receive, send)
 
     async def _admitted(self, request: Request) -> Principal:
-        door = door_of(request)
+        door = authenticator_of(request)
         secret = request.query_params.get(TICKET) if self._takes_tickets else None
         if secret is None:
             return await door.admit(request)

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from mobox.errors import MoboxError
 
-__all__ = ["Mate", "Parent"]
+__all__ = ["PreforkParent", "WorkerProcess"]
 
 log = logging.getLogger("mobox.server")
 
@@ -36,7 +36,7 @@ FIRST_DELAY: Final = 0.1
 LAST_DELAY: Final = 10.0
 
 
-class Mate(NamedTuple):
+class WorkerProcess(NamedTuple):
     """What one of the processes knows of the others."""
 
     number: int
@@ -48,11 +48,11 @@ class Mate(NamedTuple):
     """To be called once the process serves."""
 
 
-class Parent:
+class PreforkParent:
     """Keeps `count` processes alive, each of which runs `work` until it is signalled."""
 
     def __init__(
-        self, count: int, work: Callable[[Mate], None], announce: Callable[[], None]
+        self, count: int, work: Callable[[WorkerProcess], None], announce: Callable[[], None]
     ) -> None:
         self._count = count
         self._work = work
@@ -154,7 +154,7 @@ class Parent:
             def ready() -> None:
                 os.write(self._ready_write, bytes([number]))
 
-            self._work(Mate(number, self._folder, self._alive_end, ready))
+            self._work(WorkerProcess(number, self._folder, self._alive_end, ready))
             code = 0
         except MoboxError as error:
             sys.stderr.write(f"mobox: {error}\n")

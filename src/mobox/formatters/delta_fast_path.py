@@ -10,12 +10,12 @@ from mobox.events import LogEntry, StreamEvent
 from mobox.formatters.pieces import LINE_END
 from mobox.texts import Texts
 
-__all__ = ["NO_STRETCH", "InStretches", "Stretch", "Tell"]
+__all__ = ["NO_FAST_PATH", "DeltaFastPath", "FastPath", "Tell"]
 
 Documents = list[bytes]
 Tell = Callable[[Sequence[str], bytes], bytes]
 """Formats the texts of deltas into documents, with a separator between each two."""
-Stretch = tuple[str | None, type[StreamEvent] | None, Tell]
+FastPath = tuple[str | None, type[StreamEvent] | None, Tell]
 """The id and the class of the deltas that continue the last block, and how they are formatted."""
 
 
@@ -23,22 +23,22 @@ def _nothing(_more: Sequence[str], _between: bytes) -> bytes:
     return b""
 
 
-NO_STRETCH: Stretch = (None, None, _nothing)
+NO_FAST_PATH: FastPath = (None, None, _nothing)
 
 
-class InStretches(Protocol):
+class DeltaFastPath(Protocol):
     """A formatter that formats an event by `_write`, unless it is another delta of a block."""
 
-    _fast_path: Stretch
+    _fast_path: FastPath
 
     def _write(self, event: StreamEvent, ts: int | None) -> Documents: ...
 
-    def _fast_path_after(self, event: StreamEvent) -> Stretch:
+    def _fast_path_after(self, event: StreamEvent) -> FastPath:
         """The fast path for deltas that continue the block of `event`."""
 
-    def _fast_path_into(self, _kind: type[StreamEvent], _block_id: str | None) -> Stretch:
+    def _fast_path_into(self, _kind: type[StreamEvent], _block_id: str | None) -> FastPath:
         """The fast path for the deltas of a block, if the first one needs no other handling."""
-        return NO_STRETCH
+        return NO_FAST_PATH
 
     def format(self, entry: LogEntry) -> Documents:
         """The documents of `entry`."""

@@ -19,14 +19,20 @@ from typing import NamedTuple
 from mobox.errors import ChatNotFound
 from mobox.formatters import Formatter
 from mobox.formatters.agent_event import AgentEventFormatter, place_of
-from mobox.server.places import BEGINNING, Place, read_place, write_place
-from mobox.server.reading import FormatTeller, Numbered, Reading, Teller, tellers
+from mobox.server.cursor import BEGINNING, Cursor, format_cursor, parse_cursor
+from mobox.server.run_reader import (
+    Numbered,
+    ProtocolRunFormatter,
+    RunFormatter,
+    RunReader,
+    run_formatters,
+)
 from mobox.server.runs import active_of, run_of_chat, runs_so_far
 from mobox.server.session_index import Format, SessionIndex, up_to_the_first_open
 from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 
-__all__ = ["FramedSession", "IndexedSession", "Session", "SessionReading", "Told"]
+__all__ = ["FramedSession", "IndexedSession", "Session", "SessionBatch", "SessionReader"]
 
 
 class Session(NamedTuple):
@@ -42,7 +48,7 @@ class Session(NamedTuple):
         return Format(self.format, self.profile)
 
 
-class Told(NamedTuple):
+class SessionBatch(NamedTuple):
     """The next documents of a session."""
 
     run: Run
@@ -52,7 +58,7 @@ class Told(NamedTuple):
     """Whether the run waits here for an answer."""
 
 
-class SessionReading(ABC):
+class SessionReader(ABC):
     """Reads one session; `told` is to be called once, after `open`."""
 
     def __init__(self, storage: Storage, session: Session, index: SessionIndex) -> None:
@@ -61,7 +67,7 @@ class SessionReading(ABC):
         self._index = index
         self._after: RunId | None = None
         """The last run that was read completely."""
-        self._first: tuple[Run, Reading] | None = None
+        self._first: tuple[Run, RunReader] | None = None
         """The run and the reading to start with, if the cursor is inside a run."""
         self._quiet = asyncio.Event()
 
@@ -74,7 +80,7 @@ class SessionReading(ABC):
         """Wait for that."""
         await self._quiet.wait()
 
-    async def told(self) -> AsyncGenerator[Told, None]:
+    async def told(self) -> AsyncGenerator[SessionBatch, None]:
         """Everything that is stored, then what comes."""
         while True:
             async with aclosing(self._batches_of(*await self._next())) as batches:
@@ -82,7 +88,7 @@ class SessionReading(ABC):
                     yield each
                     del each  # Rule 4
 
-    async def _batches_of(self, run: Run, reading: Reading) -> AsyncGenerator[Told, None]:
+    async def _batches_of(self, run: Run, reading: RunReader) -> AsyncGenerator[SessionBatch, None]:
         waits = False
         while True:
             place = _cursor(reading.place)
@@ -92,7 +98,7 @@ class SessionReading(ABC):
                         continue  # a new response has no documents yet
                     waits = batch.waits
                     self._quiet.clear()
-                    yield Told(run, _with_cursors(batch.documents, place), waits)
+                    yield SessionBatch(run, _with_cursors(batch.documents, place), waits)
                     del batch  # Rule 4
                     if waits:
                         self._quiet.set()
@@ -101,7 +107,7 @@ class SessionReading(ABC):
                 return
             reading = await self._resumed(run, reading.place)
 
-    async def _next(self) -> tuple[Run, Reading]:
+    async def _next(self) -> tuple[Run, RunReader]:
         if self._first is not None:
             first, self._first = self._first, None
             return first
@@ -113,13 +119,13 @@ class SessionReading(ABC):
                 return run, self._reading(run)
             self._pass(run)
 
-    async def _resumed(self, run: Run, place: Place) -> Reading:
+    async def _resumed(self, run: Run, place: Cursor) -> RunReader:
         reading = self._reading(run)
         await reading.go_to(place)
         return reading
 
     @abstractmethod
-    def _reading(self, run: Run) -> Reading:
+    def _reading(self, run: Run) -> RunReader:
         """A reading of a run, from its start."""
 
     def _is_sent(self, run: Run) -> bool:
@@ -130,7 +136,7 @@ class SessionReading(ABC):
         self._after = run.id
 
 
-class IndexedSession(SessionReading):
+class IndexedSession(SessionReader):
     """All events of a session after an index."""
 
     def __init__(self, storage: Storage, session: Session, index: SessionIndex, last: int) -> None:
@@ -141,7 +147,7 @@ class IndexedSession(SessionReading):
         """The formatter of the current run."""
 
     async def open(self) -> Run | None:
-        """Seek to the index; returns the active run. Raises `BadCursor`."""
+        """Seek to the index; returns the active run. Raises `InvalidCursor`."""
         try:
             session = self._session
             indexed = await self._index.of_session(session.owner, session.id, session.fmt)
@@ -153,8 +159,8 @@ class IndexedSession(SessionReading):
         self._after = runs[place.run - 1].id if place.run else None
         return active_of(runs)
 
-    def _reading(self, run: Run) -> Reading:
-        def make() -> FormatTeller:
+    def _reading(self, run: Run) -> RunReader:
+        def make() -> ProtocolRunFormatter:
             self._formatter = AgentEventFormatter(
                 run.id,
                 self._session.profile or AgentEventFormatter.PROFILES[0],
@@ -163,9 +169,9 @@ class IndexedSession(SessionReading):
                 first_event_index=self._first_index,
                 last_event_index=self._last,
             )
-            return FormatTeller(self._formatter)
+            return ProtocolRunFormatter(self._formatter)
 
-        return Reading(self._storage, run, make)
+        return RunReader(self._storage, run, make)
 
     def _pass(self, run: Run) -> None:
         super()._pass(run)
@@ -174,30 +180,32 @@ class IndexedSession(SessionReading):
         self._first_index += formatter.event_count
 
 
-class FramedSession(SessionReading):
+class FramedSession(SessionReader):
     """The frames of a session after a cursor in one of its runs."""
 
     async def open(self, run_id: str | None, cursor: str) -> Run | None:
-        """Seek to the cursor; returns the active run. Raises `NotFound` or `BadCursor`."""
+        """Seek to the cursor; returns the active run. Raises `NotFound` or `InvalidCursor`."""
         runs = await runs_so_far(self._storage, self._session.owner, self._session.id)
         active = active_of(runs)
         if run_id is not None:
             run = await run_of_chat(self._storage, self._session.owner, self._session.id, run_id)
-            await self._begin(run, read_place(cursor, run.tail_seq))
+            await self._begin(run, parse_cursor(cursor, run.tail_seq))
         elif active is not None:
             await self._begin(active, None)
         else:
             self._after = _last(runs)
         return active
 
-    async def _begin(self, run: Run, place: Place | None) -> None:
+    async def _begin(self, run: Run, place: Cursor | None) -> None:
         self._first = run, await self._resumed(run, place or BEGINNING)
 
-    def _reading(self, run: Run) -> Reading:
-        def make(formatters: list[Formatter]) -> Teller:
-            return FormatTeller(*formatters)
+    def _reading(self, run: Run) -> RunReader:
+        def make(formatters: list[Formatter]) -> RunFormatter:
+            return ProtocolRunFormatter(*formatters)
 
-        return Reading(self._storage, run, tellers(run, [self._session.fmt], make, self._index))
+        return RunReader(
+            self._storage, run, run_formatters(run, [self._session.fmt], make, self._index)
+        )
 
     def _is_sent(self, run: Run) -> bool:
         return not run.superseded
@@ -207,8 +215,8 @@ def _last(runs: Sequence[Run]) -> RunId | None:
     return runs[-1].id if runs else None
 
 
-def _cursor(place: Place) -> bytes:
-    return write_place(place.seq, place.documents or 0)
+def _cursor(place: Cursor) -> bytes:
+    return format_cursor(place.seq, place.documents or 0)
 
 
 def _with_cursors(documents: list[Numbered], before: bytes) -> list[tuple[bytes, bytes]]:

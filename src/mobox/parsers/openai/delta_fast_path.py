@@ -17,9 +17,9 @@ from msgspec import Meta, Struct, defstruct
 
 from mobox.events import StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
 
-__all__ = ["Stretch", "of_call", "of_event", "of_words"]
+__all__ = ["FastPath", "of_call", "of_event", "of_words"]
 
-Stretch = Callable[[bytes], StreamEvent | None]
+FastPath = Callable[[bytes], StreamEvent | None]
 
 Words = Annotated[str, Meta(min_length=1)]
 Silence = Literal[""] | None
@@ -96,7 +96,7 @@ _decode_event = msgspec.json.Decoder(_Event).decode
 _decode_wrapped = msgspec.json.Decoder(_Wrapped).decode
 
 
-def of_words(field: str, name: str) -> Stretch:
+def of_words(field: str, name: str) -> FastPath:
     """Chunks whose delta has only this field."""
     decode = _WORDS[field]
     if field == "content":
@@ -105,7 +105,7 @@ def of_words(field: str, name: str) -> Stretch:
     return lambda line: ThinkingDelta(id=name, delta=text_of(decode(line).choices[0].delta))
 
 
-def of_call(index: int, name: str, pieces: list[str]) -> Stretch:
+def of_call(index: int, name: str, pieces: list[str]) -> FastPath:
     """Chunks whose delta has only one call's arguments."""
 
     def more(line: bytes) -> StreamEvent | None:
@@ -124,7 +124,7 @@ def of_event(
     event_class: Callable[..., StreamEvent],
     name: str,
     wrapped: bool,
-) -> Stretch:
+) -> FastPath:
     """Events of one type for one part of one item, bare or wrapped by the Agents SDK."""
     kind, index, content, summary = place
 

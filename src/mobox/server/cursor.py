@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from mobox.errors import BadCursor
+from mobox.errors import InvalidCursor
 
-__all__ = ["BEGINNING", "Place", "read_place", "write_place"]
+__all__ = ["BEGINNING", "Cursor", "format_cursor", "parse_cursor"]
 
 # No more digits than a database's integers hold, and than Python parses.
 _PLACE: Final = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?", re.ASCII)
 
 
-class Place(NamedTuple):
+class Cursor(NamedTuple):
     """A position in a run's documents: where a client has stopped to read."""
 
     seq: int
@@ -24,17 +24,17 @@ class Place(NamedTuple):
     """How many of that entry were read; `None` for all of them."""
 
 
-BEGINNING: Final = Place(0)
+BEGINNING: Final = Cursor(0)
 
 
-def read_place(text: str, tail: int) -> Place:
-    """Parse a cursor in a log of `tail` entries; raises `BadCursor`."""
+def parse_cursor(text: str, tail: int) -> Cursor:
+    """Parse a cursor in a log of `tail` entries; raises `InvalidCursor`."""
     found = _PLACE.fullmatch(text)
     if found is None or int(found[1]) > tail:
-        raise BadCursor(text[:40], tail)
-    return Place(int(found[1]), None if found[2] is None else int(found[2]))
+        raise InvalidCursor(text[:40], tail)
+    return Cursor(int(found[1]), None if found[2] is None else int(found[2]))
 
 
-def write_place(seq: int, documents: int) -> bytes:
+def format_cursor(seq: int, documents: int) -> bytes:
     """The cursor after a number of documents of an entry."""
     return b"%d.%d" % (seq, documents)

@@ -19,14 +19,22 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from mobox.delivery import sse
-from mobox.errors import BadCursor
+from mobox.errors import InvalidCursor
 from mobox.events import LogEntry
 from mobox.formatters import Formatter, StoredRun, formatter_of_run, is_indexed
-from mobox.server.places import BEGINNING, Place, write_place
+from mobox.server.cursor import BEGINNING, Cursor, format_cursor
 from mobox.server.session_index import Format, SessionIndex
 from mobox.storage.log import PAGE, Log, Run, Status, pages, status_after
 
-__all__ = ["Batch", "FormatTeller", "LateTeller", "Numbered", "Reading", "Teller", "tellers"]
+__all__ = [
+    "Batch",
+    "DeferredRunFormatter",
+    "Numbered",
+    "ProtocolRunFormatter",
+    "RunFormatter",
+    "RunReader",
+    "run_formatters",
+]
 
 Documents = list[bytes]
 Numbered = tuple[bytes | None, bytes]
@@ -41,7 +49,7 @@ class Batch(NamedTuple):
     """Whether the run waits here for an answer, and nothing more comes until then."""
 
 
-class Teller(Protocol):
+class RunFormatter(Protocol):
     """Formats a log for one reader, from its first entry on."""
 
     async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
@@ -57,7 +65,7 @@ class Teller(Protocol):
         ...
 
 
-class FormatTeller:
+class ProtocolRunFormatter:
     """Formats a log with a protocol's formatter."""
 
     def __init__(self, formatter: Formatter) -> None:
@@ -69,12 +77,12 @@ class FormatTeller:
         return [self._formatter.format(entry) for entry in entries]
 
 
-class LateTeller:
+class DeferredRunFormatter:
     """Makes its teller at the first entry, when the events of earlier runs can be counted."""
 
-    def __init__(self, make: Callable[[], Awaitable[Teller]]) -> None:
+    def __init__(self, make: Callable[[], Awaitable[RunFormatter]]) -> None:
         self._make = make
-        self._teller: Teller | None = None
+        self._teller: RunFormatter | None = None
 
     async def tell(self, entries: Sequence[LogEntry]) -> list[Documents]:
         if self._teller is None:
@@ -88,28 +96,28 @@ class LateTeller:
         return self._teller.resume() if self._teller is not None else []
 
 
-def tellers(
+def run_formatters(
     run: Run,
     formats: Sequence[Format],
-    make_teller: Callable[[list[Formatter]], Teller],
+    make_formatter: Callable[[list[Formatter]], RunFormatter],
     index: SessionIndex,
-) -> Callable[[], Teller]:
-    """A factory of tellers of a run; `make_teller` gets a new formatter for each of `formats`.
+) -> Callable[[], RunFormatter]:
+    """A factory of tellers of a run; `make_formatter` gets a new formatter for each of `formats`.
 
     Events of earlier runs are counted only for formats that number the events of a whole chat.
     """
     stored = StoredRun(id=run.id, chat_id=run.chat_id, owner=run.owner)
 
-    def make(firsts: Sequence[int]) -> Teller:
+    def make(firsts: Sequence[int]) -> RunFormatter:
         runs = (replace(stored, first_event_index=first) for first in firsts)
-        return make_teller(
+        return make_formatter(
             [
                 formatter_of_run(fmt.protocol, numbered, fmt.profile)
                 for fmt, numbered in zip(formats, runs, strict=True)
             ]
         )
 
-    async def counted() -> Teller:
+    async def counted() -> RunFormatter:
         return make(
             [await index.first_of(run, fmt) if is_indexed(fmt.protocol) else 0 for fmt in formats]
         )
@@ -117,14 +125,14 @@ def tellers(
     uncounted = [0] * len(formats)
     make(uncounted)  # an unknown format is refused before the response starts
     if any(is_indexed(fmt.protocol) for fmt in formats):
-        return partial(LateTeller, counted)
+        return partial(DeferredRunFormatter, counted)
     return partial(make, uncounted)
 
 
-class Reading:
+class RunReader:
     """Reads a run for one response."""
 
-    def __init__(self, log: Log, run: Run, make: Callable[[], Teller]) -> None:
+    def __init__(self, log: Log, run: Run, make: Callable[[], RunFormatter]) -> None:
         self._log = log
         self._run = run
         self._make = make
@@ -139,12 +147,12 @@ class Reading:
         return self._status == "done"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Cursor:
         """The cursor after the last document, once all batches were taken."""
         return self._place
 
-    async def go_to(self, place: Place) -> None:
-        """Seek to a cursor, before anything is sent; raises `BadCursor`."""
+    async def go_to(self, place: Cursor) -> None:
+        """Seek to a cursor, before anything is sent; raises `InvalidCursor`."""
         await self._replay(place.seq)
         read = len(self._last) if place.documents is None else place.documents
         if read <= len(self._last):
@@ -190,7 +198,7 @@ class Reading:
         formatted = await self._teller.tell(entries)
         self._status = status_after(self._status, [entry.event for entry in entries])
         self._seq, self._last = entries[-1].seq, formatted[-1]
-        self._has_waited, self._place = False, Place(self._seq, len(self._last))
+        self._has_waited, self._place = False, Cursor(self._seq, len(self._last))
         return formatted
 
     async def _go_to_end(self, read: int) -> None:
@@ -198,14 +206,14 @@ class Reading:
         seq, before = self._seq, len(self._last)
         ending = self._teller.pause() if self._status == "waiting" else []
         if read - before > len(ending):
-            raise BadCursor(f"{seq}.{read}", self._run.tail_seq)
+            raise InvalidCursor(f"{seq}.{read}", self._run.tail_seq)
         self._left = _numbered(seq, ending[read - before :], read)
         self._is_over = bool(self._left)
         if not self._is_over:
             self._begin()  # with a new teller, whose response has not ended
             await self._replay(seq)
             self._resumes = True
-        self._place = Place(seq, before + len(ending))
+        self._place = Cursor(seq, before + len(ending))
 
     async def _next(self, live: bool) -> list[LogEntry]:
         limit = PAGE if live else min(PAGE, self._run.tail_seq - self._seq)
@@ -226,12 +234,13 @@ class Reading:
             return []
         ending, sent = self._teller.pause(), len(self._last)
         self._is_over = bool(ending)
-        self._place = Place(self._seq, sent + len(ending))
+        self._place = Cursor(self._seq, sent + len(ending))
         return _numbered(self._seq, ending, sent)
 
 
 def _numbered(seq: int, documents: Sequence[bytes], read: int = 0) -> list[Numbered]:
     """Documents with their cursors, numbered on from the `read` first ones of the entry."""
     return [
-        (write_place(seq, number), document) for number, document in enumerate(documents, read + 1)
+        (format_cursor(seq, number), document)
+        for number, document in enumerate(documents, read + 1)
     ]
