@@ -63,6 +63,7 @@ check: $(VENV)/.dev $(WEB_READY)  ## check lint rules, formatting, types and imp
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/vocabulary --most 15
 	cd $(WEB) && npm run check
 
 format: $(VENV)/.dev $(WEB_READY)  ## format the code and apply automatic lint fixes
