@@ -119,7 +119,7 @@ def test_none_outlives_its_parent(tmp_path: Path) -> None:
 
 TOLD_TO_END_AT_ONCE = """
 import os, signal, sys
-from mobox.server.prefork import Parent
+from mobox.server.prefork import PreforkParent
 
 set_wakeup_fd = signal.set_wakeup_fd
 
@@ -129,7 +129,7 @@ def set_and_tell(descriptor, **more):
         os.kill(os.getpid(), signal.SIGTERM)
 
 signal.set_wakeup_fd = set_and_tell
-sys.exit(Parent(1, lambda mate: print("goes on"), lambda: None).run())
+sys.exit(PreforkParent(1, lambda mate: print("goes on"), lambda: None).run())
 """
 
 

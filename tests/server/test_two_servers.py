@@ -114,7 +114,7 @@ def test_without_valkey_a_server_says_so_and_goes_on(
         own_valkey.kill()
         wait_until(lambda: health(http, server)["status"] == "degraded")
         for path in ("/healthz", "/readyz"):
-            assert "looked for" in str(health(http, server, path)["problem"])
+            assert "polling the database" in str(health(http, server, path)["problem"])
         assert backstage.metric("mobox_wake_ups") == 0
         backstage.say("chat", prompt(text("Hi")))
         own_valkey.recover()

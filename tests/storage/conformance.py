@@ -175,12 +175,12 @@ BY_OWNER: dict[str, Use] = {
 }
 LISTS_OF_AN_OWNER = {"busy_chats", "chats"}
 BY_RUN_ID = {
-    "append", "asked", "beyond", "follow", "next_leg", "note", "queue", "raw_lines", "read",
+    "append", "asked", "beyond", "follow", "next_attempt", "note", "queue", "raw_lines", "read",
     "take_over",
 }  # fmt: skip
 OF_THE_STORE = {
     "claim", "close", "count_raw", "delete_idle", "drop_raw", "expired", "forget_deleted",
-    "idle_chats", "is_anybody_at_work", "settle", "still_there", "stopping", "wake_ups",
+    "idle_chats", "has_active_worker", "settle", "still_there", "stopping", "wake_ups",
     "when_work",
 }  # fmt: skip
 
