@@ -6,6 +6,7 @@ import pytest
 
 from server.chat_clients import Frontend, Json, Report
 from server.scripted_agent import Gate, a_day_of_work, prompt, text, tool
+from waiting import wait_until
 
 V5 = pytest.mark.parametrize("frontend", ["ai-v6 v6", "ai v6", "ai v7", "ai-v5 v5"], indirect=True)
 
@@ -110,6 +111,7 @@ def test_the_stop_button_of_the_guide_stops_the_agent(
     shown = page.settle().messages[-1]
     body = {"assistantMessage": shown, "activeStreamId": active}
     assert frontend.post(chat_id, "stop", **body).json()["runId"] == active
+    wait_until(lambda: frontend.stored(chat_id)["activeRun"] is None)
     report = frontend.reload(chat_id).resume()
     assert_stored(report, frontend, chat_id)
     assert report.messages[-1]["metadata"]["reason"] == "cancelled"
