@@ -89,7 +89,7 @@ def test_a_real_run_tells_its_own_answer(ran: Path, stream: str) -> None:
         ("hitl", "sent"),
         ("edit", "sent"),
         ("respond", "I sent it."),
-        ("reject", "Not now."),
+        ("reject", "User rejected the tool call for `send_email` with reason: Not now."),
     ],
 )
 def test_a_call_that_was_decided_about_goes_on_in_the_next_leg(
@@ -108,7 +108,10 @@ def test_a_call_that_was_decided_about_goes_on_in_the_next_leg(
     assert len([event for event in log if isinstance(event, Paused)]) == 1
     assert tree.text() == "Needs approval.Sent."
     assert list(tree.calls) == ["toolu_h1"]
-    assert str(tree.calls["toolu_h1"]["output"]).endswith(output)
+    # In some streams LangChain puts a note for the model before the result of an edited call.
+    note, _, result = str(tree.calls["toolu_h1"]["output"]).rpartition("Tool response:\n")
+    assert result == output
+    assert run == "edit" or note == ""
     assert tree.end == "stop"
 
 

@@ -185,7 +185,8 @@ def test_a_server_with_keys_listens_where_others_reach_it(tmp_path: Path) -> Non
     with live_server(tmp_path / "data", "--auth", "keys", "--host", "0.0.0.0") as server:
         port = server.url.rpartition(":")[2]
         assert httpx.get(f"http://127.0.0.2:{port}/healthz", trust_env=False).status_code == 200
-        assert "API keys are sent unencrypted to 0.0.0.0" in server.warnings
+        warning = "API keys are sent unencrypted to 0.0.0.0: put a TLS proxy in front of it"
+        assert warning in server.warnings
 
 
 def test_whose_run_the_log_of_an_agent_is_of_is_said(tmp_path: Path) -> None:
