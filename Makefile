@@ -19,7 +19,7 @@ JOBS ?= 2
 PYTEST = $(BIN)/pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 
 # Modules with 100 % branch coverage. Prerequisites of `test`: if one is moved, `make test` fails.
-FULLY_COVERED := $(addprefix src/mobox/,events.py lines.py blocks.py ending.py held_errors.py lifecycle.py thoughts.py renamed_calls.py calls.py spans.py inputs.py names.py placeholders.py waiting.py json_text.py capture/jsonlines.py)
+FULLY_COVERED := $(addprefix src/mobox/,events/__init__.py events/blocks.py lifecycle/ending.py events/transcript.py lifecycle/__init__.py lifecycle/thoughts.py lifecycle/calls.py events/names.py events/placeholders.py events/waiting.py events/json_text.py capture/jsonlines.py)
 
 # Uses the installed Node; if there is none, or it is older than 20.19 (for Vite), a wheel installs it
 # into .venv/node.

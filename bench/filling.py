@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import workload
+from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor.run_writer import RunWriter
-from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["fill", "fill_database"]
 

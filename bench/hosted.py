@@ -27,7 +27,7 @@ from bench import workload
 from bench.hotspots import sample
 from bench.ticking import CATALOG, launch
 from mobox.server.app import create_app, open_services
-from mobox.server.run_server import run_loop
+from mobox.server.ops.run_server import run_loop
 from mobox.server.settings import Settings
 from mobox.supervisor import Limits, Supervisor
 

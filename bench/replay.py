@@ -10,7 +10,7 @@ from pathlib import Path
 import uvloop
 
 from mobox.formatters import get_formatter
-from mobox.server.frames import frames
+from mobox.server.eventstream import frames
 from mobox.server.settings import Settings
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run

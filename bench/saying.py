@@ -18,8 +18,8 @@ from typing import Protocol
 import uvloop
 
 from mobox.events import Done, Start, Text, TextDelta, TextEnd
+from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.storage import Storage, open_storage
-from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["SPACING"]
 

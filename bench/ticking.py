@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mobox.capture.catalog import Agent, Catalog
 from mobox.capture.execution import Execution, Outcome
-from mobox.catalog import Agent, Catalog
-from mobox.turn import Answer, Frontend, Turn
+from mobox.events.turn import Answer, Frontend, Turn
 
 __all__ = [
     "BRIEF",

@@ -21,9 +21,9 @@ from bench.figures import Figure, Samples
 from bench.hotspots import hotspots
 from bench.pairing import Case, Costs, in_process, pair, use_one_core
 from mobox import events
+from mobox.capture.pipeline import Recorder
 from mobox.delivery import sse
 from mobox.formatters import FormatJoined, get_formatter, joining
-from mobox.pipeline import Recorder
 
 __all__ = [
     "BOTH",

@@ -18,10 +18,10 @@ from playwright.sync_api import Browser, Page
 
 from bench.browsing import browsed, served, write_agent
 from bench.figures import Figure, Samples
+from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import Storage, open_storage
 from mobox.supervisor.run_writer import RunWriter
-from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["FIGURES", "TITLE", "explain", "fill_chat", "flood", "measure", "reopen", "versions"]
 

@@ -17,10 +17,10 @@ import uvloop
 from msgspec import Struct
 
 from bench import workload
+from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.storage import Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor.run_writer import RunWriter
-from mobox.turn import Action, PromptText, Request, UserMessage
 
 __all__ = ["Written"]
 

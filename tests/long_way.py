@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
-from mobox.entries import Entries
+from mobox.events.entries import Entries
 from mobox.storage.encoding import decode_pieces, encode_events
 
 __all__ = ["as_stored", "assert_same_by_turns", "assert_same_log", "recorded"]

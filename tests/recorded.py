@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mobox.capture.jsonlines import JsonLines
+from mobox.capture.pipeline import Recorder
 from mobox.events import LogEntry
-from mobox.pipeline import Recorder
 
 FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(path for path in FOLDER.glob("*/*") if path.is_file())

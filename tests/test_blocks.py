@@ -8,7 +8,6 @@ from typing import Literal
 import pytest
 from hypothesis import given, settings
 
-from mobox.blocks import BLOCK_OF, Block, Blocks, Line, Move, OpenBlock
 from mobox.events import (
     Custom,
     Done,
@@ -36,7 +35,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.lines import line_of
+from mobox.events.blocks import BLOCK_OF, Block, Blocks, Line, Move, OpenBlock, line_of
 from strategies import Events, events, runs
 
 STATUS = Status(message="up")

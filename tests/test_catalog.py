@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mobox.capture.catalog import Agent, Catalog, Limits, Timeouts, load_agent
 from mobox.capture.process import job_of
-from mobox.catalog import Agent, Catalog, Limits, Timeouts, load_agent
 from mobox.errors import InvalidAgent, UnknownAgent
 from mobox.parsers import frameworks
 

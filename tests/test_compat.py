@@ -14,10 +14,11 @@ import pytest
 
 import mobox
 from grammar import check_ai_sdk
-from mobox import compat, errors, events, json_text
+from mobox import compat, errors, events
 from mobox.capture.jsonlines import JsonLines
 from mobox.compat import EventParser, EventType, NormalizedToAISDK, SSEFormatter, get_parser
 from mobox.delivery import sse
+from mobox.events import json_text
 from mobox.parsers import NO_EVENT
 from recorded import each_recording
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
-from mobox.decisions import allowed_decisions, allowed_words
 from mobox.events import InputRequest
+from mobox.events.turn import allowed_decisions, allowed_words
 
 Kind = Literal["question", "input", "auth", "tool"]
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from long_way import as_stored
-from mobox.entries import NO_ENTRIES, Deltas, gathered, spread
 from mobox.events import LogEntry, Status, StreamEvent, TextDelta, ThinkingDelta
+from mobox.events.entries import NO_ENTRIES, Deltas, gathered, spread
 from mobox.formatters import format_all, get_formatter, profiles_of, protocols
 from strategies import logs
 

@@ -27,13 +27,13 @@ from grammar_log import legal_log
 from grammar_panes import check_panes
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Raw, decode_many, encode_many
+from mobox.events.message import Message
+from mobox.events.transcript import fold
 from mobox.formatters import format_all, profiles_of
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
 from mobox.lifecycle import Lifecycle
-from mobox.message import Message
 from mobox.parsers import FAILED
-from mobox.transcript import fold
 
 HERE = Path(__file__).parent
 REPORTS = HERE.parent / ".reports" / "fuzz"

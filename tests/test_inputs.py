@@ -7,7 +7,7 @@ import pytest
 
 from mobox import get_parser
 from mobox.events import JSON, ToolUseDelta, ToolUseEnd, ToolUseStart
-from mobox.inputs import input_of
+from mobox.events.names import input_of
 from mobox.lifecycle import Lifecycle
 
 ENDS: list[tuple[JSON, dict[str, Any]]] = [

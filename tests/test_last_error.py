@@ -8,7 +8,7 @@ import pytest
 
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import Done, Error, EventType
-from mobox.transcript import fold
+from mobox.events.transcript import fold
 from recorded import RECORDINGS, name_of
 
 Line = dict[str, Any]

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from grammar_log import legal_log
-from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.errors import ProtocolError
 from mobox.events import (
     Custom,
@@ -41,6 +40,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.blocks import BETWEEN_THOUGHTS
 from mobox.lifecycle import AGENT_STARTED, Lifecycle
 from strategies import Events, log_of
 

@@ -7,7 +7,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grammar_log import legal_log
-from mobox.blocks import Blocks
 from mobox.events import (
     Done,
     EventType,
@@ -25,6 +24,7 @@ from mobox.events import (
     ThinkingEnd,
     Usage,
 )
+from mobox.events.blocks import Blocks
 from mobox.lifecycle import Lifecycle
 from strategies import Events, endings, events, log_of, runs, scopes
 

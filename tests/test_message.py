@@ -20,9 +20,17 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.events.message import (
+    AnyPart,
+    CustomPart,
+    Message,
+    RetractPart,
+    TextPart,
+    ToolPart,
+    told_again,
+)
+from mobox.events.transcript import fold
 from mobox.lifecycle import Lifecycle
-from mobox.message import AnyPart, CustomPart, Message, RetractPart, TextPart, ToolPart, told_again
-from mobox.transcript import fold
 
 CALL = [ToolUseStart(id="call_1", name="look"), ToolUseEnd(id="call_1", input={"at": "it"})]
 

@@ -1,6 +1,6 @@
 """Ids: those that were told, made unique, and counted ones."""
 
-from mobox.names import Names
+from mobox.events.names import Names
 
 
 def test_a_name_that_was_told_is_marked_when_it_is_told_again() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mobox.placeholders import LONGEST, Placeholders, resolved
+from mobox.events.placeholders import LONGEST, Placeholders, resolved
 
 CALLS = {"call_1": "run:call_1", 'q"1': 'run:q"1', "ü": "run:ü"}
 

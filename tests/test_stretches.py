@@ -19,12 +19,12 @@ from mobox import LogEntry, Recorder
 from mobox.capture.jsonlines import JsonLines
 from mobox.errors import ProtocolError
 from mobox.events import Done, Error, Paused, Start, Text, TextDelta, Thinking, ThinkingDelta
+from mobox.events.json_text import SHORT
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import AISDKFormatter
-from mobox.json_text import SHORT
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import get_parser
-from mobox.unread import UnreadLines
+from mobox.parsers.detection import UnreadLines
 from strategies import Events, endings, events, logs, numbered, runs
 
 THOROUGH = settings(max_examples=150)

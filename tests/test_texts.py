@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mobox.errors import CorruptLog
-from mobox.texts import Texts
+from mobox.events.entries import Texts
 
 texts = st.lists(st.text(st.sampled_from('a"\\,\n\r\u2028é🙂[]') | st.characters(codec="utf-8")))
 

@@ -46,7 +46,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.message import (
+from mobox.events.message import (
     AnyPart,
     CustomPart,
     FilePart,
@@ -64,8 +64,8 @@ from mobox.message import (
     TurnPart,
     UsagePart,
 )
-from mobox.transcript import Transcript, fold
-from mobox.usage import Totals
+from mobox.events.transcript import Transcript, fold
+from mobox.events.usage import Totals
 from recorded import each_recording, recorded_log
 from strategies import log_of, logs, numbered
 

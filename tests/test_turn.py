@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from mobox.events import JSON
-from mobox.turn import (
+from mobox.events.turn import (
     Action,
     Answer,
     Cut,

@@ -18,7 +18,7 @@ from mobox.events import (
     StreamEvent,
     TextDelta,
 )
-from mobox.unread import NOT_UNDERSTOOD, UnreadLines, is_unread, shape_of
+from mobox.parsers.detection import NOT_UNDERSTOOD, UnreadLines, is_unread, shape_of
 
 PART = {"index": 0, "part": {"content": "a secret"}, "event_kind": "part_start"}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mobox.events import Result, Usage
-from mobox.usage import Totals, UsageTotal
+from mobox.events.usage import Totals, UsageTotal
 from strategies import EVENTS
 
 Told = Usage | Result

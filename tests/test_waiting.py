@@ -42,9 +42,9 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.waiting import LETS_WAIT
 from mobox.lifecycle import Lifecycle
 from mobox.storage.log import status_after
-from mobox.waiting import LETS_WAIT
 
 PAUSE = Paused(request_ids=("r",), resume={"at": 1})
 OPEN: Events = [

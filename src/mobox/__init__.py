@@ -3,19 +3,19 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mobox.capture.pipeline import Recorder
 from mobox.errors import AgentError, MoboxError
 from mobox.events import EventType, LogEntry, StreamEvent
 from mobox.formatters import Formatter, get_formatter
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
-from mobox.pipeline import Recorder
 
 if TYPE_CHECKING:
     from mobox import emit
     from mobox.capture.asking import Turn
-    from mobox.function_agents import agent
+    from mobox.capture.catalog import agent
     from mobox.library import Mobox, mount
-    from mobox.server.authentication import Principal
+    from mobox.server.auth.authentication import Principal
 
 __all__ = [
     "AgentError",
@@ -42,7 +42,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Mobox": "mobox.library",
     "NormalizedToAISDK": "mobox.compat",
-    "Principal": "mobox.server.authentication",
+    "Principal": "mobox.server.auth.authentication",
     "SSEFormatter": "mobox.compat",
     "Turn": "mobox.capture.asking",
     "agent": "mobox.function_agents",

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["HOLD_SECONDS", "LEASE_SECONDS", "QUEUE_SECONDS", "RUNS", "RUNS_PER_OWNER"]
-
 RUNS: Final = 200
 RUNS_PER_OWNER: Final = 20
 """Per owner."""

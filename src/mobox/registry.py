@@ -16,8 +16,6 @@ from typing import Any
 
 from mobox.errors import BrokenPlugin, NameTaken, UnknownName
 
-__all__ = ["find", "names"]
-
 
 @cache  # reading the metadata of every installed package takes milliseconds
 def _registered(group: str) -> dict[str, dict[str, EntryPoint]]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from mobox.agent_path.shared.objects import MOST_TOLD, Objects
-from mobox.capture.sdk import SdkObjects
+from mobox.capture.callable import SdkObjects
 
 
 class BaseMessage:

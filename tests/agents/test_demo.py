@@ -16,8 +16,8 @@ import pytest
 from grammar import check_ai_sdk, chunks_of
 from grammar_log import legal_log
 from mobox import LogEntry, Recorder, StreamEvent, get_formatter
+from mobox.capture.catalog import load_agent
 from mobox.capture.process import Outcome, ProcessExecution, job_of
-from mobox.catalog import load_agent
 from mobox.events import (
     Done,
     Error,
@@ -31,10 +31,10 @@ from mobox.events import (
     decode_many,
     encode_many,
 )
+from mobox.events.turn import Answer, Decision, Frontend, FrontendTool, PromptText, Turn
 from mobox.formatters import format_all
 from mobox.sandbox import get_sandbox
 from mobox.sandbox.process import AGENT_PATH
-from mobox.turn import Answer, Decision, Frontend, FrontendTool, PromptText, Turn
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent.parent / "agents" / "demo"

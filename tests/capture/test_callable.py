@@ -11,11 +11,11 @@ import pytest
 
 from mobox import emit
 from mobox.capture.callable import MOST_HELD, CallableExecution
+from mobox.capture.catalog import agent
 from mobox.capture.execution import Execution
 from mobox.emitter import emit_text
 from mobox.events import Status
-from mobox.function_agents import agent
-from mobox.turn import Turn
+from mobox.events.turn import Turn
 from supervisor.stage import run
 from waiting import until
 

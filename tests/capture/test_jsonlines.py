@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mobox.capture.jsonlines import END, MAX_LINE, Item, JsonLines, decode
 from mobox.events import Raw
-from mobox.json_text import MAX_CONTAINERS, MAX_DEPTH
+from mobox.events.json_text import MAX_CONTAINERS, MAX_DEPTH
 
 BOM = b"\xef\xbb\xbf"
 

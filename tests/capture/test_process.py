@@ -22,8 +22,8 @@ from mobox import LogEntry, Recorder
 from mobox.capture.execution import STDERR_TAIL, Outcome
 from mobox.capture.process import READ_SIZE, Patience, ProcessExecution
 from mobox.events import Done, Error, InputRequest, Paused, Raw, TextDelta
+from mobox.events.turn import Answer, HistoryMessage, PromptText, Turn
 from mobox.sandbox import Job, get_sandbox
-from mobox.turn import Answer, HistoryMessage, PromptText, Turn
 from waiting import run, until
 
 T = TypeVar("T")

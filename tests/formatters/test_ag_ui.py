@@ -47,6 +47,9 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.message import Message
+from mobox.events.transcript import fold
+from mobox.events.turn import PromptData, PromptFile, PromptText, UserMessage
 from mobox.formatters import format_all, get_formatter, profiles_of
 from mobox.formatters.ag_ui import (
     AGUIFormatter,
@@ -57,10 +60,7 @@ from mobox.formatters.ag_ui import (
     user_message,
     wire_id,
 )
-from mobox.formatters.ag_ui.arguments import completion
-from mobox.message import Message
-from mobox.transcript import fold
-from mobox.turn import PromptData, PromptFile, PromptText, UserMessage
+from mobox.formatters.ag_ui.tools import completion
 from strategies import log_of, logs, numbered, with_unknown
 
 profiles = st.sampled_from(AGUIFormatter.PROFILES)

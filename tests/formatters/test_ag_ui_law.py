@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ag_ui_client import CLIENTS, AGUIClients, AGUIMessages, AGUIReading
 from ai_sdk_client import as_in_javascript
 from mobox.events import Done, LogEntry
+from mobox.events.transcript import Transcript
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import AGUIFormatter, snapshot
-from mobox.transcript import Transcript
 from recorded import RECORDINGS, each_recording, name_of, timed_log
 from strategies import ONE_ID_FOR_TWO_BLOCKS, THOUGHT_AFTER_NOTHING, logs, with_unknown
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mobox.errors import InvalidRequest
-from mobox.formatters.ag_ui.requests import Said, read_input, request_of
-from mobox.turn import (
+from mobox.events.turn import (
     Action,
     Answer,
     ContextItem,
@@ -24,6 +23,7 @@ from mobox.turn import (
     Request,
     UserMessage,
 )
+from mobox.formatters.ag_ui.requests import Said, read_input, request_of
 from strategies import json_values
 
 Json = Any

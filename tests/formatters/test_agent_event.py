@@ -41,7 +41,7 @@ from mobox.events import (
 )
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.agent_event import AgentEventFormatter, Place, place_of
-from mobox.formatters.agent_event.times import iso
+from mobox.formatters.agent_event.numbering import iso
 from strategies import log_of, logs, numbered
 
 profiles = st.sampled_from(AgentEventFormatter.PROFILES)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ai_sdk_bodies import RAN, REGENERATE, STEP, TALK, assistant, body, recorded, text, tool, user
 from mobox.errors import InvalidRequest
+from mobox.events.turn import Request
 from mobox.formatters.ai_sdk.requests import read_request
-from mobox.turn import Request
 from strategies import json_values
 
 Json = Any

@@ -22,8 +22,7 @@ from ai_sdk_bodies import (
     user,
 )
 from ai_sdk_client import find_node
-from mobox.formatters.ai_sdk.requests import read_request
-from mobox.turn import (
+from mobox.events.turn import (
     Action,
     Answer,
     Cut,
@@ -34,6 +33,7 @@ from mobox.turn import (
     Request,
     UserMessage,
 )
+from mobox.formatters.ai_sdk.requests import read_request
 
 Json = Any
 

@@ -10,9 +10,9 @@ import pytest
 
 from ai_sdk_client import AiSdkClients
 from mobox.events import LogEntry
+from mobox.events.transcript import Transcript, fold
 from mobox.formatters import get_formatter
 from mobox.formatters.ai_sdk.snapshot import ui_message
-from mobox.transcript import Transcript, fold
 from recorded import each_recording, timed_log
 
 CLIENTS = {"v5": "ai-v5", "v6": "ai-v6", "v7": "ai"}

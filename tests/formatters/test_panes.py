@@ -47,7 +47,7 @@ from mobox.events import (
 )
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.panes import POLICIES, PanesFormatter
-from mobox.formatters.panes.streamed_code import StreamedCode
+from mobox.formatters.panes.calls import StreamedCode
 from recorded import RECORDINGS, each_recording, name_of, recorded_log
 from strategies import logs, numbered
 

@@ -19,10 +19,10 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
+from mobox.events.transcript import Transcript
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk.snapshot import ui_message
 from mobox.lifecycle import Lifecycle
-from mobox.transcript import Transcript
 
 WHY = "It is the only copy."
 NO = InputResponse(id="r", decision="denied", reason=WHY)

@@ -15,10 +15,10 @@ from ai_sdk_client import AiSdkClients
 from heard import Heard, Parts, as_text, by_ag_ui, by_ai_sdk, by_contract, hidden_in, own
 from mobox.delivery import sse
 from mobox.events import Done, LogEntry, StreamEvent, ToolResult, ToolUseEnd, ToolUseStart
+from mobox.events.transcript import fold
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ag_ui import snapshot
 from mobox.formatters.ai_sdk import ui_message
-from mobox.transcript import fold
 from recorded import RECORDINGS, each_recording, recorded_log
 from strategies import logs
 

@@ -45,12 +45,12 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.message import Message
+from mobox.events.transcript import fold
+from mobox.events.usage import Totals
 from mobox.formatters import format_all, get_formatter
 from mobox.formatters.ai_sdk import ui_message
 from mobox.formatters.ai_sdk.tools import INVALID_INPUT
-from mobox.message import Message
-from mobox.transcript import fold
-from mobox.usage import Totals
 from strategies import (
     ONE_ID_FOR_TWO_BLOCKS,
     THOUGHT_AFTER_NOTHING,

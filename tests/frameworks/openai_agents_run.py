@@ -23,7 +23,7 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-from mobox.capture.sdk import SdkObjects
+from mobox.capture.callable import SdkObjects
 
 OBJECTS = SdkObjects()
 Event = dict[str, Any]

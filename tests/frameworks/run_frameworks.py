@@ -24,10 +24,10 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
 from scripted_model import ScriptedModel
 
-from mobox.capture.sdk import SdkObjects
+from mobox.capture.callable import SdkObjects
+from mobox.capture.pipeline import Recorder
 from mobox.emitter import emit_object
 from mobox.events import encode_many
-from mobox.pipeline import Recorder
 
 MODES = ["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug"]
 

@@ -146,7 +146,7 @@ def test_an_agent_prints_the_same_lines_with_emit_object(frameworks: Path, ran: 
 
 def test_mobox_itself_needs_none_of_the_frameworks() -> None:
     code = (
-        "import sys, mobox.parsers.langchain, mobox.capture.sdk;"
+        "import sys, mobox.parsers.langchain, mobox.capture.callable;"
         "print([m for m in sys.modules if m.startswith(('langchain', 'langgraph', 'pydantic'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

@@ -21,10 +21,10 @@ from mobox.errors import (
     UnknownAgent,
 )
 from mobox.events import Done, InputRequest, Paused
+from mobox.events.turn import Answer
 from mobox.library.options import Options, settings_of
 from mobox.server.services import Services
 from mobox.server.settings import Settings
-from mobox.turn import Answer
 from server.live_server import AGENTS
 from storage.conformance import BEGINNING, ENDING, begin, say, submit, turn, words
 from supervisor.stage import run

@@ -33,7 +33,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.parsers.adk.branches import levels_of
+from mobox.parsers.adk.run import levels_of
 from test_golden import text_of
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings" / "adk").glob("*"))

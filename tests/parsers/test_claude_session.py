@@ -46,8 +46,8 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.parsers.kept import NOT_SHOWN
-from mobox.waiting import LETS_WAIT
+from mobox.events.waiting import LETS_WAIT
+from mobox.parsers.values import NOT_SHOWN
 
 Line = dict[str, Any]
 Lines = list[Line]

@@ -26,10 +26,10 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.transcript import fold
 from mobox.parsers import EmittedParser, EventParser, get_parser
 from mobox.parsers.claude import ClaudeParser, wire
 from mobox.parsers.claude.messages import Messages
-from mobox.transcript import fold
 from recorded import FOLDER, recorded_log
 
 

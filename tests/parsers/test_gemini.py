@@ -33,7 +33,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.parsers.gemini.partial_arguments import PartialArguments
+from mobox.parsers.gemini.calls import PartialArguments
 from mobox.parsers.gemini.wire import PartialArg
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings" / "gemini").glob("*"))

@@ -8,7 +8,7 @@ import pytest
 
 from mobox import LogEntry, Recorder, get_formatter
 from mobox.events import ToolKind, ToolUseStart
-from mobox.parsers.kinds import kind_of, runs_python
+from mobox.parsers.tool_kinds import kind_of, runs_python
 
 Line = dict[str, Any]
 

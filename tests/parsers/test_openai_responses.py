@@ -29,8 +29,7 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.parsers.openai.deltas import Deltas
-from mobox.parsers.openai.responses import Responses
+from mobox.parsers.openai.responses import Deltas, Responses
 from parsers.openai_lines import Line, added, created, done, ended, event, fed, of, run, text_of
 
 TYPES = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from long_way import assert_same_by_turns, assert_same_log
 from mobox import get_parser
 from mobox.events import TextDelta, ThinkingDelta, ToolUseDelta
-from mobox.json_text import SHORT
+from mobox.events.json_text import SHORT
 from parsers.openai_lines import Line, added, call, chunk, created, done, ended, event, raw
 
 THOROUGH = settings(max_examples=150)

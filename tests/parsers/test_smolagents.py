@@ -28,7 +28,7 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.parsers.smolagents.plan import items_of
+from mobox.parsers.smolagents.agent import items_of
 
 Line = dict[str, Any]
 

@@ -16,9 +16,9 @@ import pytest
 
 from mobox.capture.process import ProcessExecution
 from mobox.errors import UnknownSandbox
+from mobox.events.turn import Turn
 from mobox.sandbox import Job, Status, get_sandbox, keeper, known
 from mobox.sandbox.process import AGENT_PATH, KeptProcess, ProcessSandbox, environment
-from mobox.turn import Turn
 from waiting import until
 
 INSPECT = """

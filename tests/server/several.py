@@ -15,7 +15,7 @@ ELSEWHERE = (*LEASE, "--execute", "workers")
 LOOKING_OFTEN = """
 from functools import partial
 
-import mobox.server.bootstrap as opening
+import mobox.server.app as opening
 
 opening.Limits = partial(opening.Limits, sweep=0.1, look=0.1)
 """

@@ -12,8 +12,8 @@ import pytest
 
 from ag_ui_client import CLIENTS, AGUIClients, AGUIReading
 from mobox.capture.jsonlines import JsonLines
+from mobox.capture.pipeline import Recorder
 from mobox.events import StreamEvent
-from mobox.pipeline import Recorder
 from mobox.server.services import Services
 from server.app_client import app_client, begin, say
 from server.serving import on_uvloop

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from clocks import Clock
-from mobox.catalog import Catalog
-from mobox.server.metrics import Registry
-from mobox.server.operations import OperationsRoutes
+from mobox.capture.catalog import Catalog
+from mobox.server.ops.health import OperationsRoutes
+from mobox.server.ops.metrics import Registry
 from mobox.storage import Storage
 from mobox.storage.postgres import PostgresStorage
 from mobox.supervisor import Supervisor
@@ -30,7 +30,7 @@ from waiting import wait_until
 SOON = """
 from functools import partial
 
-import mobox.server.bootstrap as opening
+import mobox.server.app as opening
 
 opening.StoreSettings = partial(opening.StoreSettings, busy_seconds=1)
 """

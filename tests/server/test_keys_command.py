@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from mobox.cli import main
-from mobox.server.keys import digest_of
+from mobox.server.auth.keys import digest_of
 from mobox.storage import SqliteStorage
 from mobox.storage.keys import ApiKey
 from server.keyed import bearer

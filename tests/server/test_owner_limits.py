@@ -13,8 +13,8 @@ import pytest
 from mobox.errors import RateLimited, StorageError, TooManyStreams
 from mobox.library.options import settings_of
 from mobox.server.app import create_app, open_services
-from mobox.server.authentication import Principal
-from mobox.server.connections import ConnectionRegistry, OwnerLimits
+from mobox.server.auth.authentication import Principal
+from mobox.server.auth.connections import ConnectionRegistry, OwnerLimits
 from mobox.server.settings import Settings
 from mobox.storage import MemoryStorage
 from mobox.storage.keys import ApiKey
@@ -266,7 +266,7 @@ class BrokenStore(MemoryStorage):
 async def test_a_store_that_fails_now_and_then_hides_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mobox.server.connections.LOOK", 0.01)
+    monkeypatch.setattr("mobox.server.auth.connections.LOOK", 0.01)
     store = BrokenStore()
     visits, guest = ConnectionRegistry(store, None), Guest()
     visits.enter(Principal("ann", key_id="key_gone")).end = guest.end

@@ -15,8 +15,8 @@ from starlette.routing import Mount
 from starlette.routing import Route as Served
 
 from mobox.server.app import routes_of
-from mobox.server.authenticated_route import AuthenticatedRoute
-from mobox.server.authentication import EVERY_SCOPE
+from mobox.server.auth.authenticated_route import AuthenticatedRoute
+from mobox.server.auth.authentication import EVERY_SCOPE
 from mobox.server.routes import ROUTES
 from mobox.server.services import Services
 from mobox.storage.chats import History

@@ -20,7 +20,7 @@ from waiting import wait_until
 FLOOD = ["flood", 256, 64 * 1024]
 """More than the system keeps for two connections."""
 GONE_SOON = """
-import mobox.server.run_server as serving
+import mobox.server.ops.run_server as serving
 
 serving.GONE = 1
 """

@@ -13,7 +13,7 @@ import pytest
 
 from mobox.cli import main
 from mobox.cli.prune import age
-from mobox.server.keys import read_expiry
+from mobox.server.auth.keys import read_expiry
 from mobox.storage import MemoryStorage, memory
 from mobox.storage import Settings as StoreSettings
 from mobox.storage.settings import now_ms

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from mobox.server.connections import LOOK
-from mobox.server.sessions import Sessions
+from mobox.server.auth.connections import LOOK
+from mobox.server.socketio.sessions import Sessions
 from mobox.storage import SqliteStorage
 from mobox.storage.keys import ApiKey
 from server.keyed import (

@@ -29,7 +29,7 @@ from mobox.events import (
 from mobox.formatters import format_all, get_formatter, profiles_of, protocols
 from mobox.formatters.ai_sdk.requests import read_request
 from mobox.server.app import create_app, open_services
-from mobox.server.cursor import Cursor, parse_cursor
+from mobox.server.runs.reader import Cursor, parse_cursor
 from mobox.server.services import Services
 from mobox.server.settings import OWNER, Settings
 from mobox.storage.log import Run

@@ -14,10 +14,10 @@ from mobox.delivery.socketio import EventPayload, Refusal, Socket, Sockets
 from mobox.delivery.socketio_packets import Flow
 from mobox.events import JSON, Done, InputRequest, Paused, Start
 from mobox.formatters.agent_event import AgentEventFormatter
-from mobox.server.run_reader import Batch, RunReader
-from mobox.server.session_index import SessionIndex
-from mobox.server.session_reader import IndexedSession, Session, SessionBatch
-from mobox.server.subscriptions import Subscription
+from mobox.server.runs.reader import Batch, RunReader
+from mobox.server.socketio.reader import IndexedSession, Session, SessionBatch
+from mobox.server.socketio.session_index import SessionIndex
+from mobox.server.socketio.sessions import Subscription
 from mobox.storage import MemoryStorage, Settings, Storage
 from mobox.storage.log import RunId
 from server.live_server import LIMIT

@@ -19,7 +19,7 @@ from waiting import wait_until
 NOBODY_LOOKS = """
 from functools import partial
 
-import mobox.server.bootstrap as opening
+import mobox.server.app as opening
 import mobox.supervisor as supervisor
 
 opening.StoreSettings = partial(opening.StoreSettings, poll_seconds=3600)

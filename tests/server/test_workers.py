@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from mobox.errors import InvalidSetting
 from mobox.server import Settings
-from mobox.server.app import open_services
-from mobox.server.bootstrap import open_supervisor
-from mobox.server.run_server import serve
-from mobox.server.run_worker import served_health, work
+from mobox.server.app import open_services, open_supervisor
+from mobox.server.ops.run_server import serve
+from mobox.server.ops.run_worker import served_health, work
 from server.live_server import (
     AGENTS,
     LIMIT,

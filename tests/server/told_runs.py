@@ -9,8 +9,8 @@ from typing import NamedTuple
 import httpx
 
 from mobox.capture.jsonlines import JsonLines
+from mobox.capture.pipeline import Recorder
 from mobox.events import LogEntry, StreamEvent
-from mobox.pipeline import Recorder
 from mobox.server.services import Services
 from mobox.server.settings import OWNER
 from mobox.storage.log import RawLine, Run

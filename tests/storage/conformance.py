@@ -42,13 +42,9 @@ from mobox.events import (
     TextEnd,
     Usage,
 )
-from mobox.message import Message
-from mobox.storage import Settings, Storage
-from mobox.storage.chats import Chats, NamedRequest
-from mobox.storage.keys import Keys
-from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, Run, RunId
-from mobox.transcript import fold
-from mobox.turn import (
+from mobox.events.message import Message
+from mobox.events.transcript import fold
+from mobox.events.turn import (
     Action,
     ContextItem,
     Cut,
@@ -59,6 +55,10 @@ from mobox.turn import (
     Request,
     UserMessage,
 )
+from mobox.storage import Settings, Storage
+from mobox.storage.chats import Chats, NamedRequest
+from mobox.storage.keys import Keys
+from mobox.storage.log import PAGE, ClientRequest, Log, RawLine, Run, RunId
 
 SETTINGS = Settings(poll_seconds=3600, lease_seconds=3600)  # no poll helps a wake-up that was lost
 SECONDS = 60  # only a test that hangs takes so long

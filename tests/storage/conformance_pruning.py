@@ -6,8 +6,8 @@ import pytest
 
 from mobox.errors import LogDeleted, RunNotFound
 from mobox.storage import Storage
+from mobox.storage.chats import IdleChat
 from mobox.storage.log import RawLine, Run
-from mobox.storage.retention import IdleChat
 from storage.conformance import (
     ANSWER,
     BEGINNING,

@@ -12,9 +12,9 @@ import pytest
 from clocks import Clock
 from mobox.errors import Fenced
 from mobox.events import Done, InputRequest, InputResponse, Paused, Start, Status
+from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.storage import Settings, Storage
 from mobox.storage.log import Run
-from mobox.turn import Action, PromptText, Request, UserMessage
 from storage.conformance import Conformance, play
 
 QUESTION = [Start(framework="emitted"), InputRequest(id="r1"), Paused(request_ids=("r1",))]

@@ -9,8 +9,7 @@ import asyncpg
 import pytest
 
 from mobox.storage.log import Position, RunId
-from mobox.storage.notifications import read_notification
-from mobox.storage.notifier import RunNotice
+from mobox.storage.notifications import RunNotice, read_notification
 from mobox.storage.postgres.database import connector
 from mobox.storage.postgres.notify import PostgresNotifier, letters
 from postgres_server import Databases

@@ -14,7 +14,7 @@ from mobox.events import LogEntry, Raw, Status, StreamEvent
 from mobox.storage import SqliteStorage
 from mobox.storage.encoding import EVENTS_PER_ROW as PACKED
 from mobox.storage.log import PAGE, RunId
-from mobox.storage.sqlite.packing import boundary
+from mobox.storage.sqlite.appends import boundary
 from storage.conformance import DONE, begin, say, submit, words
 
 

@@ -16,8 +16,7 @@ from clocks import Clock
 from mobox.errors import StorageUnavailable
 from mobox.storage import Settings
 from mobox.storage.postgres import PostgresStorage
-from mobox.storage.postgres.clock import DatabaseClock
-from mobox.storage.postgres.database import connector
+from mobox.storage.postgres.database import DatabaseClock, connector
 from mobox.storage.postgres.reads import expired_runs
 from mobox.storage.retry import retry_while_unavailable
 from postgres_proxy import Proxy

@@ -12,11 +12,11 @@ import asyncpg
 import pytest
 
 from mobox.errors import ChatNotFound, StorageUnavailable
-from mobox.message import Message
+from mobox.events.message import Message
 from mobox.storage import Settings
 from mobox.storage.encoding import EVENTS_PER_ROW
 from mobox.storage.log import RawLine, Run
-from mobox.storage.postgres import PostgresStorage, deferred_delete
+from mobox.storage.postgres import PostgresStorage, retention
 from mobox.storage.read_slots import Effort, ReadSlots
 from mobox.storage.retry import retry_while_unavailable
 from postgres_gate import Gate, gated
@@ -216,8 +216,8 @@ async def slow_deletes(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[str, PostgresStorage, Any]]:
     """A row takes 0.2 s to delete, who asks waits 1.5 s."""
-    monkeypatch.setattr(deferred_delete, "MANY", 2)
-    monkeypatch.setattr(deferred_delete, "AGAIN", 0.05)
+    monkeypatch.setattr(retention, "MANY", 2)
+    monkeypatch.setattr(retention, "AGAIN", 0.05)
     url = await databases.blank()
     store = await PostgresStorage.open(url, HASTY)
     connection = await asyncpg.connect(url)

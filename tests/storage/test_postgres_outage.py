@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from mobox.errors import Fenced, StorageError, StorageUnavailable
 from mobox.events import LogEntry, TextDelta
+from mobox.events.turn import Request
 from mobox.storage import Settings
 from mobox.storage.log import RawLine, Run, RunId, pages
 from mobox.storage.postgres import PostgresStorage
 from mobox.storage.retry import retry_while_unavailable
-from mobox.turn import Request
 from postgres_proxy import Proxy
 from postgres_server import Databases, PostgresServer, running_postgres
 from storage.conformance import ANSWER, DONE, QUESTION, collect, same, say, seqs, submit, words

@@ -12,13 +12,12 @@ import pytest
 
 from mobox.errors import ChatNotFound, InvalidRequest, LogDeleted, RunNotFound, StorageError
 from mobox.events import Start, Status
-from mobox.message import Message
+from mobox.events.message import Message
+from mobox.events.turn import UserMessage
 from mobox.storage import Settings
 from mobox.storage.log import PAGE, Run
 from mobox.storage.postgres import PostgresStorage
-from mobox.storage.postgres.clock import DatabaseClock
-from mobox.storage.postgres.database import NOW
-from mobox.turn import UserMessage
+from mobox.storage.postgres.database import NOW, DatabaseClock
 from postgres_server import Databases
 from storage.conformance import (
     BEGINNING,

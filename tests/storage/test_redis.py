@@ -15,8 +15,7 @@ import pytest
 
 from mobox.errors import InvalidSetting, LogDeleted, NotInstalled, RunNotFound
 from mobox.storage import Settings, Storage, open_storage
-from mobox.storage.notifications import MOST_BYTES
-from mobox.storage.notifier import RunNotice
+from mobox.storage.notifications import MOST_BYTES, RunNotice
 from mobox.storage.redis import RedisNotifier
 from storage.conformance import (
     BEGINNING,

@@ -20,12 +20,12 @@ from mobox.errors import (
     StorageUnavailable,
 )
 from mobox.events import Raw, Status
-from mobox.message import Message
+from mobox.events.message import Message
 from mobox.storage import Settings, SqliteStorage
 from mobox.storage.log import PAGE, RawLine, Run
 from mobox.storage.sqlite import readers, retention
+from mobox.storage.sqlite.database import Transaction
 from mobox.storage.sqlite.reads import says
-from mobox.storage.sqlite.transaction import Transaction
 from storage.conformance import (
     BEGINNING,
     DONE,

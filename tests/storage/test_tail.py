@@ -3,8 +3,8 @@
 import pytest
 
 from mobox.events import LogEntry, Status
+from mobox.storage.following import Tail, Watch
 from mobox.storage.log import Position
-from mobox.storage.tail import Tail, Watch
 
 
 def entries(first: int, last: int) -> list[LogEntry]:

@@ -14,10 +14,10 @@ from mobox.storage.notifications import (
     MOST_BYTES,
     Notification,
     Outbox,
+    RunNotice,
     read_notification,
     write_notification,
 )
-from mobox.storage.notifier import RunNotice
 
 run_ids = st.sampled_from(["r1", "r2", "r3", "r4"]).map(RunId)
 positions = st.builds(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from mobox.capture.catalog import agent
 from mobox.events import (
     StreamEvent,
 )
-from mobox.function_agents import agent
 from supervisor.stage import (
     run,
     staged,

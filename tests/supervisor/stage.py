@@ -17,16 +17,15 @@ import pytest
 
 from grammar_log import legal_log
 from mobox.capture.callable import CallableExecution
+from mobox.capture.catalog import Agent, Catalog, FunctionAgent, load_agent
 from mobox.capture.execution import Execution
 from mobox.capture.process import Patience, ProcessExecution, job_of
-from mobox.catalog import Agent, Catalog, load_agent
 from mobox.events import Done, Error, InputRequest, Paused, StreamEvent, TextDelta
-from mobox.function_agents import FunctionAgent
+from mobox.events.turn import Action, Answer, PromptText, Request, Turn, UserMessage
 from mobox.sandbox import get_sandbox
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run
 from mobox.supervisor import Limits, Supervisor
-from mobox.turn import Action, Answer, PromptText, Request, Turn, UserMessage
 from waiting import until
 
 T = TypeVar("T")

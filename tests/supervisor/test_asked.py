@@ -8,9 +8,9 @@ import pytest
 
 from mobox.errors import DecisionNotAllowed, InvalidRequest
 from mobox.events import InputRequest, InputResponse, Paused, Start, StreamEvent, ToolResult
+from mobox.events.turn import Answer
 from mobox.storage import MemoryStorage
 from mobox.supervisor.input_requests import InputRequests, input_requests_of
-from mobox.turn import Answer
 from supervisor.stage import submit
 
 APPROVAL = InputRequest(id="r1", kind="approval", tool_call_id="call_1")

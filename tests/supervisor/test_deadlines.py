@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mobox.catalog import Timeouts
+from mobox.capture.catalog import Timeouts
 from mobox.supervisor.timeouts import Deadlines
 
 TIMEOUTS = Timeouts(idle=10, total=100)

@@ -12,7 +12,7 @@ import pytest
 
 from clocks import Clock
 from mobox.capture.asking import Turn
-from mobox.catalog import Agent
+from mobox.capture.catalog import Agent, agent
 from mobox.errors import CorruptLog, Fenced, LogDeleted, NotWaiting, StorageError
 from mobox.events import (
     Done,
@@ -24,11 +24,10 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
-from mobox.function_agents import agent
+from mobox.events.turn import Answer
 from mobox.storage import Settings
 from mobox.storage.log import Run
 from mobox.supervisor import Limits
-from mobox.turn import Answer
 from supervisor.stage import (
     QUIET,
     SETTINGS,

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mobox.catalog import Agent
+from mobox.capture.catalog import Agent
 from mobox.events import InputRequest, InputResponse, StreamEvent, ToolResult
+from mobox.events.turn import Answer, ContextItem, Frontend, FrontendTool
 from mobox.storage.log import ClientRequest
 from mobox.supervisor import Limits
-from mobox.turn import Answer, ContextItem, Frontend, FrontendTool
 from supervisor.stage import (
     IMPATIENT,
     QUIET,

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from mobox import emit
 from mobox.capture.asking import Turn
+from mobox.capture.catalog import FunctionAgent, agent
 from mobox.emitter import emit_text
 from mobox.errors import AgentTaken, InvalidAgent
 from mobox.events import (
@@ -24,9 +25,8 @@ from mobox.events import (
     ToolUseEnd,
     Usage,
 )
-from mobox.function_agents import FunctionAgent, agent
-from mobox.turn import PromptText
-from mobox.turn import Turn as Request
+from mobox.events.turn import PromptText
+from mobox.events.turn import Turn as Request
 from supervisor.functions import lived
 from supervisor.stage import (
     both_stores,

@@ -12,6 +12,7 @@ import pytest
 
 from mobox import emit
 from mobox.capture.asking import Question, Turn
+from mobox.capture.catalog import agent
 from mobox.capture.process import Patience
 from mobox.errors import DecisionNotAllowed, WouldBlock
 from mobox.events import (
@@ -20,9 +21,8 @@ from mobox.events import (
     ToolResult,
     ToolUseEnd,
 )
-from mobox.function_agents import agent
+from mobox.events.turn import Answer
 from mobox.storage.log import Run
-from mobox.turn import Answer
 from supervisor.functions import Events
 from supervisor.stage import (
     IMPATIENT,

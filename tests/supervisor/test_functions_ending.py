@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from mobox.capture.asking import Turn
+from mobox.capture.catalog import agent
 from mobox.capture.process import Patience
 from mobox.emitter import emit_status
 from mobox.errors import AgentError
-from mobox.function_agents import agent
 from mobox.storage.log import Run
 from supervisor.functions import Events, lived
 from supervisor.stage import QUIET, Stage, both_stores, error_of, reason_of, run, staged, text_of

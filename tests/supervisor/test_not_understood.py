@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mobox.catalog import Agent
+from mobox.capture.catalog import Agent
 from mobox.emitter import emit_status
 from mobox.events import Done, Error, Raw, StreamEvent
 from mobox.supervisor import Limits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mobox.catalog import Agent, Catalog
+from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import NotWaiting, RunActive, TooManyRuns, UnknownAgent
 from mobox.events import (
     InputResponse,
@@ -19,11 +19,11 @@ from mobox.events import (
     Text,
     ToolResult,
 )
+from mobox.events.message import Message
+from mobox.events.turn import Answer, Decision
 from mobox.formatters import format_all, get_formatter
-from mobox.message import Message
 from mobox.storage.log import Run
 from mobox.supervisor import Limits
-from mobox.turn import Answer, Decision
 from supervisor.stage import (
     IMPATIENT,
     QUIET,

@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from mobox import agent
+from mobox.capture.catalog import Agent
 from mobox.capture.process import ProcessExecution, job_of
-from mobox.catalog import Agent
 from mobox.errors import Fenced
 from mobox.events import Start, Status, StreamEvent
+from mobox.events.turn import Turn
 from mobox.sandbox import get_sandbox
 from mobox.supervisor.preparation import Preparation
-from mobox.turn import Turn
 from supervisor.stage import HASTY, IMPATIENT, QUIET, approved, run, staged, text_of, write_agent
 from waiting import until, until_it_says_so
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mobox.catalog import Agent
+from mobox.capture.catalog import Agent
 from mobox.errors import TooManyRuns
 from mobox.events import Done, Start
+from mobox.events.turn import ContextItem, Frontend
 from mobox.storage import Settings
 from mobox.storage.log import ClientRequest, Run
 from mobox.supervisor import Limits
-from mobox.turn import ContextItem, Frontend
 from supervisor.stage import (
     Stage,
     approved,

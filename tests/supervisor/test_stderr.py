@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from mobox.capture.catalog import Agent
 from mobox.capture.execution import STDERR_TAIL
-from mobox.catalog import Agent
 from mobox.errors import LogDeleted
 from mobox.events import Done, Start
+from mobox.events.turn import Answer
 from mobox.storage import Settings, Storage, open_storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.pruning import prune
 from mobox.supervisor.stderr import Redaction, StderrFolder
-from mobox.turn import Answer
 from supervisor.stage import (
     error_of,
     nothing_left,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mobox.catalog import Agent, Catalog
+from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import (
     KeyReused,
     LogDeleted,
@@ -19,9 +19,9 @@ from mobox.errors import (
     UnknownAgent,
 )
 from mobox.events import Error, Raw, Start, Status, ToolResult
+from mobox.events.turn import Action, Cut, Place, Request
 from mobox.storage import open_storage
 from mobox.supervisor import Limits, Supervisor
-from mobox.turn import Action, Cut, Place, Request
 from supervisor.stage import (
     QUIET,
     Stage,

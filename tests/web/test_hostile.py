@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mobox.events import Done
+from mobox.events.turn import Action, PromptText, Request, UserMessage
 from mobox.server.settings import OWNER, Settings
 from mobox.storage import open_storage
-from mobox.turn import Action, PromptText, Request, UserMessage
 from server.live_server import LIMIT, LiveServer, live_server
 from server.scripted_agent import Step, emit, prompt
 from web.talking import Tab

@@ -17,15 +17,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mobox import turn as turns
 from mobox.agent_path.shared import control
 from mobox.agent_path.shared.output import plain
 from mobox.emit import Emitted, input_request, paused, tool_result, tool_use
 from mobox.errors import WouldBlock
 from mobox.events import JSON
-from mobox.turn import Answer, Frontend
-
-__all__ = ["Question", "Turn"]
+from mobox.events import turn as turns
+from mobox.events.turn import Answer, Frontend
 
 Then = Callable[[Answer], None]
 

@@ -29,35 +29,122 @@ import inspect
 import logging
 import threading
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterable, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
+from contextlib import aclosing, suppress
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
-from mobox import turn as turns
+from mobox.agent_path.shared.objects import Objects
 from mobox.agent_path.shared.output import encode, told_to
-from mobox.capture import one_thread
 from mobox.capture.asking import Turn
+from mobox.capture.catalog import FunctionAgent, takes_turn
 from mobox.capture.execution import STDERR_TAIL, Outcome
-from mobox.capture.one_thread import OneThread
 from mobox.capture.process import Patience
-from mobox.capture.sdk import SdkObjects
 from mobox.emit import done, text
 from mobox.errors import AgentError
-from mobox.events import Error, StreamEvent
-from mobox.function_agents import FunctionAgent, takes_turn
-from mobox.turn import Answer, Frontend
+from mobox.events import JSON, Error, StreamEvent
+from mobox.events import turn as turns
+from mobox.events.turn import Answer, Frontend
 
-__all__ = ["CallableExecution"]
+# A thread that executes calls of an event loop one after the other.
+#
+# Unlike a pool's thread it is not joined: a function that never returns does not block exit.
+
+T = TypeVar("T")
+
+
+class OneThread:
+    """Executes all calls in one thread, and in the context in which it was created."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._context = copy_context()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    async def call(self, work: Callable[[], T]) -> T:
+        """The result of `work`; it is executed even if the caller is cancelled."""
+        call = _Call(work, self._loop.create_future())
+        self._calls.put(call)
+        if self._thread.ident is None:
+            self._thread.start()
+        await call.done
+        given: T = call.result()
+        return given
+
+    def end(self) -> None:
+        """End the thread after the queued calls."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            with call:
+                call.given = self._context.run(call.work)
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                self._loop.call_soon_threadsafe(call.finish)
+
+
+class _Call:
+    """A call and its outcome; a future does not accept every exception."""
+
+    def __init__(self, work: Callable[[], Any], done: asyncio.Future[None]) -> None:
+        self.work = work
+        self.done = done
+        self.given: Any = None
+        self._raised: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self._raised = error
+        return True
+
+    def finish(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def result(self) -> Any:
+        if self._raised is not None:
+            raise self._raised
+        return self.given
+
+
+# Converts objects of SDKs to the plain values that parsers read, for function agents.
+#
+# An agent in its own process emits the same with `emit_object`.
+
+
+class SdkObjects:
+    """The objects of one run; those that a graph's state repeats are emitted once.
+
+    No SDK is imported: pydantic models, dataclasses, LangChain's messages, commands and interrupts,
+    exceptions, bytes and images are recognized by their attributes.
+    """
+
+    def __init__(self) -> None:
+        self._objects = Objects()
+
+    def describe(self, value: object) -> JSON:
+        """The value for a parser's or recorder's `feed`; never raises."""
+        return self._objects.describe(value)
+
 
 log = logging.getLogger("mobox.capture")
 
 MOST_HELD: Final = 64 * 1024
 _END: Final = object()
 _ENDINGS: Final = ("done", "paused")
-_OURS: Final = (__file__, one_thread.__file__)
+_OURS: Final = (__file__, __file__)
 _TIMEOUTS: Final = Patience()
 _GRACE: Final = 0.5
 """Seconds to clean up, even after `kill`."""

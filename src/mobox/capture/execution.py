@@ -8,9 +8,7 @@ from typing import Final, Protocol, Self
 from msgspec import Struct
 
 from mobox.events import Error
-from mobox.turn import Answer, Frontend
-
-__all__ = ["STDERR_TAIL", "Execution", "Outcome"]
+from mobox.events.turn import Answer, Frontend
 
 STDERR_TAIL: Final = 64 * 1024
 """Bytes of an attempt's stderr that are kept, the last ones."""

@@ -24,11 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from mobox import json_text
 from mobox.errors import NotJson
-from mobox.events import Raw
-
-__all__ = ["END", "MAX_LINE", "Item", "JsonLines", "decode"]
+from mobox.events import Raw, json_text
 
 MAX_LINE: Final = 16 * 1024 * 1024
 """The maximum size of one line, or of the data of one SSE event, in bytes."""

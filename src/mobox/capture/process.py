@@ -26,11 +26,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mobox.capture.catalog import Agent
 from mobox.capture.execution import STDERR_TAIL, Outcome
-from mobox.catalog import Agent
 from mobox.events import JSON
+from mobox.events.turn import Answer, Frontend, Turn
 from mobox.sandbox import Child, Job, Sandbox, Status
-from mobox.turn import Answer, Frontend, Turn
 
 __all__ = ["Outcome", "Patience", "ProcessExecution", "job_of"]
 

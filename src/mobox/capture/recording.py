@@ -17,10 +17,8 @@ from typing import IO, Protocol
 
 import msgspec
 
-from mobox.capture.sdk import SdkObjects
+from mobox.capture.callable import SdkObjects
 from mobox.errors import NotRecordable
-
-__all__ = ["find_callable", "record_callable", "record_command"]
 
 READ = 64 * 1024
 

@@ -11,8 +11,6 @@ from mobox import __version__
 from mobox.cli import convert, demo, keys, logs, prune, record, serve, worker
 from mobox.errors import MoboxError
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 2 for a usage error."""

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mobox.capture.jsonlines import JsonLines
+from mobox.capture.pipeline import Recorder
 from mobox.delivery import sse
 from mobox.errors import PluginError
 from mobox.events import Done, Error, LogEntry, Raw
+from mobox.events.printable import on_one_line
 from mobox.formatters import get_formatter, joining, profiles_of, protocols
 from mobox.parsers import EmittedParser, check_framework, frameworks
-from mobox.parsers.detection import LOOK_AT, Detector
-from mobox.pipeline import Recorder
-from mobox.printable import on_one_line
-from mobox.unread import NOT_UNDERSTOOD, is_unread
+from mobox.parsers.detection import LOOK_AT, NOT_UNDERSTOOD, Detector, is_unread
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mobox.capture.pipeline import Recorder
 from mobox.formatters import get_formatter
-from mobox.pipeline import Recorder
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mobox.cli.serve import server_packages
 from mobox.cli.storage_options import add_places, opened, read_places
 from mobox.errors import InvalidSetting
-from mobox.printable import printable
+from mobox.events.printable import printable
 from mobox.server.settings import Settings
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def _work(settings: Settings, arguments: argparse.Namespace) -> None:
 
 
 async def _add(storage: Storage, arguments: argparse.Namespace) -> None:
-    from mobox.server.keys import new_key
+    from mobox.server.auth.keys import new_key
 
     key, secret = new_key(
         _owner(arguments.owner),
@@ -103,7 +103,7 @@ def _row(key: ApiKey) -> tuple[str, ...]:
 
 
 def _state(key: ApiKey) -> str:
-    from mobox.server.keys import is_live
+    from mobox.server.auth.keys import is_live
     from mobox.storage.settings import now_ms
 
     if key.revoked_at is not None:
@@ -124,7 +124,7 @@ def _owner(text: str) -> str:
 
 
 def _scopes(text: str) -> tuple[str, ...]:
-    from mobox.server.authentication import EVERY_SCOPE
+    from mobox.server.auth.authentication import EVERY_SCOPE
 
     scopes = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not scopes or not set(scopes) <= set(EVERY_SCOPE):
@@ -133,7 +133,7 @@ def _scopes(text: str) -> tuple[str, ...]:
 
 
 def _expiry(text: str | None) -> int | None:
-    from mobox.server.keys import read_expiry
+    from mobox.server.auth.keys import read_expiry
     from mobox.storage.settings import now_ms
 
     try:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from mobox.cli.storage_options import add_places, opened, read_places
-from mobox.printable import printable
+from mobox.events.printable import printable
 from mobox.server.settings import OWNER, Settings
 
 if TYPE_CHECKING:

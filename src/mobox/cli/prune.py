@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
 
 def age(text: str) -> timedelta:
     """Parse an age, in the format of a key's expiry."""
-    from mobox.server.keys import read_duration
+    from mobox.server.auth.keys import read_duration
 
     try:
         return read_duration(text)

@@ -56,7 +56,7 @@ def run_with_settings(arguments: argparse.Namespace, work: Callable[[Settings], 
 
 def _serve(settings: Settings) -> int:
     with server_packages("mobox serve"):
-        from mobox.server.run_server import serve
+        from mobox.server.ops.run_server import serve
     return serve(settings)
 
 

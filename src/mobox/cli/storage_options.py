@@ -13,7 +13,6 @@ from mobox.server.settings import SETTINGS, Settings, read_settings
 if TYPE_CHECKING:
     from mobox.storage import Storage
 
-__all__ = ["add_places", "opened", "read_places"]
 
 PLACES = ("data", "database_url")
 

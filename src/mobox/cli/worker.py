@@ -32,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(settings: Settings) -> int:
     with server_packages("mobox worker"):
-        from mobox.server.run_worker import work
+        from mobox.server.ops.run_worker import work
     return work(settings)

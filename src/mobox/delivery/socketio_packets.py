@@ -17,9 +17,8 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from mobox import json_text
 from mobox.errors import NotJson
-from mobox.events import JSON
+from mobox.events import JSON, json_text
 
 __all__ = [
     "BAD",

@@ -27,8 +27,6 @@ from mobox.delivery.socketio_packets import (
     is_legal,
 )
 
-__all__ = ["PACKETS_OF_A_POST", "hold_poll", "hold_upgrade", "hold_websocket"]
-
 PACKETS_OF_A_POST: Final = 100
 """Maximum number of packets in one POST of a polling client."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["BETWEEN", "STREAM", "encode", "encode_numbered", "frame"]
-
 STREAM = "text/event-stream"
 """The media type of SSE."""
 

@@ -22,8 +22,6 @@ from typing import Any, Final
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["PeerForwarder"]
-
 _SCOPE: Final = (
     "type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string",
     "root_path", "headers", "client", "server", "subprotocols",

@@ -16,8 +16,6 @@ from msgspec import Meta
 from mobox.errors import InvalidRequest
 from mobox.events import JSON
 
-__all__ = ["Id", "check_key", "check_storable", "convert", "expected"]
-
 T = TypeVar("T")
 
 _MOST_ID: Final = 500

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from mobox.entries import Deltas, Entries
 from mobox.events import LogEntry, StreamEvent
+from mobox.events.entries import Deltas, Entries, Texts
 from mobox.formatters.pieces import LINE_END
-from mobox.texts import Texts
-
-__all__ = ["NO_FAST_PATH", "DeltaFastPath", "FastPath", "Tell"]
 
 Documents = list[bytes]
 Tell = Callable[[Sequence[str], bytes], bytes]

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mobox.texts import Texts
-
-__all__ = ["LINE_END", "split", "tell_pieces"]
+from mobox.events.entries import Texts
 
 _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines

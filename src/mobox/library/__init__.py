@@ -5,7 +5,6 @@ Rule 2: every request has an owner, given by the caller or by the `principal` ho
 Rule 3: responses come from the server's own routes, with their checks, limits and errors.
 """
 
-from mobox.library.box import Mobox
-from mobox.library.mounting import mount
+from mobox.library.box import Mobox, mount
 
 __all__ = ["Mobox", "mount"]

@@ -6,34 +6,33 @@ import hashlib
 import inspect
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Final, Self, Unpack
+from typing import Any, Final, Self, Unpack
 
+from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mobox.errors import NotOpen, UnknownProtocol
 from mobox.events import LogEntry
+from mobox.events.turn import Action, Answer, PromptText, UserMessage
+from mobox.events.turn import Request as TurnRequest
 from mobox.formatters import StoredRun, formatter_of_run, is_indexed
 from mobox.library.forwarding import Forwarded, body_to, forwarded_owner, scope_of
 from mobox.library.options import Options, catalog_of, settings_of
 from mobox.server.app import create_app, open_services
-from mobox.server.authentication import Found, Hook
-from mobox.server.frames import frames
-from mobox.server.origins import WITHIN
+from mobox.server.auth.authentication import Found, Hook
+from mobox.server.eventstream import frames
+from mobox.server.guard import WITHIN
 from mobox.server.services import Services
-from mobox.server.session_index import Format
+from mobox.server.socketio.session_index import Format
 from mobox.storage import Storage
 from mobox.storage.log import Run, pages
 from mobox.supervisor import Supervisor
 from mobox.supervisor.pruning import Pruned, prune
-from mobox.turn import Action, Answer, PromptText, UserMessage
-from mobox.turn import Request as TurnRequest
-
-__all__ = ["Mobox"]
 
 _CHATS: Final = {
     "ag-ui": ("/api/agui/chat", "/api/agui/agents/{}"),
@@ -209,3 +208,29 @@ class Mobox:
 def _name_of(owner: str, key: str) -> str:
     """A name for an owner's key: chat ids are global, and owners may use the same keys."""
     return hashlib.sha256(f"{len(owner)}:{owner}{key}".encode()).hexdigest()
+
+
+# Mounts Mobox in a FastAPI or Starlette app, below a path, for the app's lifespan.
+
+
+def mount(
+    app: Starlette, path: str = "/mobox", *, principal: Hook, **options: Unpack[Options]
+) -> Mobox:
+    """Serve all of Mobox below `path`, during the app's lifespan.
+
+    `principal` authenticates each request: it returns an owner's name, a `Principal`, or `None`.
+    """
+    box = Mobox(principal, **options)
+    app.mount(path, box, name="mobox")
+    theirs = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(running: Any) -> AsyncIterator[Any]:
+        async with box, theirs(running) as state:
+            try:
+                yield state
+            finally:  # before the app closes resources that function agents may use
+                await box.supervisor.close()
+
+    app.router.lifespan_context = lifespan
+    return box

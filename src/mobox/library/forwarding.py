@@ -16,10 +16,8 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mobox import json_text
 from mobox.errors import NotJson
-
-__all__ = ["Forwarded", "body_to", "forwarded_owner", "scope_of"]
+from mobox.events import json_text
 
 _OWNER: Final = "mobox.forwarded_for"
 _THEIRS: Final = ("app", "endpoint", "path_params", "route", "router")

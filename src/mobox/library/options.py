@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from mobox import defaults
-from mobox.catalog import Agent, Catalog
+from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import InvalidSetting
 from mobox.server.settings import ANY_HOST, Settings, parse_setting
-
-__all__ = ["Options", "catalog_of", "settings_of"]
 
 
 class Options(TypedDict, total=False):

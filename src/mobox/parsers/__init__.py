@@ -13,7 +13,6 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from mobox import json_text
 from mobox.errors import NotJson, NotShown, NotUnderstood, UnknownFramework
 from mobox.events import (
     JSON,
@@ -25,16 +24,15 @@ from mobox.events import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    json_text,
 )
-from mobox.lines import line_of
-from mobox.parsers.emitted import EmittedLines, plain_text
-from mobox.parsers.emitted.formats import EMITTED
+from mobox.events.blocks import line_of
+from mobox.lifecycle.thoughts import Thoughts
+from mobox.parsers.emitted import EMITTED, EmittedLines, plain_text
 from mobox.parsers.formats import Format
 from mobox.parsers.joined import join, split
-from mobox.parsers.kept import NOT_SHOWN
-from mobox.parsers.raised import is_raised, raised
+from mobox.parsers.values import NOT_SHOWN, is_raised, raised
 from mobox.registry import find, names
-from mobox.thoughts import Thoughts
 
 __all__ = [
     "FAILED",

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from mobox.events import JSON
 
-__all__ = ["Format", "Shape", "having", "kinds", "prefixed"]
-
 Shape = Callable[[JSON], float]
 """The confidence that a line has this shape: from 0, it has not, to 1, no other format has it."""
 

@@ -13,8 +13,6 @@ import msgspec
 
 from mobox.events import CLASSES, Events, StreamEvent
 
-__all__ = ["join", "split"]
-
 
 def join(events: Events) -> StreamEvent:
     """The first of `events`; if there are others, as one that has them in `more`."""

@@ -10,8 +10,6 @@ from typing import Final
 from mobox.events import JSON
 from mobox.parsers.formats import Format, having, kinds, prefixed
 
-__all__ = ["UNSUPPORTED"]
-
 _PYDANTIC_KINDS: Final = (
     "part_start", "part_delta", "part_end", "final_result", "function_tool_call",
     "function_tool_result", "builtin_tool_call", "builtin_tool_result", "output_tool_call",

@@ -17,8 +17,6 @@ from msgspec import Struct, field
 from mobox.errors import UnknownSandbox
 from mobox.registry import find, names
 
-__all__ = ["GROUP", "Child", "Job", "Sandbox", "Status", "get_sandbox", "known"]
-
 GROUP = "mobox.sandboxes"
 
 

@@ -20,8 +20,6 @@ from typing import IO, Final
 import mobox.agent_path
 from mobox.sandbox import Job, Status
 
-__all__ = ["AGENT_PATH", "LIMITS", "PASSED_ON", "KeptProcess", "ProcessSandbox"]
-
 AGENT_PATH: Final = Path(mobox.agent_path.__file__).parent
 KEEPER: Final = Path(__file__).with_name("keeper.py")
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
-from mobox.catalog import Catalog
+from mobox import __version__
+from mobox.capture.catalog import Catalog
 from mobox.delivery import socketio
 from mobox.delivery.socketio import Sockets
 from mobox.delivery.worker_forwarding import PeerForwarder
-from mobox.server.authentication import (
+from mobox.errors import DatabaseTooNew, InvalidSetting, StorageError
+from mobox.server.auth.authentication import (
     EVERY_SCOPE,
     Authenticator,
     AuthMiddleware,
@@ -24,22 +31,140 @@ from mobox.server.authentication import (
     KeyHolders,
     Principal,
 )
-from mobox.server.bootstrap import metrics_of, open_supervisor
-from mobox.server.connections import ConnectionRegistry, OwnerLimits
+from mobox.server.auth.connections import ConnectionRegistry, OwnerLimits
 from mobox.server.errors import exception_handlers
 from mobox.server.eventstream import Heartbeats
 from mobox.server.guard import Guard
-from mobox.server.metrics import Registry
-from mobox.server.operations import Counted
-from mobox.server.pages import Pages
-from mobox.server.routes import served
-from mobox.server.services import Services
-from mobox.server.session_index import SessionIndex
-from mobox.server.sessions import Sessions
+from mobox.server.openapi import docs_page, document
+from mobox.server.ops.health import Counted
+from mobox.server.ops.metrics import Registry
+from mobox.server.routes import ROUTES, served
+from mobox.server.services import Services, json_response
 from mobox.server.settings import OWNER, Settings
+from mobox.server.socketio.session_index import SessionIndex
+from mobox.server.socketio.sessions import Sessions
 from mobox.server.website import Website
+from mobox.storage import Settings as StoreSettings
+from mobox.storage import Storage, open_storage
+from mobox.supervisor import Limits, Supervisor
 
-__all__ = ["create_app", "open_services", "routes_of"]
+# What servers and workers open alike: the store, the agents and the supervisor.
+
+log = logging.getLogger("mobox.server")
+
+_WHERE_TO_STORE: Final = "set the database with database_url, --database-url or DATABASE_URL"
+
+
+@asynccontextmanager
+async def open_supervisor(
+    settings: Settings, catalog: Catalog | None = None
+) -> AsyncIterator[tuple[Storage, Supervisor]]:
+    """Open the store and the supervisor; on exit stop the agents and close both."""
+    if settings.execute != "here":
+        settings.check_shared("execute")
+    _make_folder(settings.data)
+    if catalog is None:
+        catalog = _load_agents(settings)
+    if settings.execute == "here":
+        _warn_of_missing_variables(catalog)
+    storage = await _open_storage(settings)
+    most = settings.max_runs if settings.execute == "here" else 0
+    limits = Limits(runs=most, runs_per_owner=settings.runs_per_owner, hold=settings.hold)
+    try:
+        async with Supervisor(
+            storage, catalog, settings.data, limits=limits, default_agent=settings.agent
+        ) as supervisor:
+            yield storage, supervisor
+    finally:
+        await storage.close()
+
+
+def metrics_of(storage: Storage, supervisor: Supervisor) -> Registry:
+    """The metrics that servers and workers export."""
+    metrics = Registry()
+    metrics.gauge(
+        "mobox_wake_ups",
+        "1 if notifications from other processes are up, 0 if the database is polled.",
+        lambda: int(storage.wake_ups == "up"),
+    )
+    metrics.gauge(
+        "mobox_legs", "Attempts (agents) running in this process.", lambda: supervisor.running
+    )
+    return metrics
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot create this folder: {error.strerror}"
+        raise InvalidSetting("data", str(folder), problem) from None
+
+
+def _load_agents(settings: Settings) -> Catalog:
+    folder = settings.agents_folder
+    if not folder.is_dir():
+        raise InvalidSetting("agents", str(folder), "no such folder")
+    catalog = Catalog.load(folder)
+    for problem in catalog.problems:
+        log.warning("agent skipped: %s", problem)
+    known = [agent.id for agent in catalog]
+    if not known:
+        log.warning("no agents: no folder in %s has a valid agent.yaml", folder)
+    elif settings.agent is not None and settings.agent not in known:
+        raise InvalidSetting("agent", settings.agent, f"no such agent; known: {', '.join(known)}")
+    return catalog
+
+
+def _warn_of_missing_variables(catalog: Catalog) -> None:
+    for agent in catalog:
+        if problem := agent.lacks():
+            log.warning("%s", problem)
+
+
+async def _open_storage(settings: Settings) -> Storage:
+    kept = StoreSettings(
+        lease_seconds=settings.lease,
+        queue_seconds=settings.queue,
+        channel_prefix=settings.redis_prefix,
+    )
+    try:
+        return await open_storage(settings.database, kept, settings.redis_url)
+    except DatabaseTooNew:
+        raise
+    except StorageError as error:
+        raise StorageError(f"{error} ({_WHERE_TO_STORE})") from None
+
+
+# The pages of the API documentation.
+
+STYLE: Final = Path(__file__).parent / "static" / "docs.css"
+
+
+class Pages:
+    """The documentation, generated on first request."""
+
+    async def docs(self, request: Request) -> Response:
+        """The API documentation as HTML."""
+        base = str(request.url.replace(path=request.scope.get("root_path", ""), query=""))
+        page = docs_page(self._document, base, css="static/docs.css", json="openapi.json")
+        return Response(page, media_type="text/html")
+
+    async def style(self, _request: Request) -> Response:
+        """The style sheet of the documentation."""
+        return Response(self._style, media_type="text/css")
+
+    async def openapi(self, _request: Request) -> Response:
+        """The OpenAPI document."""
+        return json_response(self._document)
+
+    @cached_property
+    def _style(self) -> bytes:
+        return STYLE.read_bytes()
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        return document(tuple(ROUTES.values()), __version__)
 
 
 @asynccontextmanager

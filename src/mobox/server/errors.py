@@ -40,18 +40,6 @@ from mobox.errors import (
     UnknownProtocol,
 )
 
-__all__ = [
-    "ANSWERS",
-    "NO_STORAGE",
-    "OUR_FAULT",
-    "Answer",
-    "ErrorReport",
-    "error_response",
-    "exception_handlers",
-    "explain",
-    "explain_status",
-]
-
 logger = logging.getLogger(__name__)
 
 

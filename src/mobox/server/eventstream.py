@@ -17,18 +17,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
 
+from mobox.delivery import sse
 from mobox.delivery.sse import STREAM
 from mobox.errors import NotFound
-from mobox.server.origins import WITHIN
-
-__all__ = ["BrokenOff", "EventStream", "Heartbeats"]
+from mobox.events import Done, LogEntry
+from mobox.formatters import Formatter, format_all, joining
+from mobox.server.guard import WITHIN
+from mobox.storage.log import Log, RunId, pages
 
 _NO_ANSWER: Final = "mobox.broken_off"
 _BEAT: Final = b":\n\n"
@@ -208,3 +210,26 @@ class EventStream:
         except Exception:
             run_id = self._headers.get("x-mobox-run", "unknown")
             logger.exception("event stream of run %s: closing failed", run_id)
+
+
+# A log as the bytes of one response.
+
+
+async def frames(
+    log: Log, run_id: RunId, formatter: Formatter, after: int = 0
+) -> AsyncIterator[bytes]:
+    """The frames of a run, from its start or after an entry, until it ends or waits.
+
+    Entries up to `after` are only fed to the formatter, as the client has them already.
+    """
+    if after:
+        async for page in pages(log, run_id, through=after):
+            format_all(formatter, page)
+        yield sse.encode(formatter.resume())
+    join = joining(formatter)
+    entries: Sequence[LogEntry] = ()
+    async for entries in log.follow(run_id, after, through_pauses=False):
+        if batch := sse.frame(join(entries, sse.BETWEEN)):
+            yield batch
+    if not entries or not isinstance(entries[-1].event, Done):
+        yield sse.encode(formatter.pause())

@@ -10,23 +10,20 @@ from msgspec import Struct
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
-from mobox import json_text
 from mobox.delivery.socketio import Sockets
 from mobox.errors import InvalidRequest, NotJson
-from mobox.events import JSON
+from mobox.events import JSON, json_text
+from mobox.events.turn import Action
+from mobox.events.turn import Request as Turn
 from mobox.formatters.bodies import convert
-from mobox.server.authentication import authenticator_of, principal_of
+from mobox.server.auth.authentication import authenticator_of, principal_of
 from mobox.server.eventstream import Heartbeats
-from mobox.server.metrics import Registry
-from mobox.server.session_index import SessionIndex
+from mobox.server.ops.metrics import Registry
 from mobox.server.settings import Settings
+from mobox.server.socketio.session_index import SessionIndex
 from mobox.server.website import Website
 from mobox.storage import Storage
 from mobox.supervisor import Continued, Supervisor
-from mobox.turn import Action
-from mobox.turn import Request as Turn
-
-__all__ = ["Services", "counted", "json_response", "owner_of", "read_as", "read_json"]
 
 T = TypeVar("T")
 

@@ -15,19 +15,7 @@ from msgspec import Struct
 
 from mobox import defaults
 from mobox.errors import InvalidSetting
-from mobox.server.origins import listed_host, listed_origin, written_origin
-
-__all__ = [
-    "ANY_HOST",
-    "OWNER",
-    "SETTINGS",
-    "Setting",
-    "Settings",
-    "is_loopback",
-    "parse_setting",
-    "read_settings",
-    "show_settings",
-]
+from mobox.server.guard import listed_host, listed_origin, written_origin
 
 _NEEDS_KEYS: Final = (
     "without authentication a server listens on loopback only (127.0.0.1, ::1, localhost);"

@@ -23,8 +23,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-__all__ = ["FOLDER", "Website"]
-
 FOLDER: Final = Path(__file__).parent / "web"
 
 _PAGE: Final = "index.html"

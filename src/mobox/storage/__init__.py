@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mobox.errors import NotInstalled, StorageError
 from mobox.storage.chats import Storage
 from mobox.storage.memory import MemoryStorage
-from mobox.storage.notifier import NotifierFactory
+from mobox.storage.notifications import NotifierFactory
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite import SqliteStorage
 

@@ -13,8 +13,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["ApiKey", "Keys", "Ticket"]
-
 
 class ApiKey(Struct, frozen=True, kw_only=True):
     """An API key, without its secret."""

@@ -17,23 +17,8 @@ from msgspec import Struct
 
 from mobox.errors import ProtocolError
 from mobox.events import Done, DoneReason, LogEntry, StreamEvent
-from mobox.turn import Frontend
-from mobox.waiting import waits_after
-
-__all__ = [
-    "PAGE",
-    "ClientRequest",
-    "Log",
-    "Position",
-    "RawEntry",
-    "RawLine",
-    "Run",
-    "RunId",
-    "Status",
-    "keep_raw",
-    "pages",
-    "status_after",
-]
+from mobox.events.turn import Frontend
+from mobox.events.waiting import waits_after
 
 RunId = NewType("RunId", str)
 """The id of a run whose owner was checked."""

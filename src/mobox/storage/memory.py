@@ -8,22 +8,26 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, KeyReused, LogDeleted, RunNotFound
-from mobox.message import Message
+from mobox.events.message import Message
+from mobox.events.transcript import fold
+from mobox.events.turn import Request, UserMessage
 from mobox.storage.chats import (
+    FORGOTTEN_AT_ONCE,
     BegunTurn,
     Chat,
     ChatPage,
     History,
+    IdleChat,
     MessagePage,
     NamedRequest,
     StoredMessage,
+    read_cursor,
+    write_cursor,
 )
-from mobox.storage.cursors import read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.memory_keys import MemoryKeys
 from mobox.storage.memory_log import MemoryLog, Recording, Row, Thread
-from mobox.storage.notifier import RunNotice
-from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
+from mobox.storage.notifications import RunNotice
 from mobox.storage.settings import Settings
 from mobox.storage.turns import (
     TurnPlan,
@@ -33,10 +37,6 @@ from mobox.storage.turns import (
     plan_turn,
     title_of,
 )
-from mobox.transcript import fold
-from mobox.turn import Request, UserMessage
-
-__all__ = ["MemoryStorage"]
 
 
 class MemoryStorage(MemoryLog, MemoryKeys):

@@ -10,8 +10,6 @@ from mobox.errors import KeyNotFound
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.settings import Settings
 
-__all__ = ["MemoryKeys"]
-
 
 class MemoryKeys:
     """Keys by their ids, tickets by their digests."""

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from mobox.errors import Fenced, InvalidCursor, RunActive, RunNotFound
 from mobox.events import LogEntry, StreamEvent
-from mobox.message import Message
+from mobox.events.message import Message
+from mobox.events.turn import HistoryMessage, UserMessage
 from mobox.storage.chats import Chat
 from mobox.storage.following import Following
 from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId, keep_raw
-from mobox.storage.notifier import RunNotice
+from mobox.storage.notifications import RunNotice
 from mobox.storage.runs import (
     Lease,
     after_events,
@@ -28,9 +29,6 @@ from mobox.storage.runs import (
     taken_over,
 )
 from mobox.storage.settings import Settings
-from mobox.turn import HistoryMessage, UserMessage
-
-__all__ = ["MemoryLog", "Recording", "Row", "Thread"]
 
 
 class Row:

@@ -7,9 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from mobox.message import Message
-
-__all__ = ["Fold", "ReadResult", "cached_message"]
+from mobox.events.message import Message
 
 T = TypeVar("T")
 

@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
-__all__ = ["Effort", "ReadSlots", "Searches"]
-
 T = TypeVar("T")
 Effort = Literal["little", "much", "search"]
 """Query cost: point read, full history, full-text search."""

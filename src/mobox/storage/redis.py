@@ -18,10 +18,13 @@ from redis.asyncio.connection import ConnectionPool
 from redis.exceptions import RedisError
 
 from mobox.errors import InvalidSetting
-from mobox.storage.notifications import Notification, Outbox, read_notification, write_notification
-from mobox.storage.notifier import RunNotice
-
-__all__ = ["RedisNotifier"]
+from mobox.storage.notifications import (
+    Notification,
+    Outbox,
+    RunNotice,
+    read_notification,
+    write_notification,
+)
 
 log = logging.getLogger("mobox.storage")
 

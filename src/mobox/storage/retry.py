@@ -8,8 +8,6 @@ from typing import Final, ParamSpec, TypeVar
 
 from mobox.errors import StorageUnavailable
 
-__all__ = ["retry_while_unavailable"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

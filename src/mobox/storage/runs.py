@@ -28,16 +28,6 @@ from mobox.errors import Fenced, ProtocolError
 from mobox.events import Done, StreamEvent
 from mobox.storage.log import Run, Status, status_after
 
-__all__ = [
-    "Lease",
-    "after_events",
-    "claimed",
-    "in_next_attempt",
-    "is_queued",
-    "queued",
-    "taken_over",
-]
-
 
 class Lease(Struct, frozen=True):
     """The owner of a run, and until when."""

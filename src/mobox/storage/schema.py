@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from mobox.errors import DatabaseTooNew
 
-__all__ = ["Migration", "check_version", "read_migrations"]
-
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
 

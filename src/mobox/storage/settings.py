@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from mobox import defaults
 
-__all__ = ["Settings", "now_ms"]
-
 
 def now_ms() -> int:
     """The wall clock time, in milliseconds."""

@@ -10,10 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from mobox.errors import InvalidRequest
+from mobox.events.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
 from mobox.storage.log import ClientRequest, RunId
-from mobox.turn import Action, Cut, HistoryMessage, Place, Request, UserMessage
-
-__all__ = ["TurnPlan", "client_request_of", "fingerprint", "new_run_id", "plan_turn", "title_of"]
 
 _TITLE_LENGTH = 80
 

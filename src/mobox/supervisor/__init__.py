@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 
-from mobox.catalog import Agent, Catalog
+from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import (
     Fenced,
     NotWaiting,
@@ -27,6 +27,7 @@ from mobox.errors import (
     ShuttingDown,
     StorageError,
 )
+from mobox.events.turn import Answer, Request
 from mobox.sandbox import get_sandbox
 from mobox.storage import Storage
 from mobox.storage.chats import BegunTurn
@@ -44,7 +45,6 @@ from mobox.supervisor.remote_runs import ends_remotely, lost_remotely
 from mobox.supervisor.run_slots import Limits, RunSlot, RunSlots
 from mobox.supervisor.states import StateFolders
 from mobox.supervisor.stderr import StderrFolder
-from mobox.turn import Answer, Request
 
 __all__ = ["Continued", "Limits", "Supervisor"]
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from mobox.catalog import Agent, Catalog
+from mobox.capture.catalog import Agent, Catalog
 from mobox.errors import ChatNotFound, UnknownAgent
+from mobox.events.turn import Request
 from mobox.storage import Storage
-from mobox.turn import Request
-
-__all__ = ["AgentSelection"]
 
 
 class AgentSelection:

@@ -19,11 +19,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from mobox.capture.catalog import Agent
 from mobox.capture.execution import Execution, Outcome
-from mobox.catalog import Agent
 from mobox.errors import Fenced, MoboxError, NotFound, NotWaiting, RunActive
 from mobox.events import Done, DoneReason, Error, LogEntry, Start, Status, StreamEvent
-from mobox.printable import on_one_line
+from mobox.events.printable import on_one_line
+from mobox.events.turn import Answer, Frontend, Turn
 from mobox.storage import Storage
 from mobox.storage.log import Run
 from mobox.storage.retry import retry_while_unavailable
@@ -33,9 +34,6 @@ from mobox.supervisor.run_writer import RunWriter
 from mobox.supervisor.stderr import Redaction, StderrFolder
 from mobox.supervisor.timeouts import Deadlines, TimeoutAlarm
 from mobox.supervisor.turns import turn_for
-from mobox.turn import Answer, Frontend, Turn
-
-__all__ = ["Attempt", "AttemptDeps"]
 
 log = logging.getLogger("mobox.supervisor")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator
 
+from mobox.events.turn import Answer
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.attempt import Attempt
 from mobox.supervisor.reaper import Reaper
 from mobox.supervisor.run_slots import RunSlot, RunSlots
-from mobox.turn import Answer
-
-__all__ = ["Attempts"]
 
 
 class Attempts:

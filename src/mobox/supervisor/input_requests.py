@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from mobox.decisions import allowed_decisions
 from mobox.errors import DecisionNotAllowed, InvalidRequest
 from mobox.events import (
     JSON,
@@ -19,11 +18,8 @@ from mobox.events import (
     StreamEvent,
     ToolResult,
 )
+from mobox.events.turn import Answer, allowed_decisions, with_reason
 from mobox.storage.log import Log, RunId, pages
-from mobox.turn import Answer, with_reason
-
-__all__ = ["InputRequests", "Reply", "input_requests_of"]
-
 
 _RELEVANT = {
     EventType.INPUT_REQUEST,

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mobox.capture.callable import CallableExecution
+from mobox.capture.catalog import Agent, FunctionAgent
 from mobox.capture.execution import Execution
 from mobox.capture.process import ProcessExecution, job_of
-from mobox.catalog import Agent
-from mobox.function_agents import FunctionAgent
+from mobox.events.turn import Turn
 from mobox.sandbox import Sandbox
-from mobox.turn import Turn
-
-__all__ = ["Launch", "launcher_for"]
 
 Launch = Callable[[Agent, Path, Turn], Execution]
 

@@ -9,8 +9,6 @@ from contextlib import suppress
 
 from mobox.errors import StorageError
 
-__all__ = ["PollLoop"]
-
 log = logging.getLogger("mobox.supervisor")
 
 Look = Callable[[], Awaitable[object]]

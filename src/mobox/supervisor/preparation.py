@@ -17,8 +17,6 @@ from typing import Protocol, Self
 from mobox.errors import MoboxError
 from mobox.events import Status
 
-__all__ = ["Preparation"]
-
 log = logging.getLogger("mobox.supervisor")
 
 Report = Callable[[Status], Awaitable[object]]

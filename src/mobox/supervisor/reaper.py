@@ -10,11 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from mobox.errors import Fenced, MoboxError, NotFound
 from mobox.events import Done, DoneReason, Error
+from mobox.events.turn import Answer
 from mobox.storage.log import Log, Run, RunId
 from mobox.supervisor.run_writer import RunWriter
-from mobox.turn import Answer
-
-__all__ = ["Reaper", "Termination"]
 
 log = logging.getLogger("mobox.supervisor")
 

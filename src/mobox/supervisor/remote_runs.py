@@ -11,8 +11,6 @@ from mobox.storage import Storage
 from mobox.storage.log import Run, RunId
 from mobox.supervisor.attempt import Attempt
 
-__all__ = ["ends_remotely", "lost_remotely"]
-
 
 async def ends_remotely(storage: Storage, owner: str, run_id: RunId, seconds: float) -> bool:
     """Wait for the end of a run with a stop request; false if it has none."""

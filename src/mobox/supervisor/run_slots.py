@@ -14,8 +14,6 @@ from mobox.errors import TooManyRuns
 from mobox.storage.chats import Chats
 from mobox.supervisor.attempt import Attempt
 
-__all__ = ["Limits", "RunSlot", "RunSlots"]
-
 
 class Limits(Struct, frozen=True, kw_only=True):
     """The limits of a supervisor, in seconds and runs."""

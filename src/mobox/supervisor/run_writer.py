@@ -24,14 +24,12 @@ from mobox.events import (
     StreamEvent,
     Usage,
 )
+from mobox.events.waiting import LETS_WAIT
 from mobox.lifecycle import Lifecycle
 from mobox.parsers import EventParser, get_parser
+from mobox.parsers.detection import UnreadLines
 from mobox.storage.log import Log, RawLine, Run, pages
 from mobox.supervisor.input_requests import InputRequests
-from mobox.unread import UnreadLines
-from mobox.waiting import LETS_WAIT
-
-__all__ = ["Clock", "RunWriter"]
 
 log = logging.getLogger("mobox.supervisor")
 

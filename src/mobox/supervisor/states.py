@@ -9,8 +9,6 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["StateFolders"]
-
 log = logging.getLogger("mobox.supervisor")
 
 

@@ -9,12 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from mobox.capture.catalog import Agent
 from mobox.capture.execution import STDERR_TAIL
-from mobox.catalog import Agent
 from mobox.sandbox.process import PASSED_ON
 from mobox.storage.log import Run
-
-__all__ = ["Redaction", "StderrFolder"]
 
 SECRET: Final = 8
 """Values of at least this many characters are secrets: shorter ones are words."""

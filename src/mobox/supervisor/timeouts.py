@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from mobox.catalog import Timeouts
+from mobox.capture.catalog import Timeouts
 from mobox.events import Error
-
-__all__ = ["Deadlines", "TimeoutAlarm"]
 
 
 class Deadlines:

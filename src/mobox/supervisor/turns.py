@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mobox.errors import ProtocolError
+from mobox.events.transcript import Transcript
+from mobox.events.turn import Frontend, HistoryMessage, Turn, UserMessage
 from mobox.storage import Storage
 from mobox.storage.chats import StoredMessage
 from mobox.storage.log import Run, pages
 from mobox.supervisor.input_requests import InputRequests
-from mobox.transcript import Transcript
-from mobox.turn import Frontend, HistoryMessage, Turn, UserMessage
-
-__all__ = ["turn_for"]
 
 
 async def turn_for(storage: Storage, run: Run, requests: InputRequests) -> Turn:

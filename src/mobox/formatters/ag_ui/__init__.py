@@ -15,11 +15,9 @@ A route needs of this package:
 
 from __future__ import annotations
 
+from mobox.formatters.ag_ui.documents import DEFAULT, PROFILES, own_id, profile_for, wire_id
 from mobox.formatters.ag_ui.formatter import AGUIFormatter
-from mobox.formatters.ag_ui.ids import own_id, wire_id
-from mobox.formatters.ag_ui.joining import connect
-from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, profile_for
-from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, user_message
+from mobox.formatters.ag_ui.snapshot import AGUIMessage, connect, snapshot, user_message
 
 __all__ = [
     "DEFAULT",

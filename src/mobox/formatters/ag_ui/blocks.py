@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mobox.events import JSON, Source, StreamEvent
+from mobox.events.placeholders import Placeholders
 from mobox.formatters.ag_ui.documents import Documents, custom, delta_prefix, encode, event
-from mobox.formatters.fields import known
-from mobox.formatters.links import document_of, link_of
-from mobox.placeholders import Placeholders
-
-__all__ = ["Block", "Blocks", "block_metadata", "citation", "encrypted"]
+from mobox.formatters.values import document_of, known, link_of
 
 
 class Block:

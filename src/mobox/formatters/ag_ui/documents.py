@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections import Counter
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from mobox.events import JSON, Custom, Status
-from mobox.formatters.fields import known
-
-__all__ = [
-    "Documents",
-    "application",
-    "custom",
-    "delta_prefix",
-    "encode",
-    "event",
-    "mobox_metadata",
-    "status",
-]
+from mobox.formatters.values import known
 
 Documents = list[bytes]
 
@@ -58,3 +48,85 @@ def delta_prefix(kind: str, id_name: str, wire_id: str) -> bytes:
     `delta_prefix(…) + encode(text) + b"}"` is the event.
     """
     return encode({"type": kind, id_name: wire_id})[:-1] + b',"delta":'
+
+
+# Ids on the wire: a client appends to a message whose id it knows, so ids must be unique.
+#
+# A thread has many runs, whose blocks and calls may have the same ids: on the wire each is prefixed
+# with its run's id, `<run>:<id>`. Generated ids have an `@`, so they never equal a framework's id.
+
+
+def wire_id(run: str, own: str | None) -> str:
+    """The id on the wire of a block, a call, a subagent or a request of a run."""
+    return f"{run}:{own}"
+
+
+def own_id(wire: str) -> tuple[str | None, str]:
+    """The run and the own id of an id on the wire; no run if the id is not one of ours."""
+    run, colon, own = wire.partition(":")
+    return (run, own) if colon else (None, wire)
+
+
+class WireIds:
+    """The ids of one run's messages; live and stored they are generated in the same order."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._used: Counter[str] = Counter()
+
+    def of(self, own: str | None) -> str:
+        """The id on the wire of a call, a subagent or a request."""
+        return wire_id(self._run, own)
+
+    def owner(self, scope: tuple[str, ...]) -> str | None:
+        """The `subagentRunId` of events in `scope`; none for the root agent."""
+        return wire_id(self._run, scope[-1]) if scope else None
+
+    def next_message(self, own: str | None) -> str:
+        """The id of a new message: a block may be opened again under its id."""
+        wire = wire_id(self._run, own)
+        self._used[wire] += 1
+        return wire if self._used[wire] == 1 else f"{wire}@{self._used[wire]}"
+
+    def result(self, call: str | None) -> str:
+        """The id of the message with a call's result."""
+        return f"{wire_id(self._run, call)}@result"
+
+    def activity(self, name: str, scope: tuple[str, ...] = ()) -> str:
+        """The id of a message that the formatter adds."""
+        return wire_id(self._run, "/".join((f"@{name}", *scope[-1:])))
+
+
+# What differs between generations of the `@ag-ui/client`. Facts: docs/ag-ui.md.
+
+
+class Profile(NamedTuple):
+    """The flags of one generation."""
+
+    version: str | None
+    """The version in RUN_STARTED; `None` for clients without versions."""
+    cancelled: bool
+    """A run may end with the outcome `cancelled`."""
+    pending_calls: bool
+    """The outcome may name the calls that are the client's to run."""
+    media_results: bool
+    """A tool's result may be a list of parts, not only a string."""
+    subagents: bool
+    """There are SUBAGENT_* events, and pages show the agent of each message; otherwise text of a
+    subagent is reasoning, so that it does not flood the chat."""
+
+
+DEFAULT: Final = "1.0"
+
+PROFILES: Final[dict[str, Profile]] = {
+    "1.0": Profile("1.0", cancelled=True, pending_calls=True, media_results=True, subagents=True),
+    "pre-1.0": Profile(
+        None, cancelled=False, pending_calls=False, media_results=False, subagents=False
+    ),
+}
+"""By name, the default first. 1.0 is read by 1.0.0 and later, pre-1.0 by 0.0.47 and later."""
+
+
+def profile_for(protocol_version: str | None) -> str:
+    """The profile for a request: clients older than 1.0 send no `protocolVersion`."""
+    return "pre-1.0" if protocol_version is None else "1.0"

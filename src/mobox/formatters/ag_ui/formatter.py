@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from mobox import blocks
-from mobox.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
 from mobox.events import (
     Done,
     Error,
@@ -44,29 +42,67 @@ from mobox.events import (
     ToolUseDelta,
     ToolUseEnd,
     Usage,
+    blocks,
 )
+from mobox.events.blocks import BETWEEN_THOUGHTS, BLOCK_OF, LINES
+from mobox.events.placeholders import Placeholders
+from mobox.events.transcript import Transcript
 from mobox.formatters import StoredRun
-from mobox.formatters.ag_ui.activities import Activities
 from mobox.formatters.ag_ui.blocks import Block, Blocks, citation
-from mobox.formatters.ag_ui.documents import Documents, application, custom, encode, event, status
-from mobox.formatters.ag_ui.endings import Ending
-from mobox.formatters.ag_ui.ids import WireIds
-from mobox.formatters.ag_ui.interrupts import Interrupts
-from mobox.formatters.ag_ui.processing import Processing
-from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES
-from mobox.formatters.ag_ui.references import References
-from mobox.formatters.ag_ui.snapshot import AGUIMessage, snapshot, text_about, thought_about
-from mobox.formatters.ag_ui.spans import Steps, Subagents
+from mobox.formatters.ag_ui.documents import (
+    DEFAULT,
+    PROFILES,
+    Documents,
+    WireIds,
+    application,
+    custom,
+    encode,
+    event,
+    status,
+)
+from mobox.formatters.ag_ui.endings import Ending, Interrupts, ModelUsage
+from mobox.formatters.ag_ui.snapshot import (
+    Activities,
+    AGUIMessage,
+    snapshot,
+    text_about,
+    thought_about,
+)
+from mobox.formatters.ag_ui.spans import Processing, Steps, Subagents
 from mobox.formatters.ag_ui.state import SharedState
 from mobox.formatters.ag_ui.tools import Corrections, Tools
-from mobox.formatters.ag_ui.usage import ModelUsage
 from mobox.formatters.delta_fast_path import NO_FAST_PATH, DeltaFastPath, FastPath
 from mobox.formatters.pieces import tell_pieces
-from mobox.formatters.profiles import profile_named
-from mobox.placeholders import Placeholders
-from mobox.transcript import Transcript
+from mobox.formatters.values import profile_named
 
-__all__ = ["AGUIFormatter"]
+# Resolves placeholders in a run's texts to the ids of tool calls on the wire.
+#
+# An agent writes its own id of a call. On the wire that id is prefixed with the run's, so a client
+# that looks up a placeholder's call by id needs the same id in the text.
+
+
+class References:
+    """The references in the texts of one run, while they are sent."""
+
+    def __init__(self, ids: WireIds, tools: Tools) -> None:
+        self._ids = ids
+        self._tools = tools
+        self._unknown: set[str] = set()  # strings of placeholders that name no call, or not yet
+
+    def resolve(self, word: str) -> str | None:
+        """The id on the wire of the call that a string of a placeholder names, if any."""
+        if self._tools.was_told(word):
+            return self._ids.of(word)
+        self._unknown.add(word)
+        return None
+
+    def came_late(self, call: str | None) -> bool:
+        """Whether a placeholder was sent before its call, and so without the id on the wire."""
+        if call not in self._unknown or not self._tools.was_told(call):
+            return False
+        self._unknown.discard(call)
+        return True
+
 
 Writer = Callable[["AGUIFormatter", Any], Documents]
 _TURNS = BLOCK_OF.keys() - {EventType.TEXT_END, EventType.THINKING_END}

@@ -9,21 +9,12 @@ Rule 2: retracted messages are removed, except that the only thought stays, empt
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from mobox.events import JSON, ToolResult
-from mobox.formatters.ag_ui.activities import Activities, Activity
-from mobox.formatters.ag_ui.arguments import arguments_text
-from mobox.formatters.ag_ui.blocks import block_metadata, citation
-from mobox.formatters.ag_ui.documents import encode
-from mobox.formatters.ag_ui.ids import WireIds
-from mobox.formatters.ag_ui.profiles import DEFAULT, PROFILES, Profile
-from mobox.formatters.ag_ui.results import result_content, result_metadata
-from mobox.formatters.ag_ui.tools import tool_metadata
-from mobox.formatters.fields import known
-from mobox.formatters.profiles import profile_named
-from mobox.message import (
+from mobox.events import JSON, File, LogEntry, State, TodoItem, ToolResult
+from mobox.events.message import (
     BlockPart,
     FilePart,
     Message,
@@ -34,10 +25,104 @@ from mobox.message import (
     TodosPart,
     ToolPart,
 )
-from mobox.placeholders import resolved
-from mobox.turn import PromptFile, PromptPart, PromptText, UserMessage
+from mobox.events.placeholders import resolved
+from mobox.events.turn import PromptFile, PromptPart, PromptText, UserMessage
+from mobox.formatters import Formatter, joining
+from mobox.formatters.ag_ui.blocks import block_metadata, citation
+from mobox.formatters.ag_ui.documents import (
+    DEFAULT,
+    PROFILES,
+    Documents,
+    Profile,
+    WireIds,
+    encode,
+    event,
+)
+from mobox.formatters.ag_ui.tools import (
+    arguments_text,
+    result_content,
+    result_metadata,
+    tool_metadata,
+)
+from mobox.formatters.pieces import LINE_END, split
+from mobox.formatters.values import address_of, known, profile_named
 
-__all__ = ["AGUIMessage", "snapshot", "text_about", "thought_about", "user_message"]
+# Activities: content that AG-UI has no event for and that must survive a reload.
+#
+# Clients keep an activity among the messages, replace it by its id, and never send it back.
+
+
+class Activity(NamedTuple):
+    """One activity, live and stored."""
+
+    wire: str
+    kind: str
+    content: dict[str, JSON]
+    owner: str | None = None
+
+    def told(self) -> bytes:
+        """The event that sends it; it replaces the activity of its id."""
+        return event(
+            "ACTIVITY_SNAPSHOT",
+            messageId=self.wire,
+            activityType=self.kind,
+            content=self.content,
+            subagentRunId=self.owner,
+        )
+
+    def message(self) -> dict[str, Any]:
+        """The message that the client then has."""
+        about = {
+            "id": self.wire,
+            "role": "activity",
+            "activityType": self.kind,
+            "content": self.content,
+            "subagentRunId": self.owner,
+        }
+        return known(about)
+
+
+class Activities:
+    """The activities of one run; live and stored they are numbered alike."""
+
+    def __init__(self, ids: WireIds) -> None:
+        self._ids = ids
+        self._found: list[JSON] = []
+        self._files = 0
+
+    def todos(self, items: Iterable[TodoItem], scope: tuple[str, ...]) -> Activity:
+        """The plan of one agent as it is now."""
+        lines = [
+            known({"content": item.content, "status": item.status, "activeForm": item.active_form})
+            for item in items
+        ]
+        wire = self._ids.activity("todos", scope)
+        return Activity(wire, "mobox.todos", {"items": lines}, self._ids.owner(scope))
+
+    def source(self, found: JSON) -> Activity:
+        """All sources of the run that no text cites."""
+        self._found.append(found)
+        return Activity(
+            self._ids.activity("sources"), "mobox.sources", {"sources": list(self._found)}
+        )
+
+    def file(self, event: File) -> Activity:
+        """An image, a sound, an artifact."""
+        self._files += 1
+        wire, owner = self._ids.activity(f"file_{self._files}"), self._ids.owner(event.scope)
+        return Activity(wire, "mobox.file", _file_content(event), owner)
+
+
+def _file_content(event: File) -> dict[str, JSON]:
+    about = {
+        "mediaType": event.media_type,
+        "url": address_of(event),
+        "fileId": event.file_id,
+        "name": event.name,
+        "size": event.size,
+    }
+    return known(about)
+
 
 AGUIMessage = dict[str, JSON]
 
@@ -255,3 +340,68 @@ def _finished(message: AGUIMessage) -> AGUIMessage:
     if isinstance(message.get("metadata"), tuple):
         message = {**message, "metadata": block_metadata(*message["metadata"])}
     return known(message)
+
+
+# The response for a client that joins a thread without an active run.
+
+
+def connect(
+    messages: Sequence[AGUIMessage], *, thread_id: str, run_id: str, profile: str = DEFAULT
+) -> Documents:
+    """The whole response: a run that sends all messages of the thread as one snapshot."""
+    run = {"threadId": thread_id, "runId": run_id}
+    return [
+        event("RUN_STARTED", **run, protocolVersion=profile_named(profile, PROFILES).version),
+        event("MESSAGES_SNAPSHOT", messages=list(messages)),
+        event("RUN_FINISHED", **run, outcome={"type": "success"}),
+    ]
+
+
+# The state of a page at its request: what the agent patches, and what the page gets back.
+#
+# A page sends its state with every request, and may have changed it since the last one. So each
+# request sets the state to the page's, and the agent's changes apply to that.
+
+
+class PageState(NamedTuple):
+    """A page's state, and the entry after which the agent received it."""
+
+    after: int
+    value: JSON
+
+
+class KnowingPages:
+    """Wraps a formatter and applies the states of pages, without sending them."""
+
+    def __init__(self, formatter: Formatter, states: Iterable[PageState]) -> None:
+        self._formatter = formatter
+        self._states = deque(states)
+        self._seen = 0
+
+    def format(self, entry: LogEntry) -> list[bytes]:
+        """The documents of `entry`."""
+        return split(self.format_joined((entry,), LINE_END))
+
+    def format_joined(self, entries: Sequence[LogEntry], between: bytes) -> bytes:
+        """The documents of `entries`, with `between` between each two."""
+        format_entries, documents = joining(self._formatter), []
+        while self._states and self._states[0].after < entries[-1].seq:
+            done = sum(entry.seq <= self._states[0].after for entry in entries)
+            documents.append(format_entries(entries[:done], between))
+            entries = entries[done:]
+            self._learn(self._states.popleft())
+        self._seen = entries[-1].seq
+        return between.join(filter(None, [*documents, format_entries(entries, between)]))
+
+    def pause(self) -> list[bytes]:
+        """The documents that end a response where the run waits for an answer."""
+        return self._formatter.pause()
+
+    def resume(self) -> list[bytes]:
+        """The documents that start a response in the middle."""
+        while self._states and self._states[0].after <= self._seen:
+            self._learn(self._states.popleft())
+        return self._formatter.resume()
+
+    def _learn(self, state: PageState) -> None:
+        self._formatter.format(LogEntry(0, 0, None, State(mode="snapshot", value=state.value)))

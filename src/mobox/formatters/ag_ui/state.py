@@ -8,8 +8,6 @@ from typing import Any
 from mobox.events import JSON, State
 from mobox.formatters.ag_ui.documents import Documents, custom, encode, event
 
-__all__ = ["SharedState"]
-
 
 class _DoesNotApply(ValueError):
     """A value that is not a patch, or does not apply to this state."""

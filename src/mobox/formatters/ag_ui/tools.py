@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
 
 from mobox.events import (
     JSON,
@@ -13,21 +16,148 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.formatters.ag_ui.arguments import arguments_text, completion, is_same
 from mobox.formatters.ag_ui.blocks import encrypted
 from mobox.formatters.ag_ui.documents import (
     Documents,
+    Profile,
+    WireIds,
     custom,
     delta_prefix,
     encode,
     event,
     mobox_metadata,
 )
-from mobox.formatters.ag_ui.ids import WireIds
-from mobox.formatters.ag_ui.profiles import Profile
-from mobox.formatters.ag_ui.results import result_content, result_metadata
+from mobox.formatters.values import FAILED, error_text
 
-__all__ = ["Corrections", "Tools", "tool_metadata"]
+# The arguments of a call as JSON text, also if the call was interrupted.
+
+_ESCAPES: Final = (
+    *("", "\\", "0", "00", "000", "0000"),
+    *("0\\udc00", "00\\udc00", "\\udc00", "udc00", "dc00", "c00"),  # half of a character
+)
+_FILLERS: Final = (
+    *("", "null", ":null", '"":null', "0", "e", "ue", "rue", "se", "lse", "alse", "l", "ll", "ull"),
+    *(escape + end for end in ('"', '":null') for escape in _ESCAPES),
+)
+"""Possible endings of the last token of a truncated text, before its brackets close."""
+_decode: Final = msgspec.json.Decoder().decode  # as strict as the JSON.parse of a page
+_CLOSERS: Final = {"{": "}", "[": "]"}
+
+
+def arguments_text(value: JSON, invalid: str | None) -> str:
+    """The arguments that a client has at the end of a call's input."""
+    if invalid is not None:
+        return invalid + completion(invalid)
+    return encode({} if value is None else value).decode()
+
+
+def completion(text: str) -> str:
+    """The suffix that makes JSON of a truncated text; nothing if there is none.
+
+    Clients parse the arguments of a call: half of an object would raise an error there.
+    """
+    if _is_json(text):
+        return ""
+    brackets = _open_brackets(text)
+    for filler in _FILLERS:
+        if _is_json(text + filler + brackets):
+            return filler + brackets
+    return ""
+
+
+def is_same(streamed: str, complete: str) -> bool:
+    """Whether two texts are the same JSON."""
+    if streamed == complete:
+        return True
+    try:
+        return bool(_decode(streamed) == _decode(complete))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _open_brackets(text: str) -> str:
+    """The closing brackets that `text` lacks."""
+    closers: list[str] = []
+    in_string = escaped = False
+    for character in text:
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in _CLOSERS:
+            closers.append(_CLOSERS[character])
+        elif closers and character == closers[-1]:
+            closers.pop()
+    return "".join(reversed(closers))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        _decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+# The result of a call, as the content of a tool message.
+
+_MEDIA_TYPE: Final = re.compile(r"(image|audio|video)/[\w.+-]+")
+
+
+def result_content(result: ToolResult, profile: Profile) -> JSON:
+    """A string; if it has images and the client supports them, a list of parts."""
+    output = result.output
+    if result.status in FAILED:
+        return error_text(result)
+    if isinstance(output, str):
+        return output
+    parts = [_part(block) for block in output] if isinstance(output, list) else []
+    if not parts or None in parts:
+        return encode(output).decode()
+    texts = [part["text"] for part in parts if part is not None and part["type"] == "text"]
+    if len(texts) == len(parts):
+        return "\n".join(texts)
+    return parts if profile.media_results else encode(output).decode()
+
+
+def result_metadata(result: ToolResult) -> dict[str, JSON] | None:
+    """The status of a failed call: a tool message has no field for it that events can set.
+
+    Also the form of the content before it was made text, so that a page can show either:
+    `json` for the JSON of a value, `lines` for a list of texts, with the line count of each.
+    """
+    status = result.status if result.status != "ok" else None
+    form = {} if result.status in FAILED else _form(result.output)
+    return mobox_metadata({"status": status, **form})
+
+
+def _form(output: JSON) -> dict[str, JSON]:
+    if isinstance(output, str):
+        return {}
+    parts = [_part(block) for block in output] if isinstance(output, list) else []
+    if not parts or None in parts:
+        return {"json": True}
+    texts = [block["text"] for block in output if block["type"] == "text"]
+    if len(texts) != len(parts) or parts != output:
+        return {}
+    return {"lines": [text.count("\n") + 1 for text in texts]}
+
+
+def _part(block: JSON) -> dict[str, JSON] | None:
+    """A block of a result as frameworks write it: text, or an image or sound with its bytes."""
+    if not isinstance(block, dict):
+        return None
+    if block.get("type") == "text" and isinstance(block.get("text"), str):
+        return {"type": "text", "text": block["text"]}
+    source = block.get("source")
+    about = source if isinstance(source, dict) else block
+    media = about.get("media_type") or about.get("mimeType")
+    kind = _MEDIA_TYPE.fullmatch(media) if isinstance(media, str) else None
+    if kind is None or not isinstance(about.get("data"), str):
+        return None
+    media_source = {"type": "data", "value": about["data"], "mimeType": media}
+    return {"type": kind[1], "source": media_source}
 
 
 class Corrections(NamedTuple):

@@ -9,8 +9,6 @@ from typing import Literal
 from mobox.events import JSON, StreamEvent
 from mobox.formatters.agent_event.numbering import Documents, Numbering
 
-__all__ = ["Block", "Blocks"]
-
 
 class Block:
     """One open block."""

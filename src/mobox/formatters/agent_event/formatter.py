@@ -13,15 +13,18 @@ docs/agent-event.md is the contract as it is served.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.events import (
     JSON,
+    UNKNOWN_TOOL,
     Done,
+    DoneReason,
+    Error,
     EventType,
     LogEntry,
     Raw,
+    Result,
     Retract,
     Source,
     Start,
@@ -32,16 +35,181 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
+    ToolResult,
+    ToolUseDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    Usage,
 )
+from mobox.events.blocks import BETWEEN_THOUGHTS
+from mobox.events.transcript import HeldErrors
+from mobox.events.usage import UsageTotal
 from mobox.formatters import StoredRun
 from mobox.formatters.agent_event.blocks import Block, Blocks
-from mobox.formatters.agent_event.citations import citation
-from mobox.formatters.agent_event.endings import Ending
 from mobox.formatters.agent_event.numbering import DEFAULT, PROFILES, Documents, Numbering
-from mobox.formatters.agent_event.tools import Tools
-from mobox.formatters.profiles import profile_named
+from mobox.formatters.values import (
+    FAILED,
+    document_of,
+    error_text,
+    failure_of,
+    known,
+    link_of,
+    profile_named,
+)
 
-__all__ = ["AgentEventFormatter"]
+# The sources of a text, as the contract's citations.
+
+
+def citation(source: Source) -> dict[str, JSON]:
+    """A source."""
+    about = {
+        "cited_text": source.cited_text,
+        "title": source.title,
+        "url": link_of(source),
+        "document": document_of(source),
+        "file": source.file,
+        "location": source.location,
+        "score": source.score,
+        "confidence": source.confidence,
+    }
+    return known(about)
+
+
+# How a run ends: `complete` with reason and usage, or `error`.
+
+STOP_REASONS: Final[dict[DoneReason, str]] = {
+    "stop": "end_turn",
+    "tool": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "max_turns": "max_turns",
+    "cancelled": "cancelled",
+    "truncated": "truncated",
+    "interrupted": "interrupted",
+    "lost": "lost",
+    "error": "error",
+}
+"""Anthropic's names of reasons, used where the provider has none; others keep our name."""
+
+
+class Ending:
+    """The errors and the usage of a run until its end."""
+
+    def __init__(self, numbering: Numbering) -> None:
+        self._numbering = numbering
+        self._errors = HeldErrors()
+        self._usage = UsageTotal()
+        self._service_tier: str | None = None
+
+    def fail(self, event: Error) -> Documents:
+        """Hold an error; the last one is the end of the run, if it fails."""
+        self._errors.hold(event)
+        return []
+
+    def use(self, event: Usage | Result) -> Documents:
+        """Take an event about usage."""
+        self._usage.add(event)
+        if isinstance(event, Usage) and event.service_tier is not None:
+            self._service_tier = event.service_tier
+        return []
+
+    def end(self, done: Done) -> Documents:
+        """The one terminal event of the run."""
+        fatal, _ = self._errors.told(done.reason)  # recovered errors are left out
+        if failure := failure_of(done.reason, fatal):
+            error, code = failure
+            return self._numbering.persisted("error", error=error, code=code)
+        stop_reason = done.native or STOP_REASONS[done.reason]
+        return self._numbering.persisted("complete", stop_reason=stop_reason, usage=self.usage)
+
+    @property
+    def usage(self) -> dict[str, JSON]:
+        """The known counts, with Anthropic's names; its input excludes cached tokens."""
+        totals = self._usage.totals
+        if totals is None:
+            return {}
+        cached = (totals.cache_read or 0) + (totals.cache_write or 0)
+        about = {
+            "input_tokens": None if totals.input is None else max(0, totals.input - cached),
+            "output_tokens": totals.output,
+            "cache_creation_input_tokens": totals.cache_write,
+            "cache_read_input_tokens": totals.cache_read,
+            "service_tier": self._service_tier,
+        }
+        return known(about)
+
+
+# The tool calls of one run: sent when their input is complete, and again with their result.
+
+
+class _Call:
+    """Fields of a call's start that later events repeat."""
+
+    __slots__ = ("common", "index", "sent")
+
+    def __init__(self, start: ToolUseStart, index: int) -> None:
+        self.common: dict[str, JSON] = {"tool_name": start.name, "tool_call_id": start.id}
+        if start.scope:
+            self.common["scope"] = list(start.scope)
+        self.index = index
+        self.sent = False
+
+
+class Tools:
+    """Every call of the run so far."""
+
+    def __init__(self, numbering: Numbering, blocks: Blocks) -> None:
+        self._numbering = numbering
+        self._blocks = blocks
+        self._calls: dict[str | None, _Call] = {}
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._calls
+
+    def start(self, event: ToolUseStart) -> Documents:
+        """A call starts and takes its `blockIndex`."""
+        self._calls[event.id] = _Call(event, self._blocks.place(event.id))
+        return []
+
+    def more(self, event: ToolUseDelta) -> Documents:
+        """Inputs are not streamed in this contract."""
+        self._call_of(event)
+        return []
+
+    def end(self, event: ToolUseEnd) -> Documents:
+        """The input is complete."""
+        call = self._call_of(event)
+        call.sent = True
+        given = _as_object(event.input if event.invalid is None else event.invalid)
+        about = {**call.common, "tool_input": given, "blockIndex": call.index}
+        return self._numbering.persisted("tool_use", **about)
+
+    def result(self, event: ToolResult) -> Documents:
+        """The result of a call; partial ones are not sent, as later results replace them."""
+        call = self._call_of(event)
+        if event.partial:
+            return []
+        before = [] if call.sent else self.end(ToolUseEnd(id=event.id))
+        has_failed = event.status in FAILED
+        result = {"result": error_text(event) if has_failed else event.output}
+        failed = {"isError": True} if has_failed else {}
+        about = {**call.common, **result, **failed}
+        return [*before, *self._numbering.persisted("tool_result", **about)]
+
+    def _call_of(self, event: ToolUseDelta | ToolUseEnd | ToolResult) -> _Call:
+        """The call; its start may be RAW, if a later version logged it."""
+        if event.id not in self._calls:
+            self.start(ToolUseStart(id=event.id, scope=event.scope, name=UNKNOWN_TOOL))
+        return self._calls[event.id]
+
+
+def _as_object(given: JSON) -> dict[str, JSON]:
+    """A call's input as the contract requires it: an object, whatever the model wrote."""
+    if given is None:
+        return {}
+    return given if isinstance(given, dict) else {"input": given}
+
 
 Writer = Callable[["AgentEventFormatter", Any], Documents]
 FastPath = tuple[str | None, type[StreamEvent] | None, bytes, list[str]]

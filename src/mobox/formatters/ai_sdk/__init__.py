@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from mobox.formatters import Formatter
+from mobox.formatters.ai_sdk.chunks import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.document import DocumentFormatter
 from mobox.formatters.ai_sdk.formatter import AISDKFormatter
-from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES
 from mobox.formatters.ai_sdk.snapshot import ui_message, ui_user_message
 
 __all__ = [

@@ -15,32 +15,23 @@ from msgspec import Struct
 
 from mobox.events import (
     JSON,
+    DoneReason,
+    File,
     InputRequest,
     InputResponse,
+    Source,
     State,
     Status,
     StepEnd,
     StepStart,
+    StreamEvent,
     SubagentEnd,
     SubagentStart,
     TodoItem,
 )
-from mobox.formatters.ai_sdk.chunks import data, scope
-from mobox.formatters.fields import known
-from mobox.usage import Totals
-
-__all__ = [
-    "custom",
-    "request",
-    "retract",
-    "state",
-    "status",
-    "step",
-    "subagent",
-    "todos",
-    "usage",
-    "usage_data",
-]
+from mobox.events.usage import Totals
+from mobox.formatters.ai_sdk.chunks import chunk, data, delta_prefix, encode, scope
+from mobox.formatters.values import address_of, known, link_of
 
 _OURS = {"usage", "todos", "status", "retract", "input", "subagent", "step", "file", "state"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -152,3 +143,138 @@ def status(event: Status) -> bytes:
 def state(event: State) -> bytes:
     """Shared state as it changes."""
     return data("state", {"mode": event.mode, "value": event.value}, transient=True)
+
+
+# Sources and files: the parts of a message that come in one chunk.
+
+
+def source(event: Source, source_id: str) -> bytes:
+    """A page or a document; `mobox.for` is the text or the tool call that it belongs to."""
+    about = {
+        "for": event.id,
+        "citedText": event.cited_text,
+        "location": event.location,
+        "file": event.file,
+        "score": event.score,
+        "confidence": event.confidence,
+    }
+    metadata = _metadata(known(about) | scope(event))
+    common: dict[str, JSON] = {"sourceId": source_id, "providerMetadata": metadata}
+    if (link := link_of(event)) is not None:
+        return chunk("source-url", url=link, title=event.title, **common)
+    title = event.title or event.document or event.file or event.url or "Source"
+    # The client requires a media type, and no framework sends one.
+    return chunk("source-document", mediaType="text/plain", title=title, **common)
+
+
+def file(event: File, with_metadata: bool = True) -> bytes:
+    """A file with its address or its bytes; one that only the provider can fetch is data."""
+    about = known({"name": event.name, "size": event.size})
+    url = address_of(event)
+    if url is None:
+        more = known(
+            {"mediaType": event.media_type, "fileId": event.file_id, "url": event.url or None}
+        )
+        return data("file", more | about | scope(event))
+    metadata = _metadata(about | scope(event)) if with_metadata else None
+    return chunk("file", url=url, mediaType=event.media_type, providerMetadata=metadata)
+
+
+def _metadata(mobox: dict[str, JSON]) -> dict[str, JSON] | None:
+    return {"mobox": mobox} if mobox else None
+
+
+# The open text and reasoning parts of one message, and how long they have been open.
+
+Chunks = list[bytes]
+
+
+class _Part:
+    """One open part; `kind` is the first half of its chunks' names."""
+
+    __slots__ = ("delta_class", "empty", "id", "kind", "mobox", "prefix", "started")
+
+    def __init__(
+        self, kind: str, block_id: str, delta_class: type[StreamEvent], mobox: dict[str, JSON]
+    ) -> None:
+        self.kind = kind
+        self.id = block_id
+        self.mobox = mobox
+        self.delta_class = delta_class
+        self.prefix = delta_prefix(f"{kind}-delta", "id", block_id, "delta")
+        self.started: int | None = None
+        self.empty = True
+
+    def start(self) -> bytes:
+        metadata = {"mobox": self.mobox}
+        return chunk(f"{self.kind}-start", id=self.id, providerMetadata=metadata)
+
+
+class Parts:
+    """The owner of what is open."""
+
+    def __init__(self) -> None:
+        self._open: dict[str | None, _Part] = {}
+        self.find = self._open.get
+        """The open part of that id; `None` if there is none."""
+
+    def __contains__(self, block_id: str | None) -> bool:
+        return block_id in self._open
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def open(
+        self, kind: str, delta_class: type[StreamEvent], mobox: dict[str, JSON], ts: int | None
+    ) -> Chunks:
+        """Open the part that `mobox` names; deltas of the type `delta_class` continue it."""
+        part = _Part(kind, mobox["id"], delta_class, mobox)
+        part.started = ts
+        self._open[part.id] = part
+        return [part.start()]
+
+    def write(self, block_id: str | None, text: str, between: str = "") -> Chunks:
+        """A delta of an open part; `between` precedes every delta but the first."""
+        if not text:
+            return []
+        part = self._open[block_id]
+        text = text if part.empty else between + text
+        part.empty = False
+        return [part.prefix + encode(text) + b"}"]
+
+    def close(
+        self, block_id: str | None, ts: int | None, provider: dict[str, JSON] | None = None
+    ) -> Chunks:
+        """End a part, with its duration and the vendor's state."""
+        part = self._open.pop(block_id)
+        if part.kind == "text":
+            return [chunk("text-end", id=part.id)]
+        metadata: dict[str, JSON] = {"mobox": part.mobox}
+        if ts is not None and part.started is not None:
+            metadata["mobox"] = {**part.mobox, "durationMs": ts - part.started}
+        return [chunk("reasoning-end", id=part.id, providerMetadata=vendors(provider) | metadata)]
+
+    def close_all(self, ts: int | None) -> Chunks:
+        """End all open parts, in the order in which they were opened."""
+        return [end for block_id in list(self._open) for end in self.close(block_id, ts)]
+
+    def reopen(self) -> Chunks:
+        """The starts of all open parts, for a response that starts here."""
+        return [part.start() for part in self._open.values()]
+
+
+def vendors(provider: dict[str, JSON] | None) -> dict[str, JSON]:
+    """The vendors' state in the only form that the client accepts: maps, by vendor."""
+    return {name: bag for name, bag in (provider or {}).items() if isinstance(bag, dict)}
+
+
+# How a message ends, live and stored.
+
+
+def message_metadata(
+    reason: DoneReason, error: str | None, totals: Totals | None, duration_ms: int | None
+) -> dict[str, JSON]:
+    """The metadata of the whole message, in the last chunk."""
+    usage = usage_data(totals) if totals is not None else None
+    about = {"reason": reason, "error": error, "usage": usage, "durationMs": duration_ms}
+    return known(about)

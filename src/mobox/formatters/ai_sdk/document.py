@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from mobox.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
 from mobox.events import (
     UNKNOWN_TOOL,
     Done,
@@ -32,13 +31,12 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
+from mobox.events.blocks import BETWEEN_THOUGHTS, LINES, Block, Blocks
+from mobox.events.transcript import HeldErrors
+from mobox.events.usage import UsageTotal
 from mobox.formatters.ai_sdk.chunks import chunk
 from mobox.formatters.ai_sdk.data_parts import usage_data
-from mobox.formatters.outcomes import FAILED, error_text, failure_of
-from mobox.held_errors import HeldErrors
-from mobox.usage import UsageTotal
-
-__all__ = ["DocumentFormatter"]
+from mobox.formatters.values import FAILED, error_text, failure_of
 
 Chunks = list[bytes]
 

@@ -12,18 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from mobox.events import JSON, ToolResult
-from mobox.formatters.ai_sdk import data_parts
-from mobox.formatters.ai_sdk.approvals import APPROVED
-from mobox.formatters.ai_sdk.attachments import file, source
-from mobox.formatters.ai_sdk.chunks import harmless
-from mobox.formatters.ai_sdk.endings import message_metadata
-from mobox.formatters.ai_sdk.parts import vendors
-from mobox.formatters.ai_sdk.profiles import DEFAULT, PROFILES, Profile
-from mobox.formatters.ai_sdk.tools import INVALID_INPUT, tool_metadata
-from mobox.formatters.fields import known
-from mobox.formatters.outcomes import FAILED, error_of, error_text
-from mobox.formatters.profiles import profile_named
-from mobox.message import (
+from mobox.events.message import (
     BlockPart,
     CustomPart,
     FilePart,
@@ -41,9 +30,12 @@ from mobox.message import (
     TurnPart,
     UsagePart,
 )
-from mobox.turn import PromptData, PromptFile, PromptPart, PromptText, UserMessage
-
-__all__ = ["ui_message", "ui_user_message"]
+from mobox.events.turn import PromptData, PromptFile, PromptPart, PromptText, UserMessage
+from mobox.formatters.ai_sdk import data_parts
+from mobox.formatters.ai_sdk.chunks import DEFAULT, PROFILES, Profile, harmless
+from mobox.formatters.ai_sdk.data_parts import file, message_metadata, source, vendors
+from mobox.formatters.ai_sdk.tools import APPROVED, INVALID_INPUT, tool_metadata
+from mobox.formatters.values import FAILED, error_of, error_text, known, profile_named
 
 UIPart = dict[str, JSON]
 

@@ -11,8 +11,6 @@ from typing import ClassVar
 from mobox.errors import UnknownProfile
 from mobox.events import LogEntry, encode
 
-__all__ = ["CanonicalFormatter"]
-
 
 class CanonicalFormatter:
     """Writes the entries of one run."""

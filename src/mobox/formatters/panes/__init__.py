@@ -7,6 +7,6 @@ everything else.
 from __future__ import annotations
 
 from mobox.formatters.panes.formatter import PanesFormatter
-from mobox.formatters.panes.policies import DEFAULT, POLICIES
+from mobox.formatters.panes.messages import DEFAULT, POLICIES
 
 __all__ = ["DEFAULT", "POLICIES", "PanesFormatter"]

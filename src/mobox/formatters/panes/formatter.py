@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from mobox.blocks import BETWEEN_THOUGHTS
 from mobox.events import (
     FAILURES,
     JSON,
@@ -50,17 +49,90 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.formatters.outcomes import error_of
-from mobox.formatters.panes.attachments import file_about, link_about
+from mobox.events.blocks import BETWEEN_THOUGHTS, line_of
 from mobox.formatters.panes.calls import ERROR, Calls
-from mobox.formatters.panes.contents import checklist, fenced, shown
-from mobox.formatters.panes.messages import Documents, Message, Messages
-from mobox.formatters.panes.policies import DEFAULT, POLICIES, Component
-from mobox.formatters.panes.requests import Requests
-from mobox.formatters.profiles import profile_named
-from mobox.lines import line_of
+from mobox.formatters.panes.messages import (
+    DEFAULT,
+    POLICIES,
+    Component,
+    Documents,
+    Message,
+    Messages,
+    checklist,
+    fenced,
+    shown,
+)
+from mobox.formatters.values import address_of, error_of, known, link_of, profile_named
 
-__all__ = ["PanesFormatter"]
+# Metadata of files and sources for the panes.
+
+
+def link_about(event: Source) -> dict[str, JSON]:
+    """Fields of a source, beside its name."""
+    return {"title": "🔗 Source", "url": link_of(event), "cited_text": event.cited_text}
+
+
+def file_about(event: File) -> dict[str, JSON]:
+    """Fields of a file, beside its name."""
+    is_image = event.media_type.startswith("image/")
+    return {
+        "title": "🖼️ Output Image" if is_image else "📎 Output File",
+        "media_type": event.media_type,
+        "url": address_of(event),
+        "file_id": event.file_id,
+    }
+
+
+# Input requests: a message in the chat that stays pending until the answer.
+
+_WORDS: Final = {
+    "approval": "Allow this action?",
+    "question": "A question",
+    "input": "Input is needed",
+    "auth": "Please sign in",
+    "tool": "A tool of the page is called",
+}
+
+
+class Requests:
+    """The requests without an answer."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+        self._open: dict[str | None, Message] = {}
+
+    def ask(self, event: InputRequest) -> Documents:
+        """Send a request; an answer must name its `request.id`."""
+        request: dict[str, JSON] = {
+            "id": event.id,
+            "kind": event.kind,
+            "tool_id": event.tool_call_id,
+            "schema": event.schema,
+            "options": event.options,
+            "allowed": list(event.allowed) or None,
+        }
+        again = self._messages.done(self._open[event.id]) if event.id in self._open else []
+        message = self._messages.new(
+            "chat", scope=event.scope, title="❓ Asked", request=known(request)
+        )
+        self._open[event.id] = message
+        return again + self._messages.pending(message, event.prompt or _WORDS[event.kind])
+
+    def answer(self, event: InputResponse) -> Documents:
+        """Send the answer."""
+        message = self._open.pop(event.id, None)
+        if message is None:
+            return []
+        has_value = event.decision in ("edited", "answered")
+        message.about |= known(
+            {
+                "decision": event.decision,
+                "value": event.value if has_value else None,
+                "reason": event.words,
+            }
+        )
+        return self._messages.done(message)
+
 
 Writer = Callable[["PanesFormatter", Any], Documents]
 

@@ -16,17 +16,29 @@ from typing import Final
 
 import msgspec
 
-from mobox import json_text
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, Events, Raw, StreamEvent
+from mobox.events import JSON, Events, Raw, StreamEvent, json_text
 from mobox.parsers import EventParser
 from mobox.parsers.adk import wire
-from mobox.parsers.adk.formats import FORMATS
 from mobox.parsers.adk.run import Run
-from mobox.parsers.gemini.spelling import camel
-from mobox.parsers.raised import TOLD_BEFORE, is_raised, raised
+from mobox.parsers.formats import Format, having
+from mobox.parsers.gemini import camel
+from mobox.parsers.values import TOLD_BEFORE, is_raised, raised
 
-__all__ = ["AdkParser"]
+# The formats of ADK's lines.
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "ADK's events",
+        (
+            having("author", "invocationId"),
+            having("author", "invocation_id"),
+            having("author", "actions"),
+            having("__follow_up__", confidence=0.5),
+        ),
+    ),
+)
+
 
 _decode_delta: Final = msgspec.json.Decoder(wire.SpokenEvent).decode
 _FOLLOW_UP: Final = "__follow_up__"

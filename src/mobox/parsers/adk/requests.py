@@ -25,8 +25,6 @@ from mobox.events import (
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini.wire import FunctionCall, FunctionResponse
 
-__all__ = ["Requests"]
-
 
 class Requests:
     """The requests of a run without an answer."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 
 from mobox.errors import NotUnderstood
 from mobox.events import (
@@ -14,29 +15,152 @@ from mobox.events import (
     Done,
     Error,
     Events,
+    File,
     Raw,
     Scope,
     Start,
+    State,
     Status,
     StepEnd,
     StepStart,
+    StreamEvent,
+    SubagentEnd,
+    SubagentStart,
     Text,
     TextEnd,
     ToolResult,
 )
-from mobox.names import Names
+from mobox.events.names import Names
 from mobox.parsers.adk import wire
-from mobox.parsers.adk.actions import acted
-from mobox.parsers.adk.branches import Branches
 from mobox.parsers.adk.requests import Requests
 from mobox.parsers.adk.speaker import Speaker
 from mobox.parsers.gemini import wire as parts_wire
-from mobox.parsers.gemini.calls import OpenCalls
-from mobox.parsers.gemini.reasons import VENDOR, reason_of
-from mobox.parsers.json_values import words_of
-from mobox.parsers.kept import or_raw
+from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of
+from mobox.parsers.values import or_raw, words_of
 
-__all__ = ["Run"]
+# Maps ADK's branches to scopes and subagents.
+#
+# A branch is names separated by dots. `writer@call_1` is the agent that a call spawned; `both.p1`
+# is the agent p1 that `both` runs in parallel: no call spawned it, so its branch is its id.
+
+MOST_LEVELS = 32
+
+
+class Level(Struct, frozen=True):
+    """One step down a branch."""
+
+    id: str
+    agent: str
+    spawned: bool
+    """Spawned by a call, whose result is its end."""
+
+
+class Branches:
+    """The open subagents of a run."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[Level, Scope]] = {}
+
+    def enter(self, branch: str | None, tasks: dict[str, str]) -> tuple[Scope, list[StreamEvent]]:
+        """The scope of a branch, and the events for entering it the first time."""
+        scope: Scope = ()
+        events = self._leave_others(branch)
+        for level in levels_of(branch):
+            if level.id not in self._open:
+                self._open[level.id] = (level, scope)
+                task = tasks.get(level.id)
+                start = SubagentStart(id=level.id, scope=scope, agent=level.agent, task=task)
+                events.append(start)
+            scope = (*scope, level.id)
+        return scope, events
+
+    def returned(self, call: str | None) -> list[StreamEvent]:
+        """A call has its result: end the agent that it spawned."""
+        return self._end(call) if call is not None and call in self._open else []
+
+    def close(self) -> list[StreamEvent]:
+        """The run succeeded: end the parallel agents."""
+        return [event for name in reversed(list(self._open)) for event in self._end(name)]
+
+    def _leave_others(self, branch: str | None) -> list[StreamEvent]:
+        """An agent that emits after parallel agents has waited for them: end those."""
+        if branch:
+            return []
+        beside = [name for name, (level, _) in self._open.items() if not level.spawned]
+        return [event for name in reversed(beside) for event in self._end(name)]
+
+    def _end(self, name: str) -> list[StreamEvent]:
+        level, scope = self._open.pop(name)
+        return [SubagentEnd(id=name, scope=scope, agent=level.agent)]
+
+
+def levels_of(branch: str | None) -> Iterator[Level]:
+    """The steps of a branch."""
+    words = branch.split(".")[:MOST_LEVELS] if branch else []
+    start = 0
+    while start < len(words):
+        agent, at, call = words[start].partition("@")
+        if at and call:
+            yield Level(call, agent or "agent", spawned=True)
+            start += 1
+            continue
+        is_pair = start + 1 < len(words) and "@" not in words[start + 1]
+        start += 2 if is_pair else 1
+        yield Level(".".join(words[:start]), words[start - 1] or "agent", spawned=False)
+
+
+# The actions of an ADK event, besides its content.
+
+Teller = Callable[[Any, Scope, str], Iterator[StreamEvent]]
+
+
+def acted(actions: wire.Actions, scope: Scope, event: str) -> list[StreamEvent]:
+    """The events for the actions of the event of that id."""
+    return [
+        made
+        for field, teller in TELLERS.items()
+        if (value := getattr(actions, field))
+        for made in teller(value, scope, event)
+    ]
+
+
+def _state(delta: dict[str, Any], scope: Scope, _event: str) -> Iterator[StreamEvent]:
+    yield State(scope=scope, mode="patch", value=delta)
+
+
+def _artifacts(delta: dict[str, Any], scope: Scope, _event: str) -> Iterator[StreamEvent]:
+    """The event has only an artifact's name and version: neither type nor bytes."""
+    for name, version in delta.items():
+        yield File(
+            scope=scope,
+            media_type="application/octet-stream",
+            file_id=f"{name}@{version}",
+            name=name,
+        )
+
+
+def _transfer(agent: str, scope: Scope, _event: str) -> Iterator[StreamEvent]:
+    yield Status(scope=scope, message=f"{agent} takes over")
+
+
+def _compaction(about: dict[str, Any], scope: Scope, event: str) -> Iterator[StreamEvent]:
+    name = f"{event}:compaction"
+    yield StepStart(id=name, scope=scope, kind="compaction")
+    yield StepEnd(id=name, scope=scope, provider={VENDOR: {"compaction": about}})
+
+
+def _widgets(widgets: Any, scope: Scope, _event: str) -> Iterator[StreamEvent]:
+    yield Custom(scope=scope, name="ui-widgets", value=widgets)
+
+
+TELLERS: Final[dict[str, Teller]] = {
+    "state_delta": _state,
+    "artifact_delta": _artifacts,
+    "transfer_to_agent": _transfer,
+    "compaction": _compaction,
+    "render_ui_widgets": _widgets,
+}
+
 
 Part = dict[str, JSON]
 

@@ -22,11 +22,8 @@ from mobox.events import (
 )
 from mobox.parsers.adk import wire
 from mobox.parsers.gemini import wire as parts_wire
-from mobox.parsers.gemini.calls import OpenCalls
+from mobox.parsers.gemini.calls import OpenCalls, used
 from mobox.parsers.gemini.content import Content
-from mobox.parsers.gemini.reasons import used
-
-__all__ = ["Speaker"]
 
 Part = dict[str, JSON]
 _BESIDES: Final = frozenset({"thought", "thoughtSignature"})

@@ -2,29 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mobox import json_text
 from mobox.errors import NotShown, NotUnderstood
-from mobox.events import JSON, Events, Raw, Start, StreamEvent
-from mobox.json_text import SHORT
-from mobox.names import Names
+from mobox.events import JSON, Events, Raw, Start, StreamEvent, json_text
+from mobox.events.json_text import SHORT
+from mobox.events.names import Names
 from mobox.parsers import EventParser
 from mobox.parsers.claude import session_wire, wire
-from mobox.parsers.claude.formats import FORMATS
 from mobox.parsers.claude.messages import Messages
-from mobox.parsers.claude.reasons import done_of_message
-from mobox.parsers.claude.sdk_objects import as_line
 from mobox.parsers.claude.session import Session
-from mobox.parsers.claude.todos import InputPlan
+from mobox.parsers.claude.session_wire import done_of_message
+from mobox.parsers.claude.tasks import InputPlan
 from mobox.parsers.claude.wire import ContentBlockDelta
+from mobox.parsers.formats import Format, kinds
 
-__all__ = ["ClaudeParser"]
+# The formats of Claude's lines.
+
+_API = (
+    "message_start", "message_delta", "message_stop",
+    "content_block_start", "content_block_delta", "content_block_stop",
+)  # fmt: skip
+_MESSAGES = ("AssistantMessage", "UserMessage", "ResultMessage", "RateLimitEvent")
+_SYSTEM = (
+    "SystemMessage", "TaskStartedMessage", "TaskProgressMessage", "TaskUpdatedMessage",
+    "TaskNotificationMessage", "HookEventMessage", "MirrorErrorMessage",
+)  # fmt: skip
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "Claude's Messages API events",
+        (
+            kinds("type", _API),
+            kinds("type", ("ping",), confidence=0.5),
+            kinds("type", ("error",), "error", confidence=0.5),
+        ),
+    ),
+    Format(
+        "Claude Code's stream-json lines",
+        (
+            kinds("type", ("assistant", "user"), "message"),
+            kinds("type", ("system", "result"), "subtype", "session_id"),
+            kinds("type", ("system", "result"), "subtype", confidence=0.8),
+            kinds("type", ("stream_event",), "event"),
+            kinds("type", ("control_request", "control_cancel_request"), "request_id"),
+            kinds("type", ("control_response",), "response"),
+            kinds("type", ("rate_limit_event", "conversation_reset")),
+        ),
+    ),
+    Format(
+        "the Claude Agent SDK's messages",
+        (
+            kinds("_class", _MESSAGES),
+            kinds("_class", _SYSTEM, "subtype"),
+            kinds("_class", ("StreamEvent",), "event"),
+        ),
+    ),
+)
+
+
+# Converts the Agent SDK's objects, `{"_class": name, ...fields}`, back into their lines.
+#
+# Second choice: the objects have lost citations, redacted thinking and server tools' results.
+
+Object = dict[str, JSON]
+
+_BLOCKS = {
+    "TextBlock": "text",
+    "ThinkingBlock": "thinking",
+    "ToolUseBlock": "tool_use",
+    "ToolResultBlock": "tool_result",
+    "ServerToolUseBlock": "server_tool_use",
+    "ServerToolResultBlock": "server_tool_result",
+}
+
+
+def as_line(raw: Object) -> Object:
+    """The stream-json line that the SDK made this object of; the object itself if it is none."""
+    made = _LINES.get(str(raw.get("_class")))
+    return raw if made is None else made(raw)
+
+
+def _system(raw: Object) -> Object:
+    data = raw.get("data")
+    return {"type": "system", **(data if isinstance(data, dict) else raw)}
+
+
+def _stream_event(raw: Object) -> Object:
+    return {**raw, "type": "stream_event"}
+
+
+def _assistant(raw: Object) -> Object:
+    message = {
+        "id": raw.get("message_id"),
+        "model": raw.get("model"),
+        "content": _content(raw.get("content")),
+        "usage": raw.get("usage"),
+    }
+    return {**raw, "type": "assistant", "message": message}
+
+
+def _user(raw: Object) -> Object:
+    return {**raw, "type": "user", "message": {"content": _content(raw.get("content"))}}
+
+
+def _result(raw: Object) -> Object:
+    return {**raw, "type": "result", "modelUsage": raw.get("model_usage")}
+
+
+def _content(content: JSON) -> JSON:
+    if not isinstance(content, list):
+        return content
+    return [_block(block) if isinstance(block, dict) else block for block in content]
+
+
+def _block(block: Object) -> Object:
+    kind = _BLOCKS.get(str(block.get("_class")))
+    return block if kind is None else {**block, "type": kind}
+
+
+_LINES: dict[str, Callable[[Object], Object]] = {
+    "SystemMessage": _system,
+    "TaskStartedMessage": _system,
+    "TaskProgressMessage": _system,
+    "TaskUpdatedMessage": _system,
+    "TaskNotificationMessage": _system,
+    "HookEventMessage": _system,
+    "MirrorErrorMessage": _system,
+    "StreamEvent": _stream_event,
+    "AssistantMessage": _assistant,
+    "UserMessage": _user,
+    "ResultMessage": _result,
+    "RateLimitEvent": lambda raw: {**raw, "type": "rate_limit_event"},
+    "ConversationResetMessage": lambda raw: {**raw, "type": "conversation_reset"},
+}
 
 
 class _Api(Struct):

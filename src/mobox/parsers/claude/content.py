@@ -8,7 +8,7 @@ Rule 3: a block of unknown kind is RAW, and so are its deltas and its stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,8 +17,11 @@ from msgspec import convert
 from mobox.errors import NotUnderstood
 from mobox.events import (
     JSON,
+    Display,
     Events,
     File,
+    Scope,
+    Source,
     Status,
     StepEnd,
     StepStart,
@@ -29,19 +32,107 @@ from mobox.events import (
     Thinking,
     ThinkingDelta,
     ThinkingEnd,
+    ToolKind,
     ToolResult,
     ToolUseDelta,
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.inputs import input_of
+from mobox.events.names import input_of
+from mobox.parsers import tool_kinds
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.search_results import VENDOR, cite, found, uploaded
-from mobox.parsers.claude.tools import display_of, kind_of
-from mobox.parsers.kept import or_raw
-from mobox.parsers.server_tools import is_error, without_secrets
+from mobox.parsers.tool_kinds import is_error, without_secrets
+from mobox.parsers.values import is_link, or_raw
 
-__all__ = ["Content"]
+# Claude's own tools by name: their kinds, and the other events that show them.
+
+_KINDS: dict[str, ToolKind] = {
+    "web_search": "search",
+    "web_fetch": "search",
+    "tool_search_tool_regex": "search",
+    "tool_search_tool_bm25": "search",
+    "text_editor_code_execution": "code",
+    "bash_code_execution": "shell",
+    "Agent": "agent",
+    "Task": "agent",
+    "Bash": "shell",
+    "BashOutput": "shell",
+    "KillShell": "shell",
+    "NotebookEdit": "code",
+    "Glob": "search",
+    "Grep": "search",
+    "ToolSearch": "search",
+    "WebFetch": "search",
+    "WebSearch": "search",
+}
+
+
+def kind_of(name: str, *, is_mcp: bool = False) -> ToolKind:
+    """The kind of a tool; one of the caller's own is a function."""
+    kind = tool_kinds.kind_of(name, _KINDS)
+    return "mcp" if (is_mcp or name.startswith("mcp__")) and kind != "code" else kind
+
+
+def display_of(name: str) -> Display | None:
+    """The kind of event that already shows what this tool does."""
+    return tool_kinds.CLAUDE.get(name)
+
+
+# Citations of Claude's messages, and results of its server tools.
+
+VENDOR = "anthropic"
+"""The key of `provider` under which this vendor's state is kept."""
+
+_KNOWN_FIELDS = {*wire.Citation.__struct_fields__} - {"type", "document_index"}
+
+
+def cite(block_id: str, scope: Scope, citation: dict[str, JSON]) -> Source:
+    """A citation of a text block."""
+    cited = convert(citation, wire.Citation)
+    link = cited.url or cited.source or ""
+    is_url = is_link(link)
+    secret = {"encrypted_index": cited.encrypted_index} if cited.encrypted_index else None
+    return Source(
+        id=block_id,
+        scope=scope,
+        url=link if is_url else None,
+        document=cited.document_title if is_url or not link else link,
+        file=cited.file_id,
+        title=cited.title or cited.document_title,
+        cited_text=cited.cited_text,
+        location={k: v for k, v in citation.items() if k not in _KNOWN_FIELDS and v is not None},
+        provider={VENDOR: secret} if secret else None,
+    )
+
+
+def found(tool_id: str, scope: Scope, output: JSON) -> list[StreamEvent]:
+    """The pages and files that a server tool's output names."""
+    events: list[StreamEvent] = []
+    for item in _objects(output):
+        if isinstance(url := item.get("url"), str):
+            events.append(Source(id=tool_id, scope=scope, url=url, title=_title(item)))
+        files = [made.get("file_id") for made in _objects(item.get("content"))]
+        events += [uploaded(tool_id, scope, name) for name in files if isinstance(name, str)]
+    return events
+
+
+def uploaded(name: str, scope: Scope, file_id: str) -> File:
+    """A file in the container; the API has neither its type nor its name."""
+    return File(id=name, scope=scope, media_type="application/octet-stream", file_id=file_id)
+
+
+def _objects(value: JSON) -> Iterator[dict[str, JSON]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield item
+
+
+def _title(item: dict[str, JSON]) -> str | None:
+    for holder in (item, *_objects(item.get("content"))):
+        if isinstance(title := holder.get("title"), str):
+            return title
+    return None
+
 
 Opener = Callable[["Content", wire.ContentBlockStart, str], Events]
 

@@ -23,14 +23,11 @@ from mobox.events import (
     StepStart,
     Usage,
 )
-from mobox.names import Names
+from mobox.events.names import Names
+from mobox.events.usage import sum_of
 from mobox.parsers.claude import wire
-from mobox.parsers.claude.content import Content
-from mobox.parsers.claude.search_results import VENDOR
-from mobox.parsers.kept import or_raw
-from mobox.usage import sum_of
-
-__all__ = ["Messages"]
+from mobox.parsers.claude.content import VENDOR, Content
+from mobox.parsers.values import or_raw
 
 _COUNTED = frozenset(wire.Usage.__struct_fields__)
 RETRYABLE = {"overloaded_error", "rate_limit_error", "api_error", "timeout_error"}

@@ -10,12 +10,10 @@ from __future__ import annotations
 from msgspec import convert
 
 from mobox.events import JSON, Events, Usage
+from mobox.events.usage import sum_of
 from mobox.parsers.claude import session_wire as lines
 from mobox.parsers.claude import wire
-from mobox.parsers.kept import or_raw
-from mobox.usage import sum_of
-
-__all__ = ["Account"]
+from mobox.parsers.values import or_raw
 
 
 class Account:

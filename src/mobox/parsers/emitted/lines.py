@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
+from msgspec.inspect import LiteralType, StructType, UnionType, type_info
 from msgspec.structs import replace
 
 from mobox.events import (
@@ -19,16 +22,181 @@ from mobox.events import (
     SubagentStart,
     TextDelta,
     Thinking,
+    TodoItem,
     ToolResult,
     ToolUseStart,
     Usage,
 )
-from mobox.parsers.emitted.forms import Data, Form, Names
-from mobox.parsers.emitted.plan import FinishedLine, PlanLine
-from mobox.parsers.kinds import kind_of
-from mobox.usage import sum_of
+from mobox.events.usage import sum_of
+from mobox.parsers.tool_kinds import kind_of
 
-__all__ = ["LINES", "FoundLine", "SearchLine", "SpawnLine"]
+# Forms: how the data of one kind of line is converted to a Struct, and what is left over.
+#
+# A form never loses a value: it is in the Struct, in the rest, or the whole line is refused.
+
+Data = dict[str, JSON]
+Names = Mapping[str, tuple[str, ...]]
+"""The names under which lines give a field, the best first."""
+Converter = Callable[[JSON], JSON]
+"""Converts a value for a field; `None` if the value does not fit."""
+Mender = Callable[[Any, Data], Any]
+
+_NO_NAMES: Final[Names] = {}
+_IS_ERROR: Final = {True: "error", False: "ok"}
+
+
+class Form:
+    """Which fields to read, from which names, into which Struct."""
+
+    def __init__(
+        self,
+        into: type[Struct],
+        names: Names = _NO_NAMES,
+        *,
+        groups: frozenset[str] = frozenset(),
+        repair: Mender | None = None,
+        **defaults: JSON,
+    ) -> None:
+        """`groups` are objects whose fields are named `group.field`; `repair` gets the data too."""
+        self._into = into
+        self._groups = groups
+        self._repair = repair
+        self._defaults = defaults
+        self._fields = list(_fields_of(into, names))
+
+    @property
+    def names(self) -> Names:
+        """The fields that a line may fill, with their names."""
+        return {field: names for field, names, _ in self._fields}
+
+    def read(self, data: Data) -> tuple[Any, Data]:
+        """The Struct and the rest; raises `msgspec.ValidationError`."""
+        rest = {name: value for name, value in self._flat(data) if value is not None}
+        fields = dict(self._defaults)
+        for field, names, convert in self._fields:
+            for name in names:
+                value = convert(rest.get(name))
+                if value is not None:
+                    fields[field] = value
+                    del rest[name]
+                    break
+        parsed = msgspec.convert(fields, self._into, strict=False)
+        return (parsed if self._repair is None else self._repair(parsed, data)), rest
+
+    def _flat(self, data: Data) -> Iterator[tuple[str, JSON]]:
+        for name, value in data.items():
+            if name in self._groups and type(value) is dict:
+                yield from ((f"{name}.{inner}", within) for inner, within in value.items())
+            else:
+                yield name, value
+
+
+def _fields_of(
+    into: type[Struct], names: Names
+) -> Iterator[tuple[str, tuple[str, ...], Converter]]:
+    """The fields a line may set: `provider` is ours, `id` only where the form lists it."""
+    described = type_info(into)
+    assert isinstance(described, StructType)
+    for field in described.fields:
+        if field.name == "provider" or (field.name == "id" and "id" not in names):
+            continue
+        options = field.type.types if isinstance(field.type, UnionType) else (field.type,)
+        words = [word for o in options if isinstance(o, LiteralType) for word in o.values]
+        convert = _one_of(words) if words else _CONVERTERS.get(field.name, _as_it_is)
+        yield field.name, names.get(field.name, (field.name,)), convert
+
+
+def _as_it_is(value: JSON) -> JSON:
+    return value
+
+
+def _one_of(words: list[Any]) -> Converter:
+    meanings: dict[Any, JSON] = {word: word for word in words}
+    if "ok" in words:
+        meanings |= _IS_ERROR
+    return lambda value: meanings.get(value) if type(value) in (str, bool) else None
+
+
+def _text(value: JSON) -> JSON:
+    return str(value) if type(value) is int else value
+
+
+def _number(value: JSON) -> JSON:
+    # msgspec reads "nan" and "-inf", which have no digits and which no JSON can hold.
+    return None if type(value) is str and not value[-1:].isdigit() else value
+
+
+def _scope(value: JSON) -> JSON:
+    # Agents use `scope` for other things too: ours is a list of ids.
+    ours = type(value) is list and all(type(name) is str for name in value)
+    return value if ours else None
+
+
+_CONVERTERS: Final[dict[str, Converter]] = {
+    "id": _text,
+    "code": _text,
+    "signal": _text,
+    "session_id": _text,
+    "scope": _scope,
+    "cost_usd": _number,
+    "duration_ms": _number,
+}
+
+
+# Plans in emitted lines: items as text or objects, all of them or only the finished one.
+
+Items = tuple[TodoItem, ...]
+
+_ITEM: Final = Form(
+    TodoItem,
+    {"content": ("content", "title", "text"), "active_form": ("active_form", "activeForm")},
+)
+
+
+class PlanLine(Struct, kw_only=True):
+    """A line that carries the plan."""
+
+    scope: tuple[str, ...] = ()
+    items: list[str | Data] | None = None
+
+
+class FinishedLine(PlanLine, kw_only=True):
+    """A line that names the finished item."""
+
+    item: str | Data | None = None
+    index: int | None = None
+
+
+def read_items(plan: PlanLine, before: Items) -> tuple[Items, Data]:
+    """The whole list, and the original items where they have more fields."""
+    if plan.items is None:
+        return before, {}
+    read = [read_item(item) for item in plan.items]
+    kept: Data = {"items": plan.items} if any(rest for _, rest in read) else {}
+    return tuple(item for item, _ in read), kept
+
+
+def read_item(item: str | Data) -> tuple[TodoItem, Data]:
+    """One item, and its other fields."""
+    return (TodoItem(content=item), {}) if isinstance(item, str) else _ITEM.read(item)
+
+
+def which(items: Items, item: str | None, index: int | None) -> int | None:
+    """The index of the item. Its name takes precedence over its index, which may start at 1."""
+    contents = [known.content for known in items]
+    at_index = index if index is not None and 0 <= index < len(items) else None
+    if item in contents and (at_index is None or contents[at_index] != item):
+        return contents.index(item)
+    return at_index
+
+
+def finish(items: Items, item: str | None, position: int | None) -> Items:
+    """The plan with that item done; an unknown item is added."""
+    if position is not None:
+        finished = replace(items[position], status="completed")
+        return (*items[:position], finished, *items[position + 1 :])
+    return items if item is None else (*items, TodoItem(content=item, status="completed"))
+
 
 _CACHE_BESIDE_INPUT: Final = {
     "cache_read_input_tokens": "cache_read",

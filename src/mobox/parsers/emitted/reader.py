@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -13,6 +14,7 @@ from mobox.events import (
     JSON,
     Events,
     Raw,
+    Scope,
     Source,
     Start,
     Status,
@@ -20,6 +22,7 @@ from mobox.events import (
     SubagentEnd,
     SubagentStart,
     Thinking,
+    ThinkingEnd,
     TodoCreate,
     TodoDone,
     TodoUpdate,
@@ -28,32 +31,156 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.names import Names
-from mobox.parsers import displays
-from mobox.parsers.emitted.forms import Data
-from mobox.parsers.emitted.lines import LINES, FoundLine, SearchLine, SpawnLine
-from mobox.parsers.emitted.open_calls import SEARCH, OpenCalls
-from mobox.parsers.emitted.plan import (
+from mobox.events.names import Names
+from mobox.parsers import tool_kinds
+from mobox.parsers.emitted.lines import (
+    LINES,
+    Data,
     FinishedLine,
+    FoundLine,
     Items,
     PlanLine,
+    SearchLine,
+    SpawnLine,
     finish,
     read_item,
     read_items,
     which,
 )
-from mobox.parsers.emitted.thoughts import Thoughts
-from mobox.parsers.json_values import object_of, objects_in
-from mobox.parsers.kept import or_raw
-from mobox.parsers.kinds import kind_of
-from mobox.parsers.plans import change
+from mobox.parsers.tool_kinds import change, kind_of
+from mobox.parsers.values import object_of, objects_in, or_raw
 
-__all__ = ["EmittedLines"]
+# The calls that have started and have no result; most lines do not name a call by id.
+#
+# Lookups take constant time, however many calls an agent leaves without a result.
+
+SEARCH: Final = "internet_search"
+"""The tool that `search` and `search_result` lines are about."""
+
+Starts = dict[str | None, ToolUseStart]
+
+
+class OpenCalls:
+    """Calls by their id, the oldest first."""
+
+    def __init__(self) -> None:
+        self._calls: Starts = {}
+        self._searches: Starts = {}  # the searches among them
+        self._others: Starts = {}  # the others
+        self._without_input: dict[str, Starts] = defaultdict(dict)  # by the name of the tool
+
+    def start(self, start: ToolUseStart) -> None:
+        """A call starts; an earlier one with its id is removed."""
+        self.end(start.id)
+        self._calls[start.id] = start
+        self._of_kind(search=start.name == SEARCH)[start.id] = start
+        self._without_input[start.name][start.id] = start
+
+    def complete(self, call_id: str | None) -> None:
+        """Its input is known."""
+        if call_id in self._calls:
+            self._without_input[self._calls[call_id].name].pop(call_id, None)
+
+    def end(self, call_id: str | None) -> None:
+        """It has its result."""
+        self.complete(call_id)
+        for calls in (self._calls, self._searches, self._others):
+            calls.pop(call_id, None)
+
+    def awaiting_input(self, call_id: str | None, name: str) -> ToolUseStart | None:
+        """The call of that id whose input is not known; without an id, the oldest of that tool."""
+        if call_id is None:
+            return next(iter(self._without_input[name].values()), None)
+        start = self._calls.get(call_id)
+        return self._without_input[start.name].get(call_id) if start is not None else None
+
+    def oldest(self, *, search: bool) -> str | None:
+        """The oldest call, among the searches or among the others."""
+        return next(iter(self._of_kind(search=search)), None)
+
+    def _of_kind(self, *, search: bool) -> Starts:
+        return self._searches if search else self._others
+
+
+# Removes duplicate thoughts: a think tool's call and the line that the tool prints.
+#
+# Rule 1: each is emitted once, for the first of the two: a tool may print before its call is
+#         reported.
+# Rule 2: a line has no scope. It gets that of the call with this thought, or of a think tool's call
+#         whose input is not complete.
+
+_WATCHED = {ToolUseStart, ToolUseEnd, Thinking}
+
+
+class Thoughts:
+    """The thoughts of one run that were emitted and may come again."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str | None, Scope] = {}  # of think tools, while their input comes
+        self._scopes: dict[str, Scope] = {}  # of thoughts in calls
+        self._of_calls: Counter[str] = Counter()  # emitted for a call, whose line may follow
+        self._of_lines: Counter[str] = Counter()  # emitted for a line, whose call may follow
+
+    def in_call(self, thought: str) -> bool:
+        """Whether the thought of a call must be emitted."""
+        return not _take(self._of_lines, thought) and _add(self._of_calls, thought)
+
+    def in_line(self, thought: Thinking) -> Thinking | None:
+        """The thought of a line, with its scope; `None` if it was emitted for a call."""
+        if _take(self._of_calls, thought.content):
+            return None
+        _add(self._of_lines, thought.content)
+        scope = self._scopes.get(thought.content) or next(iter(self._calls.values()), ())
+        return replace(thought, scope=thought.scope or scope)
+
+    def without_repeats(self, events: Events) -> Events:
+        """`events` of a framework without thoughts that were emitted for a line."""
+        if _WATCHED.isdisjoint(map(type, events)):
+            return events
+        kept: Events = []
+        repeated: set[str | None] = set()
+        for event in events:
+            if isinstance(event, ToolUseStart | ToolUseEnd):
+                self._note(event)
+            if self._is_repeat(event):
+                repeated.add(event.id)
+            elif not (isinstance(event, ThinkingEnd) and event.id in repeated):
+                kept.append(event)
+        return kept
+
+    def _is_repeat(self, event: StreamEvent) -> bool:
+        if not isinstance(event, Thinking) or event.source != "think":
+            return False
+        return not self.in_call(event.content)
+
+    def _note(self, event: ToolUseStart | ToolUseEnd) -> None:
+        if isinstance(event, ToolUseStart):
+            if tool_kinds.LANGCHAIN.get(event.name) == "think":
+                self._calls[event.id] = event.scope
+        elif event.id in self._calls:
+            thought = object_of(event.input).get("thought")
+            scope = self._calls.pop(event.id)
+            if isinstance(thought, str):
+                self._scopes[thought] = scope
+
+
+def _add(counter: Counter[str], thought: str) -> bool:
+    counter[thought] += 1
+    return True
+
+
+def _take(counter: Counter[str], thought: str) -> bool:
+    if not counter[thought]:
+        del counter[thought]
+        return False
+    counter[thought] -= 1
+    return True
+
 
 Teller = Callable[["EmittedLines", Any], Events]
 Note = Callable[["EmittedLines", Any], None]
 
-_DISPLAYS: Final = {**displays.CLAUDE, **displays.LANGCHAIN}
+_DISPLAYS: Final = {**tool_kinds.CLAUDE, **tool_kinds.LANGCHAIN}
 """Tools whose calls are repeated by other lines, and the kind of those lines."""
 
 _ECHO: Final = "told before"

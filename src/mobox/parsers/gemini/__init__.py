@@ -2,21 +2,91 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
 
-from mobox import json_text
 from mobox.errors import NotUnderstood
-from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta
+from mobox.events import JSON, Events, StreamEvent, TextDelta, ThinkingDelta, json_text
 from mobox.parsers import EventParser
+from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.gemini import wire
 from mobox.parsers.gemini.chunks import Chunks
-from mobox.parsers.gemini.formats import FORMATS
 from mobox.parsers.gemini.interactions import Interactions
-from mobox.parsers.gemini.spelling import camel
 
-__all__ = ["SIMPLIFIED", "GeminiParser"]
+# The formats of Gemini's lines.
+
+_AUTHOR = ("author",)
+"""An event of ADK has one, and the fields of a chunk beside it."""
+
+
+def _error(line: JSON) -> float:
+    error = line.get("error") if isinstance(line, dict) else None
+    return 0.6 if isinstance(error, dict) and error.keys() >= {"code", "status"} else 0.0
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "Gemini's generate_content chunks",
+        (
+            having("candidates", without=_AUTHOR),
+            having("promptFeedback", without=_AUTHOR),
+            having("prompt_feedback", without=_AUTHOR),
+            having("usageMetadata", "modelVersion", without=_AUTHOR, confidence=0.9),
+            having("usage_metadata", "model_version", without=_AUTHOR, confidence=0.9),
+            having("automaticFunctionCallingHistory"),
+            having("automatic_function_calling_history"),
+            _error,
+        ),
+    ),
+    Format("Gemini's interactions events", (prefixed("event_type", "interaction.", "step."),)),
+    Format(
+        "simplified lines for Gemini",
+        (kinds("type", ("content", "function_call", "function_response"), "data", confidence=0.8),),
+    ),
+)
+
+
+# Normalizes keys: Python's objects are dumped in snake_case, the API writes camelCase.
+
+_OWN_NAMES: Final = frozenset(
+    {
+        "args",
+        "artifactDelta",
+        "customMetadata",
+        "output",
+        "payload",
+        "requestedAuthConfigs",
+        "requestedToolConfirmations",
+        "response",
+        "stateDelta",
+    }
+)
+"""Values from a caller or a tool: their keys are not changed."""
+_LATER_WORD: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
+
+
+def camel(value: JSON) -> JSON:
+    """`value` with the keys that are the API's in the API's spelling."""
+    if isinstance(value, list):
+        return [camel(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _inner(name, value[key]) for key, name in _names(value)}
+
+
+def _names(value: dict[str, JSON]) -> list[tuple[str, str]]:
+    return [(key, _camel(key) if "_" in key else key) for key in value]
+
+
+def _camel(key: str) -> str:
+    return _LATER_WORD.sub(lambda found: found[1].upper(), key)
+
+
+def _inner(name: str, value: JSON) -> JSON:
+    return value if name in _OWN_NAMES else camel(value)
+
 
 _decode_delta: Final = msgspec.json.Decoder(wire.SpokenChunk).decode
 _NAMES: Final = frozenset(

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from mobox.names import Names
+import re
+from itertools import pairwise
+from typing import Any, Final
 
-__all__ = ["OpenCalls"]
+import msgspec
+from msgspec import convert
+
+from mobox.errors import NotUnderstood
+from mobox.events import JSON, DoneReason, StreamEvent, Usage
+from mobox.events.json_text import MAX_DEPTH
+from mobox.events.names import Names
+from mobox.events.usage import sum_of
+from mobox.parsers.gemini import wire
+from mobox.parsers.gemini.wire import PartialArg
+from mobox.parsers.values import or_raw
 
 
 class OpenCalls:
@@ -55,3 +67,218 @@ class OpenCalls:
     def server(self) -> list[str]:
         """The open calls that the provider runs."""
         return [call for call in self._names if call in self._server]
+
+
+# Converts arguments that come as patches of a value into the JSON text that they add up to.
+#
+# A patch names a path (`$.recipe.steps[0]`) and a value; a string may come in deltas. While patches
+# come in the order of the JSON text, each adds to it. A patch of an earlier path would have to
+# change text that was emitted: from then on only the value is kept, and no more text is emitted.
+
+Path = tuple[str | int, ...]
+
+_STEP: Final = re.compile(
+    r"""\.([^.\[\]]+) | \[(\d{1,6})\] | \[ (?: '([^']*)' | "([^"]*)" ) \]""", re.VERBOSE
+)
+
+
+class _Frame:
+    """An open container of the text."""
+
+    def __init__(self, key: str | int, is_list: bool) -> None:
+        self.key = key
+        self.closing = "]" if is_list else "}"
+        self._is_list = is_list
+        self._written: set[str | int] = set()
+
+    def can_hold(self, key: str | int) -> bool:
+        """Whether `key` can be written next."""
+        if self._is_list:
+            return key == len(self._written) and isinstance(key, int)
+        return isinstance(key, str) and key not in self._written
+
+    def enter(self, key: str | int) -> str:
+        """The text before the value of `key`."""
+        comma = "," if self._written else ""
+        self._written.add(key)
+        return comma if isinstance(key, int) else f"{comma}{_json(key)}:"
+
+
+class PartialArguments:
+    """The arguments of one call."""
+
+    def __init__(self, value: JSON = None) -> None:
+        self._value: dict[str, JSON] = value if isinstance(value, dict) else {}
+        self._frames: list[_Frame] = []
+        self._string: tuple[Path, list[str]] | None = None  # a string that is being streamed
+        self._in_order = not self._value
+
+    @property
+    def value(self) -> JSON:
+        """The arguments so far."""
+        self._end_string()
+        return self._value
+
+    def add(self, patch: PartialArg) -> str:
+        """The text that `patch` adds; raises `NotUnderstood` for an impossible path."""
+        path = _path(patch.json_path)
+        if self._string is not None and self._string[0] == path and patch.string_value is not None:
+            return self._more(patch.string_value, bool(patch.will_continue))
+        closing = '"' if self._string is not None else ""
+        self._end_string()
+        self._put(path, _value(patch))
+        text = closing + self._reach(path) if self._in_order else ""
+        if patch.string_value is not None and patch.will_continue:
+            self._string = (path, [patch.string_value])
+            return text + _json(patch.string_value)[:-1] if self._in_order else ""
+        return text + _json(_value(patch)) if self._in_order else ""
+
+    def end(self) -> str:
+        """The text that is missing at the end."""
+        if not self._in_order:
+            return ""
+        closing = '"' if self._string is not None else ""
+        self._end_string()
+        ends = "".join(frame.closing for frame in reversed(self._frames))
+        return closing + (ends if self._frames else "{}")
+
+    def _more(self, piece: str, goes_on: bool) -> str:
+        assert self._string is not None  # only called for one
+        self._string[1].append(piece)
+        if not goes_on:
+            self._end_string()
+        return _json(piece)[1:-1] + ("" if goes_on else '"') if self._in_order else ""
+
+    def _end_string(self) -> None:
+        if self._string is not None:
+            path, pieces = self._string
+            self._string = None
+            self._put(path, "".join(pieces))
+
+    def _put(self, path: Path, value: JSON) -> None:
+        place: Any = self._value
+        for key, following in pairwise(path):
+            place = _step_into(place, key, [] if isinstance(following, int) else {})
+        _step_into(place, path[-1], value, replace=True)
+
+    def _reach(self, path: Path) -> str:
+        """The text between what was written last and the value at `path`."""
+        text = ""
+        if not self._frames:
+            text, self._frames = "{", [_Frame("", is_list=False)]
+        shared = 1
+        while shared < min(len(path), len(self._frames)) and (
+            self._frames[shared].key == path[shared - 1]
+        ):
+            shared += 1
+        while len(self._frames) > shared:
+            text += self._frames.pop().closing
+        for key, following in pairwise(path[shared - 1 :]):
+            text += self._enter(key) + ("[" if isinstance(following, int) else "{")
+            self._frames.append(_Frame(key, isinstance(following, int)))
+        return text + self._enter(path[-1])
+
+    def _enter(self, key: str | int) -> str:
+        frame = self._frames[-1]
+        self._in_order = self._in_order and frame.can_hold(key)
+        return frame.enter(key)
+
+
+def _path(text: str) -> Path:
+    if not text.startswith("$"):
+        raise NotUnderstood
+    steps: list[str | int] = []
+    end = 1
+    for found in _STEP.finditer(text):
+        if found.start() != end:
+            raise NotUnderstood
+        end = found.end()
+        name, index, single, double = found.groups()
+        words = next((w for w in (name, single, double) if w is not None), "")
+        steps.append(int(index) if index is not None else words)
+    if end != len(text) or not steps or len(steps) > MAX_DEPTH // 2 or isinstance(steps[0], int):
+        raise NotUnderstood
+    return tuple(steps)
+
+
+def _step_into(place: Any, key: str | int, value: JSON, replace: bool = False) -> Any:
+    """The value at `key`; `value` if there is none yet or it is replaced."""
+    if isinstance(place, list) and isinstance(key, int) and key <= len(place):
+        if key == len(place):
+            place.append(value)
+        elif replace:
+            place[key] = value
+        return place[key]
+    if isinstance(place, dict) and isinstance(key, str):
+        if replace:
+            place[key] = value
+        return place.setdefault(key, value)
+    raise NotUnderstood
+
+
+def _value(patch: PartialArg) -> JSON:
+    """The value of a patch; null if it has none."""
+    values = (patch.string_value, patch.number_value, patch.bool_value)
+    return next((value for value in values if value is not None), None)
+
+
+def _json(value: JSON) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# Maps Gemini's finish reasons and usage to our names.
+
+VENDOR: Final = "google"
+"""The key of `provider` under which this vendor's state is kept."""
+
+_REASONS: Final[dict[str, DoneReason]] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "JAILBREAK": "content_filter",
+    "OTHER": "stop",
+    "CONTINUATION": "stop",
+    "FINISH_REASON_UNSPECIFIED": "stop",
+    "BLOCK_REASON_UNSPECIFIED": "content_filter",
+    "NO_IMAGE": "stop",
+    "IMAGE_OTHER": "stop",
+    "TOO_MANY_TOOL_CALLS": "max_turns",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "MALFORMED_RESPONSE": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+}
+"""The API's finish and block reasons."""
+
+
+def reason_of(word: str) -> DoneReason | None:
+    """Our name of the API's reason; `None` if it is not a reason, but another error."""
+    return _REASONS.get(word)
+
+
+def used(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> list[StreamEvent]:
+    """The usage of one answer; the API counts thoughts apart, here they are output."""
+    return or_raw(lambda: [_use_of(usage, name, scope, model)], usage, scope) if usage else []
+
+
+def _use_of(usage: JSON, name: str, scope: tuple[str, ...], model: str | None) -> Usage:
+    counts = convert(usage, wire.Usage)
+    return Usage(
+        id=name,
+        scope=scope,
+        input=sum_of(counts.prompt_token_count, counts.tool_use_prompt_token_count),
+        output=sum_of(counts.candidates_token_count, counts.thoughts_token_count),
+        cache_read=counts.cached_content_token_count,
+        reasoning=counts.thoughts_token_count,
+        total=counts.total_token_count,
+        model=model,
+        service_tier=counts.service_tier,
+    )

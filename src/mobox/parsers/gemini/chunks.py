@@ -15,7 +15,6 @@ from __future__ import annotations
 from msgspec import Raw as RawJson
 from msgspec import convert
 
-from mobox import json_text
 from mobox.errors import NotJson
 from mobox.events import (
     JSON,
@@ -30,14 +29,12 @@ from mobox.events import (
     StepEnd,
     StepStart,
     ToolResult,
+    json_text,
 )
-from mobox.names import Names
+from mobox.events.names import Names
 from mobox.parsers.gemini import wire
-from mobox.parsers.gemini.calls import OpenCalls
+from mobox.parsers.gemini.calls import VENDOR, OpenCalls, reason_of, used
 from mobox.parsers.gemini.content import Content
-from mobox.parsers.gemini.reasons import VENDOR, reason_of, used
-
-__all__ = ["Chunks"]
 
 
 class Chunks:

@@ -38,16 +38,12 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.inputs import input_of
-from mobox.names import Names
+from mobox.events.names import Names, input_of
+from mobox.events.usage import sum_of
 from mobox.parsers.gemini import interactions_wire as wire
-from mobox.parsers.gemini.reasons import VENDOR
-from mobox.parsers.kept import or_raw
-from mobox.parsers.kinds import kind_of
-from mobox.parsers.server_tools import pages_in
-from mobox.usage import sum_of
-
-__all__ = ["Interactions"]
+from mobox.parsers.gemini.calls import VENDOR
+from mobox.parsers.tool_kinds import kind_of, pages_in
+from mobox.parsers.values import or_raw
 
 Reader = Callable[["Interactions", Any], Events]
 Rows = dict[str, tuple[type[Struct], Callable[..., Events]]]

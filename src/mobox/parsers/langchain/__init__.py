@@ -6,26 +6,190 @@ own `astream`, or bare messages; and the simplified lines, as with every framewo
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, convert
 
-from mobox import json_text
-from mobox.events import JSON, Events, StreamEvent
+from mobox.events import JSON, Events, StreamEvent, json_text
 from mobox.parsers import EventParser
+from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.langchain import protocol_wire, wire
 from mobox.parsers.langchain.callbacks import Callbacks
-from mobox.parsers.langchain.formats import DEEP_FORMATS, FORMATS
-from mobox.parsers.langchain.graph import Graph
-from mobox.parsers.langchain.parts import as_part
+from mobox.parsers.langchain.graph import INTERRUPT, Graph
 from mobox.parsers.langchain.protocol import NO_FAST_PATH, Protocol
 from mobox.parsers.langchain.protocol_wire import Spoken
-from mobox.parsers.langchain.reasons import raised_end
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.raised import class_of, is_raised
+from mobox.parsers.langchain.wire import as_message, named, raised_end
+from mobox.parsers.values import class_of, is_raised, object_of
 
-__all__ = ["DeepAgentsParser", "LangChainParser"]
+# The formats of the lines of LangChain, LangGraph and DeepAgents.
+
+_METHODS = [str(line.__struct_config__.tag) for line in protocol_wire.Line.__subclasses__()]
+_EVENTS = [str(event.__struct_config__.tag) for event in protocol_wire.Event.__subclasses__()]
+_MIDDLEWARE = ("PatchToolCallsMiddleware", "SubAgentMiddleware", "FilesystemMiddleware")
+"""Nodes of a deep agent, which other graphs do not have by default."""
+
+
+def _callback(line: JSON) -> float:
+    return prefixed("event", "on_")(line) * having("run_id")(line)
+
+
+def _part(line: JSON) -> float:
+    match line:
+        case {"ns": list(), "data": _, "mode": str() as mode}:
+            return float(mode in Graph.MODES)
+        case {"ns": list(), "data": _, "type": str() as mode}:
+            return float(mode in Graph.MODES)
+        case [str() as mode, _] | [list(), str() as mode, _]:
+            return float(mode in Graph.MODES)
+        case [list(), {"messages": list()}]:
+            return 0.8
+        case _:
+            return 0.0
+
+
+def _message(line: JSON) -> float:
+    match line:
+        case [dict() as message, dict()]:
+            return _message(message)
+        case {"lc": 1} | {"_lc": str()}:
+            return 1.0
+        case {"messages": list() as messages}:
+            return 0.8 if all(map(as_message, messages)) else 0.0
+        case dict() if INTERRUPT in line:
+            return 0.9
+        case dict() if as_message(line) is not None:
+            return 0.9 if named(line) is not None else 0.7
+        case dict() if line:
+            return 0.7 * all(_is_update(each) for each in line.values())
+        case _:
+            return 0.0
+
+
+def _is_update(update: JSON) -> bool:
+    return isinstance(update, dict) and _message({"messages": update.get("messages")}) > 0
+
+
+def _deep(line: JSON) -> float:
+    return float(any(map(_is_deep, _about(line))))
+
+
+def _is_deep(metadata: dict[str, JSON]) -> bool:
+    names = (metadata.get("name"), metadata.get("langgraph_node"))
+    return (
+        "deepagents" in object_of(metadata.get("lc_versions"))
+        or metadata.get("ls_integration") == "deepagents"
+        or any(isinstance(name, str) and name.startswith(_MIDDLEWARE) for name in names)
+        or any(name.startswith(_MIDDLEWARE) for name in metadata)
+    )
+
+
+def _about(line: JSON) -> Iterator[dict[str, JSON]]:
+    """The objects of a line that may name its agent; no others are searched."""
+    if isinstance(line, list):
+        yield from _about_data(line[-1] if line else None)
+        return
+    outer = object_of(line)
+    yield outer
+    yield object_of(outer.get("metadata"))
+    yield from _about_data(outer.get("data"))
+    yield from _about_data(object_of(outer.get("params")).get("data"))
+
+
+def _about_data(data: JSON) -> Iterator[dict[str, JSON]]:
+    if isinstance(data, list):
+        yield object_of(data[-1] if data else None)
+    else:
+        yield object_of(data)
+        yield object_of(object_of(data).get("metadata"))
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "LangChain's events",
+        (
+            _callback,
+            kinds("method", _METHODS, "params"),
+            kinds("event", _EVENTS),
+            having("_interrupts"),
+        ),
+    ),
+    Format("LangGraph's stream parts", (_part,)),
+    Format("LangChain's messages", (_message,)),
+)
+
+DEEP_FORMATS: tuple[Format, ...] = (Format("DeepAgents' events", (_deep,), narrows="langchain"),)
+
+
+# Recognizes LangGraph's own stream, `astream`: parts of several modes, as tuples or as objects.
+#
+# A part is `[mode, data]`, with subgraphs `[namespace, mode, data]`; with a single mode it is only
+# the data, with subgraphs `[namespace, data]`. `version="v2"` sends `{"type": mode, "ns", "data"}`.
+
+
+class Part(NamedTuple):
+    """One part of a graph's stream."""
+
+    mode: str
+    data: JSON
+    space: tuple[str, ...] = ()
+    interrupts: JSON = None
+
+
+def as_part(raw: JSON, graph: Graph) -> Part | None:
+    """The part that a line is, if it is one."""
+    if isinstance(raw, dict):
+        return _object(raw, graph) or _data(raw, ())
+    return _tuple(raw, graph) if isinstance(raw, list) else None
+
+
+def _object(raw: dict[str, JSON], graph: Graph) -> Part | None:
+    mode = raw.get("mode", raw.get("type"))
+    space = _space(raw.get("ns"))
+    if space is None or "data" not in raw or not isinstance(mode, str) or not graph.knows(mode):
+        return None
+    return Part(mode, raw["data"], space, raw.get("interrupts"))
+
+
+def _tuple(raw: list[JSON], graph: Graph) -> Part | None:
+    match raw:
+        case [str() as mode, data] if graph.knows(mode):
+            return Part(mode, data)
+        case [list() as names, str() as mode, data] if graph.knows(mode):
+            space = _space(names)
+            return Part(mode, data, space) if space is not None else None
+        case [list() as names, data]:
+            space = _space(names)
+            return _data(data, space) if space is not None else None
+        case _:
+            return _data(raw, ())
+
+
+def _data(data: Any, space: tuple[str, ...]) -> Part | None:
+    """A part without a mode: the mode is derived from its shape."""
+    match data:
+        case [message, dict()] if as_message(message) is not None:
+            return Part("messages", data, space)
+        case {"messages": list()}:
+            return Part("values", data, space)
+        case dict() if INTERRUPT in data or _parts_is_update(data):
+            return Part("updates", data, space)
+        case _:
+            return None
+
+
+def _parts_is_update(data: dict[str, JSON]) -> bool:
+    updates = list(data.values())
+    return all(isinstance(each, dict) or each is None for each in updates) and any(
+        isinstance(each, dict) and "messages" in each for each in updates
+    )
+
+
+def _space(names: JSON) -> tuple[str, ...] | None:
+    is_space = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return tuple(names) if is_space else None
 
 
 class _Line(Struct):
@@ -38,8 +202,8 @@ class _Event(Struct):
     event: protocol_wire.AnyEvent
 
 
-_METHODS = {line.__struct_config__.tag for line in protocol_wire.Line.__subclasses__()}
-_EVENTS = {event.__struct_config__.tag for event in protocol_wire.Event.__subclasses__()}
+_LANGCHAIN_METHODS = {line.__struct_config__.tag for line in protocol_wire.Line.__subclasses__()}
+_LANGCHAIN_EVENTS = {event.__struct_config__.tag for event in protocol_wire.Event.__subclasses__()}
 
 _decode = msgspec.json.Decoder(Spoken).decode
 
@@ -93,11 +257,11 @@ class LangChainParser(EventParser):
     def read(self, raw: JSON) -> Events:
         if isinstance(raw, dict):
             method = raw.get("method")
-            if isinstance(method, str) and method in _METHODS:
+            if isinstance(method, str) and method in _LANGCHAIN_METHODS:
                 line = convert({"line": raw}, _Line).line
                 return self._run.pass_on(self._protocol.read(line))
             event = raw.get("event")
-            if isinstance(event, str) and event in _EVENTS:
+            if isinstance(event, str) and event in _LANGCHAIN_EVENTS:
                 bare = convert({"event": raw}, _Event).event
                 return self._protocol.read_event(bare, {})
             if self._callbacks.knows(event):

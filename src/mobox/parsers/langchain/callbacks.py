@@ -23,22 +23,20 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.parsers.json_values import is_link, object_of, objects_in, text_in
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import as_calls
 from mobox.parsers.langchain.graph import INTERRUPT, Graph
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.langchain.objects import (
+from mobox.parsers.langchain.protocol import finished
+from mobox.parsers.langchain.run import Run, text_of
+from mobox.parsers.langchain.wire import (
     MessageObject,
     as_message,
     is_command,
     messages_in,
     unwrapped,
 )
-from mobox.parsers.langchain.protocol import finished
-from mobox.parsers.langchain.run import Run, text_of
-
-__all__ = ["Callbacks"]
+from mobox.parsers.values import is_link, object_of, objects_in, text_in
 
 Object = dict[str, JSON]
 

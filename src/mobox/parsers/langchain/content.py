@@ -13,13 +13,11 @@ from collections.abc import Callable
 from typing import Final
 
 from mobox.events import JSON, Events, Raw, ToolResult
-from mobox.parsers.json_values import object_of, objects_in
 from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.calls import cite, file_in
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.langchain.search_results import cite, file_in
-from mobox.parsers.server_tools import is_error, pages_in, without_secrets
-
-__all__ = ["read_content", "server_result"]
+from mobox.parsers.tool_kinds import is_error, pages_in, without_secrets
+from mobox.parsers.values import object_of, objects_in
 
 Object = dict[str, JSON]
 Reader = Callable[[Message, Object, bool], Events]

@@ -15,13 +15,11 @@ from msgspec import convert
 
 from mobox.errors import NotUnderstood
 from mobox.events import JSON, Error, Events, Scope
-from mobox.parsers.json_values import words_of
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Call, as_calls
-from mobox.parsers.langchain.objects import as_message, is_command, messages_in, unwrapped
 from mobox.parsers.langchain.run import Run
-
-__all__ = ["INTERRUPT", "Graph"]
+from mobox.parsers.langchain.wire import as_message, is_command, messages_in, unwrapped
+from mobox.parsers.values import words_of
 
 Object = dict[str, JSON]
 Space = tuple[str, ...]

@@ -28,18 +28,15 @@ from mobox.events import (
     ToolResult,
     ToolUseDelta,
 )
-from mobox.parsers.json_values import objects_in
 from mobox.parsers.langchain import protocol_wire as lines
 from mobox.parsers.langchain import wire
+from mobox.parsers.langchain.calls import cite
 from mobox.parsers.langchain.content import read_content, server_result
 from mobox.parsers.langchain.graph import Graph, within
 from mobox.parsers.langchain.message import Message
-from mobox.parsers.langchain.objects import as_message, is_command
-from mobox.parsers.langchain.reasons import stop_reason
 from mobox.parsers.langchain.run import Run
-from mobox.parsers.langchain.search_results import cite
-
-__all__ = ["NO_FAST_PATH", "FastPath", "Protocol"]
+from mobox.parsers.langchain.wire import as_message, is_command, stop_reason
+from mobox.parsers.values import objects_in
 
 Object = dict[str, JSON]
 Space = tuple[str, ...]

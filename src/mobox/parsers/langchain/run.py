@@ -12,7 +12,6 @@ from __future__ import annotations
 from msgspec import convert
 from msgspec.structs import replace
 
-from mobox.ending import failed_after
 from mobox.events import (
     JSON,
     UNKNOWN_TOOL,
@@ -30,19 +29,21 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.names import Names
-from mobox.parsers.json_values import text_in
+from mobox.events.names import Names
+from mobox.lifecycle.ending import failed_after
 from mobox.parsers.langchain import wire
 from mobox.parsers.langchain.calls import Calls
 from mobox.parsers.langchain.content import read_content
-from mobox.parsers.langchain.interrupts import Interrupts
-from mobox.parsers.langchain.message import Message
-from mobox.parsers.langchain.messages import Messages
-from mobox.parsers.langchain.objects import MessageObject, messages_in
-from mobox.parsers.langchain.reasons import done_of, handed_over, stop_reason
-from mobox.parsers.langchain.states import States
-
-__all__ = ["Run"]
+from mobox.parsers.langchain.message import Message, Messages
+from mobox.parsers.langchain.states import Interrupts, States
+from mobox.parsers.langchain.wire import (
+    MessageObject,
+    done_of,
+    handed_over,
+    messages_in,
+    stop_reason,
+)
+from mobox.parsers.values import text_in
 
 Object = dict[str, JSON]
 Space = tuple[str, ...]

@@ -6,20 +6,54 @@ from contextlib import suppress
 
 import msgspec
 
-from mobox import json_text
 from mobox.errors import NotJson, NotUnderstood
-from mobox.events import JSON, Events, Paused, Raw, Start, StreamEvent
-from mobox.json_text import SHORT
+from mobox.events import JSON, Events, Paused, Raw, Start, StreamEvent, json_text
+from mobox.events.json_text import SHORT
 from mobox.parsers import EventParser
+from mobox.parsers.formats import Format, having, kinds, prefixed
 from mobox.parsers.openai.agents import Agents
 from mobox.parsers.openai.chat import Chat
 from mobox.parsers.openai.delta_fast_path import FastPath
-from mobox.parsers.openai.formats import AGENTS_FORMATS, FORMATS
-from mobox.parsers.openai.names import Names
 from mobox.parsers.openai.responses import Responses
-from mobox.parsers.raised import TOLD_BEFORE, class_of, is_raised
+from mobox.parsers.openai.wire import Names
+from mobox.parsers.values import TOLD_BEFORE, class_of, is_raised
 
-__all__ = ["OpenAIAgentsParser", "OpenAIParser"]
+# The formats of the lines of OpenAI's and compatible APIs.
+
+
+def _chunk(line: JSON) -> float:
+    return 1.0 if isinstance(line, dict) and isinstance(line.get("choices"), list) else 0.0
+
+
+def _error(line: JSON) -> float:
+    return 0.4 if isinstance(line, dict) and line.keys() in ({"error"}, {"error", "user_id"}) else 0
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("OpenAI's chat completion chunks", (_chunk, _error)),
+    Format(
+        "OpenAI's Responses events",
+        (prefixed("type", "response."), kinds("type", ("error",), "sequence_number")),
+    ),
+    Format(
+        "simplified lines for OpenAI",
+        (kinds("type", ("delta", "tool_call"), "data", confidence=0.8),),
+    ),
+)
+
+AGENTS_FORMATS: tuple[Format, ...] = (
+    Format(
+        "the OpenAI Agents SDK's stream events",
+        (
+            kinds("type", ("raw_response_event",), "data"),
+            kinds("type", ("run_item_stream_event",), "item"),
+            kinds("type", ("agent_updated_stream_event",), "new_agent"),
+            having("event", "agent", "tool_call"),
+            having("__result__"),
+        ),
+    ),
+)
+
 
 _SIMPLIFIED = {"delta": "text", "tool_call": "tool_use"}
 """The simplified lines under OpenAI's names."""

@@ -34,16 +34,14 @@ from mobox.events import (
     ToolResult,
     ToolUseStart,
 )
-from mobox.inputs import input_of
-from mobox.parsers.kept import or_raw
-from mobox.parsers.kinds import kind_of
+from mobox.events.names import input_of
 from mobox.parsers.openai import wire
-from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.parts import without_images
 from mobox.parsers.openai.responses import Responses
-from mobox.parsers.openai.search_results import without_images
 from mobox.parsers.openai.token_usage import done_of, used
-
-__all__ = ["Agents"]
+from mobox.parsers.openai.wire import Names
+from mobox.parsers.tool_kinds import kind_of
+from mobox.parsers.values import or_raw
 
 Object = dict[str, JSON]
 

@@ -38,16 +38,13 @@ from mobox.events import (
     ThinkingDelta,
     ThinkingEnd,
 )
-from mobox.parsers.json_values import object_of
-from mobox.parsers.kept import or_raw
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.chat_calls import ChatCalls
 from mobox.parsers.openai.delta_fast_path import FastPath, of_words
-from mobox.parsers.openai.extras import Extras
-from mobox.parsers.openai.names import Names
+from mobox.parsers.openai.parts import Extras
 from mobox.parsers.openai.token_usage import VENDOR, done_of, error_of, used
-
-__all__ = ["Chat"]
+from mobox.parsers.openai.wire import Names
+from mobox.parsers.values import object_of, or_raw
 
 _SILENT = {"role", "channel", "reasoning_details"}
 

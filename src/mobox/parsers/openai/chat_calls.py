@@ -11,13 +11,11 @@ from mobox.events import (
     ToolUseEnd,
     ToolUseStart,
 )
-from mobox.inputs import input_of
-from mobox.parsers.kinds import kind_of
+from mobox.events.names import input_of
 from mobox.parsers.openai import wire
 from mobox.parsers.openai.delta_fast_path import FastPath, of_call
-from mobox.parsers.openai.names import Names
-
-__all__ = ["ChatCalls", "json_of"]
+from mobox.parsers.openai.wire import Names
+from mobox.parsers.tool_kinds import kind_of
 
 
 class _Call:

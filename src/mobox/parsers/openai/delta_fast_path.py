@@ -17,8 +17,6 @@ from msgspec import Meta, Struct, defstruct
 
 from mobox.events import StreamEvent, TextDelta, ThinkingDelta, ToolUseDelta
 
-__all__ = ["FastPath", "of_call", "of_event", "of_words"]
-
 FastPath = Callable[[bytes], StreamEvent | None]
 
 Words = Annotated[str, Meta(min_length=1)]

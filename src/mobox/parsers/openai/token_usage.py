@@ -8,11 +8,9 @@ import msgspec
 from msgspec import convert
 
 from mobox.events import JSON, Done, DoneReason, Error, StreamEvent, Usage
-from mobox.parsers.kept import or_raw
+from mobox.events.usage import sum_of
 from mobox.parsers.openai import wire
-from mobox.usage import sum_of
-
-__all__ = ["VENDOR", "done_of", "error_of", "used"]
+from mobox.parsers.values import or_raw
 
 VENDOR = "openai"
 """The key of `provider` under which this vendor's state is kept."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from mobox.events import JSON, Count
+from mobox.events import JSON, Count, names
 
 Index = Count
 Object = dict[str, JSON]
@@ -179,3 +179,17 @@ class Problem(Struct):
     message: str | None = None
     code: JSON = None
     type: str | None = None
+
+
+# Names for messages, items and calls.
+
+FAKE = "__fake_id__"
+"""The id that the Agents SDK gives all items of a model without ids."""
+
+
+class Names(names.Names):
+    """The names in use in one run."""
+
+    def unique(self, given: str | None, kind: str) -> str:
+        """The provider's own name, or a generated one."""
+        return super().unique(None if given == FAKE else given, kind)

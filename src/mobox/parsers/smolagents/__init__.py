@@ -7,7 +7,8 @@ such as `["researcher:1"]`.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
@@ -21,16 +22,78 @@ from mobox.events import (
     SubagentStart,
     ThinkingDelta,
 )
-from mobox.json_text import SHORT
+from mobox.events.json_text import SHORT
 from mobox.parsers import EventParser
-from mobox.parsers.json_values import words_of
-from mobox.parsers.kinds import runs_python
+from mobox.parsers.formats import Format, having, kinds
 from mobox.parsers.smolagents import wire
 from mobox.parsers.smolagents.agent import Agent
-from mobox.parsers.smolagents.formats import FORMATS
-from mobox.parsers.smolagents.sdk_objects import as_line
+from mobox.parsers.tool_kinds import runs_python
+from mobox.parsers.values import words_of
 
-__all__ = ["SmolagentsParser"]
+# The formats of smolagents' lines.
+
+_STEPS = (
+    "ActionOutput", "ActionStep", "ChatMessageStreamDelta", "FinalAnswerStep", "PlanningStep",
+    "TaskStep", "ToolOutput",
+)  # fmt: skip
+
+
+def _call(line: JSON) -> float:
+    """A call of a tool; LlamaIndex has a class of the same name, with other fields."""
+    if not kinds("type", ("ToolCall",), "data")(line):
+        return 0.0
+    return max(having("function")(line["data"]), having("name", "arguments")(line["data"]))
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "smolagents' steps",
+        (
+            kinds("type", _STEPS, "data"),
+            kinds("_class", _STEPS),
+            _call,
+            kinds("_class", ("ToolCall",), "name", "arguments"),
+        ),
+    ),
+)
+
+
+# Converts smolagents' Python objects, `{"_class": name, …fields}`, into its lines.
+#
+# The package's own `dict()` methods make the lines; as a dataclass, a call has its function's name
+# and arguments beside its id, and the error of a step is an exception.
+
+Data = dict[str, JSON]
+
+
+def as_line(raw: Data) -> Data:
+    """The line of an object."""
+    kind, within = raw.get("_class"), raw.get("within")
+    data = {name: value for name, value in raw.items() if name not in ("_class", "within")}
+    repair = _MENDERS.get(kind) if isinstance(kind, str) else None
+    line = {"type": kind, "data": data if repair is None else repair(data)}
+    return line if within is None else {**line, "within": within}
+
+
+def _sdk_objects_call(data: Data) -> Data:
+    if "function" in data or "name" not in data:
+        return data
+    function = {"name": data["name"], "arguments": data.get("arguments")}
+    return {"id": data.get("id"), "function": function}
+
+
+def _step(data: Data) -> Data:
+    error: Any = data.get("error")
+    if not isinstance(error, dict) or "_exception" not in error:
+        return data
+    return {**data, "error": {"type": error["_exception"], "message": error.get("str") or ""}}
+
+
+_MENDERS: dict[str, Callable[[Data], Data]] = {
+    "ToolCall": _sdk_objects_call,
+    "ActionStep": _step,
+}
+
 
 Path = tuple[str, ...]
 

@@ -12,6 +12,7 @@ Rule 5: every agent counts its calls from the start; a managed agent's ids are p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -21,6 +22,7 @@ from msgspec import Struct
 from mobox.events import (
     JSON,
     Events,
+    File,
     Outcome,
     Result,
     Retract,
@@ -41,16 +43,47 @@ from mobox.events import (
     ToolUseStart,
     Usage,
 )
-from mobox.names import Names
-from mobox.parsers.json_values import words_of
-from mobox.parsers.kept import or_raw
-from mobox.parsers.kinds import kind_of, runs_python
-from mobox.parsers.plans import change
+from mobox.events.names import Names
 from mobox.parsers.smolagents import wire
-from mobox.parsers.smolagents.images import file_of
-from mobox.parsers.smolagents.plan import items_of
+from mobox.parsers.tool_kinds import change, kind_of, runs_python
+from mobox.parsers.values import file_data, or_raw, text_in, words_of
 
-__all__ = ["VENDOR", "Agent"]
+# Images that a step observed or returned, in the forms that a JSON value can have.
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+
+
+def file_of(image: JSON, name: str | None, scope: tuple[str, ...] = ()) -> File | None:
+    """The file that `image` is: a data URL, base64 text, or an object with its bytes or its URL."""
+    if isinstance(image, str):
+        inline = file_data(image)
+        if inline is None and not _BASE64.fullmatch(image):
+            return None
+        kind, base64 = inline or ("", image)
+        return File(id=name, scope=scope, media_type=kind or "image/png", base64=base64)
+    if not isinstance(image, dict):
+        return None
+    media_type = text_in(image, "media_type", "mime_type", "mimeType") or "image/png"
+    data, url = text_in(image, "base64", "data"), text_in(image, "url")
+    if data is None and url is None:
+        return None
+    return File(id=name, scope=scope, media_type=media_type, base64=data, url=url)
+
+
+# The steps that a plan's text lists: smolagents has the model write it as prose.
+
+_HEADING: Final = re.compile(r"^#+ .*\bplan\b.*$", re.IGNORECASE | re.MULTILINE)
+_ITEM: Final = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*])[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_END: Final = "<end_plan>"
+
+
+def items_of(plan: str) -> tuple[TodoItem, ...]:
+    """The list items of the section titled plan, else of the whole text; the rest are facts."""
+    text = plan.partition(_END)[0]
+    headings = list(_HEADING.finditer(text))
+    listed = _ITEM.findall(text[headings[-1].end() :] if headings else text)
+    return tuple(TodoItem(content=line) for line in listed)
+
 
 Reader = Callable[["Agent", Any], Events]
 

@@ -15,8 +15,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-__all__ = ["Error", "ErrorBody", "Parameter", "Route", "document"]
-
 _REF: Final = "#/components/schemas/{name}"
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _CONVERTED: Final[Mapping[str | None, type]] = {"int": int, "float": float}

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Schema", "Schemas", "example_of", "name_of", "notation_of"]
-
 Schema = Mapping[str, Any]
 Schemas = Mapping[str, Schema]
 

@@ -12,8 +12,6 @@ import msgspec
 from mobox.delivery.sse import STREAM
 from mobox.server.openapi.notation import Schema, Schemas, example_of, name_of, notation_of
 
-__all__ = ["docs_page"]
-
 _CODE: Final = re.compile(r"`([^`]+)`")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _PAGE: Final = """\

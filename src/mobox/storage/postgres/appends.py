@@ -17,11 +17,9 @@ from msgspec.structs import replace
 
 from mobox.errors import Fenced, MoboxError, RunActive
 from mobox.events import LogEntry
-from mobox.storage.append_batch import Append, Appended, NextAttempt
+from mobox.storage.encoding import Append, Appended, NextAttempt
 from mobox.storage.log import Position, Run, RunId, keep_raw
 from mobox.storage.runs import Lease
-
-__all__ = ["Found", "Job", "Outcome", "Plan", "Terms"]
 
 Outcome = Appended | NextAttempt | Exception
 

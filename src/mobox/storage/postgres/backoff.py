@@ -7,8 +7,6 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Backoff", "Steadiness"]
-
 _MOST_AGAIN: Final = 20
 """How many conflicts with other transactions in a row are retried."""
 

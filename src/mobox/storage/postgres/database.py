@@ -11,26 +11,15 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import asyncpg
 
 from mobox.errors import StorageError
 from mobox.storage.postgres.backoff import Backoff
+from mobox.storage.runs import Lease
 from mobox.storage.schema import Migration, check_version, read_migrations
-
-__all__ = [
-    "NOW",
-    "TROUBLE",
-    "Connect",
-    "Connection",
-    "connector",
-    "is_again",
-    "is_away",
-    "migrate",
-    "migrations",
-    "open_database",
-]
+from mobox.storage.settings import Settings, now_ms
 
 log = logging.getLogger("mobox.storage")
 
@@ -223,3 +212,79 @@ async def _apply(connection: Connection, migration: Migration) -> None:
     await connection.execute(migration.sql)
     add = f"INSERT INTO migration VALUES ($1, $2, {NOW})"
     await connection.execute(add, migration.version, migration.name)
+
+
+# A transaction and its context.
+
+
+class Transaction(NamedTuple):
+    """One transaction: its connection, time, and lease."""
+
+    connection: Connection
+    now: int
+    lease: Lease
+    queued_until: int
+
+
+# The database's clock: hosts' clocks may be wrong, and all owners of leases must agree.
+
+_BOOT: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
+"""It advances while the machine sleeps, as the database's clock does; only Linux has it."""
+_A_MOMENT: Final = 1.0
+"""Seconds that may pass between reading two clocks."""
+
+
+class DatabaseClock:
+    """The database's time as last read, plus the time elapsed since."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._last: tuple[int, float] | None = None
+        self._slept = _slept()
+
+    @property
+    def given(self) -> int | None:
+        """The time of a clock that replaces the database's; `None` if there is none."""
+        return None if self._settings.clock is now_ms else self._settings.clock()
+
+    def seconds(self) -> float:
+        """A time with an arbitrary start, for measuring differences."""
+        given = self.given
+        return _since_boot() if given is None else given / 1000
+
+    def has_slept(self) -> bool:
+        """Whether this machine slept since the last call: perhaps all writers did."""
+        before, self._slept = self._slept, _slept()
+        return self._slept - before > _A_MOMENT
+
+    def hear(self, now: int) -> None:
+        """Set the database's time, which was just read."""
+        self._last = (now, self.seconds())
+
+    def now(self) -> int:
+        """In milliseconds."""
+        if self.given is not None or self._last is None:
+            return self._settings.clock()
+        read, at = self._last
+        return read + round((self.seconds() - at) * 1000)
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a lease is."""
+        return round(self._settings.lease_seconds * 1000)
+
+    def lease(self, holder: str) -> Lease:
+        """A lease given now."""
+        return Lease(holder, self.now() + self.lease_ms)
+
+    def queued_until(self) -> int:
+        """When a run queued now can no longer be claimed."""
+        return self.now() + round(self._settings.queue_seconds * 1000)
+
+
+def _since_boot() -> float:
+    return time.monotonic() if _BOOT is None else time.clock_gettime(_BOOT)
+
+
+def _slept() -> float:
+    return _since_boot() - time.monotonic()

@@ -7,20 +7,7 @@ from typing import Any, Final
 
 from mobox.errors import KeyNotFound
 from mobox.storage.keys import ApiKey, Ticket
-from mobox.storage.postgres.database import Connection
-from mobox.storage.postgres.transaction import Transaction
-
-__all__ = [
-    "add_key",
-    "add_ticket",
-    "all_keys",
-    "find_key",
-    "forget_keys",
-    "keys_of",
-    "note_use",
-    "revoke_key",
-    "take_ticket",
-]
+from mobox.storage.postgres.database import Connection, Transaction
 
 _FIELDS: Final = ApiKey.__struct_fields__
 _KEY: Final = f"SELECT {', '.join(_FIELDS)} FROM api_key"

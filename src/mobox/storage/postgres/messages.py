@@ -7,27 +7,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mobox.storage.chats import Chat, StoredMessage
-from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.events.turn import UserMessage
+from mobox.storage.chats import Chat, StoredMessage, read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.message_cache import Fold
 from mobox.storage.postgres.database import Connection
 from mobox.storage.postgres.reads import active_runs, find_chat
 from mobox.storage.postgres.rows import BODY, body_of, columns_of, storable
-from mobox.turn import UserMessage
-
-__all__ = [
-    "Behind",
-    "Body",
-    "Head",
-    "Page",
-    "find_behind",
-    "find_history",
-    "find_messages",
-    "read_bodies",
-    "said",
-    "store_fold",
-]
 
 
 class Head(NamedTuple):

@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from mobox.storage.notifications import Notification, Outbox, read_notification, write_notification
-from mobox.storage.notifier import RunNotice
+from mobox.storage.notifications import (
+    Notification,
+    Outbox,
+    RunNotice,
+    read_notification,
+    write_notification,
+)
 from mobox.storage.postgres.backoff import Backoff
 from mobox.storage.postgres.database import TROUBLE, Connect, Connection
-
-__all__ = ["PostgresNotifier", "letters"]
 
 log = logging.getLogger("mobox.storage")
 

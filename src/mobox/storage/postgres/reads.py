@@ -5,33 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from mobox.entries import NO_ENTRIES, Entries
 from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
-from mobox.storage.chats import Chat, ChatPage
-from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.events.entries import NO_ENTRIES, Entries
+from mobox.storage.chats import Chat, ChatPage, read_cursor, write_cursor
 from mobox.storage.encoding import EVENTS_PER_ROW
 from mobox.storage.log import Position, RawEntry, Run, RunId
 from mobox.storage.postgres.database import NOW, Connection
 from mobox.storage.postgres.rows import CHAT, RUN, chat_of, entries_of, run_of
-
-__all__ = [
-    "active_runs",
-    "busy_chats",
-    "expired_runs",
-    "find_chat",
-    "has_active_worker",
-    "has_queued_runs",
-    "latest_runs",
-    "list_chats",
-    "owned_run",
-    "positions",
-    "raw_lines",
-    "read_log",
-    "run_after",
-    "runs_of_chat",
-    "runs_still_there",
-    "stopping_runs",
-]
 
 # Runs
 

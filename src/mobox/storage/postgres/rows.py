@@ -8,29 +8,14 @@ from typing import Any
 
 import msgspec
 
-from mobox.entries import Entries
 from mobox.errors import RunNotFound
-from mobox.message import Message
+from mobox.events.entries import Entries
+from mobox.events.message import Message
+from mobox.events.turn import UserMessage
 from mobox.storage.chats import Chat
 from mobox.storage.encoding import decode_pieces
 from mobox.storage.log import Run
 from mobox.storage.postgres.database import Connection
-from mobox.turn import UserMessage
-
-__all__ = [
-    "BODY",
-    "CHAT",
-    "LOCKED",
-    "RUN",
-    "body_of",
-    "chat_of",
-    "columns_of",
-    "entries_of",
-    "find_run",
-    "run_of",
-    "save_run",
-    "storable",
-]
 
 Row = Sequence[Any]
 

@@ -18,11 +18,15 @@ import asyncpg
 
 from mobox.errors import MoboxError, StorageError, StorageUnavailable
 from mobox.storage.postgres.backoff import Backoff, Steadiness
-from mobox.storage.postgres.clock import DatabaseClock
-from mobox.storage.postgres.database import NOW, Connect, Connection, is_again, is_away
+from mobox.storage.postgres.database import (
+    NOW,
+    Connect,
+    Connection,
+    DatabaseClock,
+    is_again,
+    is_away,
+)
 from mobox.storage.read_slots import Effort, ReadSlots
-
-__all__ = ["Sessions"]
 
 T = TypeVar("T")
 Work = Callable[[Connection], Awaitable[T]]

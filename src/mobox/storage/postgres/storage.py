@@ -8,31 +8,41 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
 
-from mobox.entries import Entries
 from mobox.events import LogEntry, StreamEvent
-from mobox.storage.append_batch import Appended, NextAttempt, prepare
-from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
+from mobox.events.entries import Entries
+from mobox.events.turn import Request
+from mobox.storage.chats import (
+    BegunTurn,
+    Chat,
+    ChatPage,
+    History,
+    IdleChat,
+    MessagePage,
+    NamedRequest,
+)
+from mobox.storage.encoding import Appended, NextAttempt, prepare
+from mobox.storage.following import Publishing
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId
-from mobox.storage.notifier import Notifier, NotifierFactory, RunNotice
-from mobox.storage.postgres import client_requests, keys, reads, retention, turns
-from mobox.storage.postgres.clock import DatabaseClock
-from mobox.storage.postgres.database import Connect, Connection, connector, open_database
-from mobox.storage.postgres.deferred_delete import DeferredDeletes
+from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
+from mobox.storage.postgres import keys, reads, retention, turns
+from mobox.storage.postgres.database import (
+    Connect,
+    Connection,
+    DatabaseClock,
+    Transaction,
+    connector,
+    open_database,
+)
 from mobox.storage.postgres.histories import Histories
 from mobox.storage.postgres.notify import PostgresNotifier
+from mobox.storage.postgres.retention import DeferredDeletes
 from mobox.storage.postgres.rows import storable
 from mobox.storage.postgres.sessions import Sessions
-from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.postgres.writer import Writer
-from mobox.storage.publishing import Publishing
 from mobox.storage.read_slots import Effort, Searches
-from mobox.storage.retention import IdleChat
 from mobox.storage.runs import in_next_attempt
 from mobox.storage.settings import Settings
-from mobox.turn import Request
-
-__all__ = ["PostgresStorage"]
 
 T = TypeVar("T")
 
@@ -126,7 +136,7 @@ class PostgresStorage(Publishing):
         return resumed.run
 
     async def note(self, run_id: RunId, request: ClientRequest) -> None:
-        await self._change(client_requests.note, run_id, request)
+        await self._change(turns.note, run_id, request)
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._change(turns.queue, run_id, epoch)
@@ -167,7 +177,7 @@ class PostgresStorage(Publishing):
         return await self._ask(reads.raw_lines, run_id, after, limit)
 
     async def asked(self, run_id: RunId) -> list[ClientRequest]:
-        return await self._ask(client_requests.asked, run_id)
+        return await self._ask(turns.asked, run_id)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         return await self._ask(reads.positions, run_ids)
@@ -201,7 +211,7 @@ class PostgresStorage(Publishing):
         return await self._ask(reads.busy_chats, owner)
 
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
-        return await self._look_up(client_requests.named, owner, chat_id, name)
+        return await self._look_up(turns.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._change(turns.request_stop, owner, run_id)

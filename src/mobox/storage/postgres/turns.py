@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, Fenced, InvalidRequest, KeyReused, RunActive, RunNotFound
-from mobox.storage.chats import BegunTurn, Chat
-from mobox.storage.log import Run, RunId
-from mobox.storage.postgres import client_requests
-from mobox.storage.postgres.database import Connection
+from mobox.events.turn import Frontend, HistoryMessage, Request
+from mobox.storage.chats import BegunTurn, Chat, NamedRequest
+from mobox.storage.log import ClientRequest, Run, RunId
+from mobox.storage.postgres.database import Connection, Transaction
 from mobox.storage.postgres.reads import find_chat, owned_run
 from mobox.storage.postgres.rows import (
     LOCKED,
@@ -25,7 +26,6 @@ from mobox.storage.postgres.rows import (
     save_run,
     storable,
 )
-from mobox.storage.postgres.transaction import Transaction
 from mobox.storage.runs import claimed, queued, taken_over
 from mobox.storage.turns import (
     TurnPlan,
@@ -35,17 +35,56 @@ from mobox.storage.turns import (
     plan_turn,
     title_of,
 )
-from mobox.turn import HistoryMessage, Request
 
-__all__ = [
-    "begin_turn",
-    "claim",
-    "delete_chat",
-    "queue",
-    "rename_chat",
-    "request_stop",
-    "take_over",
-]
+# Clients' requests to runs: their names, where their answers start, and frontend data.
+
+_ADD: Final = "INSERT INTO asking (run, name, after_seq, frontend) VALUES ($1, $2, $3, $4)"
+_OF_A_RUN: Final = """
+SELECT name, after_seq, frontend FROM asking
+WHERE run = (SELECT n FROM run WHERE id = $1) ORDER BY n
+"""
+_OF_A_NAME: Final = """
+SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = asking.run
+WHERE run.chat = $1 AND asking.name = $2 ORDER BY asking.n DESC LIMIT 1
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Frontend).decode
+
+
+async def add(connection: Connection, run: int, request: ClientRequest) -> None:
+    """Store a client's request to the run with this row number."""
+    frontend = None if request.frontend is None else _encode(request.frontend)
+    await connection.execute(_ADD, run, request.name, request.after, frontend)
+
+
+async def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
+    """See `Log.note`."""
+    connection = transaction.connection
+    n, _, _ = await find_run(connection, run_id, "FOR KEY SHARE OF run")
+    await add(connection, n, request)
+
+
+async def asked(connection: Connection, run_id: RunId) -> list[ClientRequest]:
+    """See `Log.asked`."""
+    return [_request_of(*row) for row in await connection.fetch(_OF_A_RUN, run_id)]
+
+
+async def named(connection: Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
+    """See `Chats.named`."""
+    chat, _ = await find_chat(connection, owner, chat_id)
+    row = await connection.fetchrow(_OF_A_NAME, chat, name)
+    if row is None:
+        raise RunNotFound(name)
+    n, *values = row
+    run = run_of(await connection.fetchrow(f"{RUN} WHERE run.n = $1", n))
+    return NamedRequest(run, _request_of(*values))
+
+
+def _request_of(name: str | None, after: int, frontend: bytes | None) -> ClientRequest:
+    decoded = None if frontend is None else _decode(frontend)
+    return ClientRequest(name=name, after=after, frontend=decoded)
+
 
 # Turns
 
@@ -69,7 +108,7 @@ async def begin_turn(
     n, run = await _add_run(transaction, chat, agent, framework)
     await _add_messages(transaction, chat, plan, n, run)
     if (client_request := client_request_of(request)) is not None:
-        await client_requests.add(connection, n, client_request)
+        await add(connection, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         await connection.execute("INSERT INTO idempotency_key VALUES ($1, $2, $3, $4)", *key)

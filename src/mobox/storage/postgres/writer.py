@@ -19,18 +19,15 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 
 from mobox.errors import StorageError
-from mobox.storage.append_batch import Append
+from mobox.storage.encoding import Append
 from mobox.storage.log import Run, RunId
 from mobox.storage.postgres.appends import WRITE, Found, Job, Outcome, Plan, Terms
 from mobox.storage.postgres.backoff import Backoff
-from mobox.storage.postgres.clock import DatabaseClock
-from mobox.storage.postgres.database import NOW, Connection, is_again, is_away
+from mobox.storage.postgres.database import NOW, Connection, DatabaseClock, is_again, is_away
 from mobox.storage.postgres.rows import RUN, run_of
 from mobox.storage.postgres.sessions import Sessions
 from mobox.storage.runs import after_events
 from mobox.storage.settings import Settings
-
-__all__ = ["Writer"]
 
 log = logging.getLogger("mobox.storage")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import repeat
 
@@ -11,19 +12,54 @@ from msgspec.structs import replace
 
 from mobox.errors import Fenced, RunActive, RunNotFound
 from mobox.events import LogEntry
-from mobox.storage.append_batch import Append, Appended, NextAttempt
+from mobox.storage.encoding import EVENTS_PER_ROW, Append, Appended, NextAttempt, regathered
 from mobox.storage.log import Position, Run, RunId, Status, keep_raw
 from mobox.storage.runs import after_events, in_next_attempt
-from mobox.storage.sqlite.packing import boundary, pack
-from mobox.storage.sqlite.rows import Row, find_run, insert_many, save_run
-from mobox.storage.sqlite.transaction import LAST_ID, Transaction
+from mobox.storage.sqlite.database import LAST_ID, Transaction
+from mobox.storage.sqlite.rows import Row, find_run, ids_of, insert_many, save_run, times_of
 
-__all__ = [
-    "append_all",
-    "append_one",
-    "check_none_runs",
-    "start_next_attempt",
-]
+# Packs rows of a log into one: reading a log later costs more per row than per event.
+#
+# An agent that is read line by line leaves a row for each event. When a run has passed a multiple
+# of `EVENTS_PER_ROW` events, the rows up to there become one, in the transaction that passed it.
+
+_LEAST_ROWS = 16  # fewer are not worth packing
+
+_SPAN = "run = ? AND last_seq > ? AND last_seq <= ?"
+_FIND = f"""
+SELECT max(last_seq), json_group_array(count), json_group_array(ifnull(ids, first_id)),
+    json_group_array(ifnull(times, ts)),
+    CAST(group_concat(events, ',') AS BLOB)
+FROM (SELECT * FROM event WHERE {_SPAN} ORDER BY last_seq)
+HAVING count(*) >= {_LEAST_ROWS} AND sum(length(events)) <= 512 * sum(count)
+"""
+_DELETE = f"DELETE FROM event WHERE {_SPAN}"
+_ADD = "INSERT INTO event VALUES (?, ?, ?, ?, NULL, CAST(? AS TEXT), ?, ?)"
+
+
+def boundary(before: int, after: int) -> int | None:
+    """The number of the event up to which a log that has grown by a few can be packed."""
+    passed = after - after % EVENTS_PER_ROW
+    return passed if before < passed and after - before < EVENTS_PER_ROW else None
+
+
+def pack(connection: sqlite3.Connection, run: int, through: int) -> None:
+    """Pack the last rows up to `through` into one, unless they are few, or big."""
+    span = (run, through - EVENTS_PER_ROW, through)
+    found = connection.execute(_FIND, span).fetchone()
+    if found is None:
+        return
+    last_seq, counts, ids, times, events = found
+    ids, times = ids_of(counts, ids), times_of(counts, times)
+    connection.execute(_DELETE, span)
+    is_dense = ids[-1] - ids[0] == len(ids) - 1  # as where no other run was written
+    numbers = None if is_dense else _list(ids)
+    row = (run, last_seq, len(ids), ids[0], regathered(events), numbers, _list(times))
+    connection.execute(_ADD, row)
+
+
+def _list(numbers: Sequence[int | None]) -> str:
+    return ",".join("null" if number is None else str(number) for number in numbers)
 
 
 class _Written(Struct, array_like=True):
@@ -43,7 +79,7 @@ Outcome = Appended | Exception
 
 # Many at once
 
-_FIND = f"""
+_APPENDS_FIND = f"""
 SELECT ({LAST_ID}),
     json_group_array(json_array(id, n, epoch, status, tail_seq, raw_lines, raw_bytes))
 FROM run WHERE id IN (SELECT value FROM json_each(?))
@@ -82,7 +118,7 @@ def append_all(
 
 def _find(transaction: Transaction, appends: Sequence[Append]) -> dict[RunId, _Written]:
     names = _encode([append.run_id for append in appends]).decode()
-    ((last_id, found),) = transaction.connection.execute(_FIND, (names,)).fetchall()
+    ((last_id, found),) = transaction.connection.execute(_APPENDS_FIND, (names,)).fetchall()
     transaction.know_last_id(last_id)
     return {run.id: run for run in _find_decoder.decode(found)}
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 
 from mobox.errors import StorageError
+from mobox.storage.runs import Lease
 from mobox.storage.schema import Migration, check_version, read_migrations
 from mobox.storage.settings import Settings, now_ms
 
@@ -133,3 +135,108 @@ def identity(connection: sqlite3.Connection) -> str:
     find = "SELECT value FROM counter WHERE name = 'identity'"
     ((number,),) = connection.execute(find).fetchall()
     return f"{number:016x}"
+
+
+# One transaction of the writer: many jobs, each of which can fail alone.
+
+LAST_ID = "SELECT value FROM counter WHERE name = 'entry'"
+
+
+class Transaction:
+    """The context of a job: its connection, time, lease and new ids."""
+
+    def __init__(self, connection: sqlite3.Connection, settings: Settings, holder: str) -> None:
+        self.connection = connection
+        self.settings = settings
+        self.now = settings.clock()
+        self.lease = Lease(holder, settings.lease_until())
+        self._last_id: int | None = None
+
+    def take_ids(self, count: int) -> int:
+        """The first of `count` new ids of entries."""
+        if self._last_id is None:
+            ((self._last_id,),) = self.connection.execute(LAST_ID).fetchall()
+        first = self._last_id + 1
+        self._last_id += count
+        return first
+
+    def know_last_id(self, last_id: int) -> None:
+        """Set the last id, where it was read along with something else: saves a query."""
+        if self._last_id is None:
+            self._last_id = last_id
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Roll back only what was done inside, if it fails."""
+        self.connection.execute("SAVEPOINT job")
+        try:
+            yield
+        except BaseException:
+            if self.connection.in_transaction:  # a full disk ends the whole transaction
+                self.connection.execute("ROLLBACK TO job")
+                self.connection.execute("RELEASE job")
+            raise
+        self.connection.execute("RELEASE job")
+
+    def begin(self) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        if self._last_id is not None:
+            taken = (self._last_id,)
+            self.connection.execute("UPDATE counter SET value = ? WHERE name = 'entry'", taken)
+        self.connection.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+
+# The thread that checkpoints the write-ahead log into the database file.
+#
+# SQLite would do it in the middle of a commit, which then takes 20 ms and more, and delays its
+# readers. Nothing depends on this thread: the writer checkpoints what it leaves.
+
+_SECONDS = 0.25
+_RESTART_PAGES = 8000  # 32 MB: from here on the write-ahead log is restarted when possible
+
+
+class Checkpoints:
+    """Keeps the write-ahead log short while it is written."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self._connection = connect(path, settings)
+        self._connection.execute("PRAGMA busy_timeout = 0")  # it never blocks, and retries
+        self._written = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="mobox-checkpoints", daemon=True)
+        self._thread.start()
+
+    def note_commit(self) -> None:
+        """There is something to checkpoint."""
+        self._written.set()
+
+    def close(self) -> None:
+        self._closing.set()
+        self._written.set()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while not self._closing.wait(_SECONDS):
+            self._written.wait()
+            self._written.clear()
+            self._checkpoint()
+        self._connection.close()
+
+    def _checkpoint(self) -> None:
+        try:
+            pages = self._copy("PASSIVE")
+            if pages > _RESTART_PAGES:
+                self._copy("RESTART")
+        except sqlite3.OperationalError:
+            return  # another process does it
+
+    def _copy(self, mode: str) -> int:
+        """Checkpoint what is possible; return the length of the write-ahead log in pages."""
+        row = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        return int(row[1])

@@ -9,19 +9,7 @@ from typing import Any
 
 from mobox.errors import KeyNotFound
 from mobox.storage.keys import ApiKey, Ticket
-from mobox.storage.sqlite.transaction import Transaction
-
-__all__ = [
-    "add_key",
-    "add_ticket",
-    "all_keys",
-    "find_key",
-    "forget_keys",
-    "keys_of",
-    "note_use",
-    "revoke_key",
-    "take_ticket",
-]
+from mobox.storage.sqlite.database import Transaction
 
 _KEY = """
 SELECT id, owner, name, digest, scopes, created_at, expires_at, revoked_at, used_at FROM api_key

@@ -6,18 +6,15 @@ import sqlite3
 
 import msgspec
 
-from mobox.message import Message
-from mobox.storage.chats import History, MessagePage, StoredMessage
-from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.events.message import Message
+from mobox.events.transcript import fold
+from mobox.events.turn import UserMessage
+from mobox.storage.chats import History, MessagePage, StoredMessage, read_cursor, write_cursor
 from mobox.storage.log import Run, RunId
 from mobox.storage.message_cache import Fold, ReadResult, cached_message
+from mobox.storage.sqlite.database import Transaction
 from mobox.storage.sqlite.reads import active_runs, find_chat, iterate_log
 from mobox.storage.sqlite.rows import Row
-from mobox.storage.sqlite.transaction import Transaction
-from mobox.transcript import fold
-from mobox.turn import UserMessage
-
-__all__ = ["folds_behind", "read_history", "read_messages", "store_fold"]
 
 Connection = sqlite3.Connection
 

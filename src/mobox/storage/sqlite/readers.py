@@ -15,8 +15,6 @@ from mobox.storage.settings import Settings
 from mobox.storage.sqlite.database import connect
 from mobox.storage.sqlite.reads import says
 
-__all__ = ["Readers"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

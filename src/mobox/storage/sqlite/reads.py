@@ -7,35 +7,12 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from mobox.entries import NO_ENTRIES, Entries
 from mobox.errors import ChatNotFound, InvalidCursor, LogDeleted, RunNotFound
 from mobox.events import LogEntry
-from mobox.storage.chats import Chat, ChatPage
-from mobox.storage.cursors import read_cursor, write_cursor
+from mobox.events.entries import NO_ENTRIES, Entries
+from mobox.storage.chats import Chat, ChatPage, read_cursor, write_cursor
 from mobox.storage.log import PAGE, Position, RawEntry, Run, RunId
 from mobox.storage.sqlite.rows import CHAT, RUN, chat_of, entries_of, run_of
-
-__all__ = [
-    "active_runs",
-    "busy_chats",
-    "expired_runs",
-    "find_chat",
-    "has_active_worker",
-    "has_queued_runs",
-    "iterate_log",
-    "latest_runs",
-    "list_chats",
-    "owned_run",
-    "positions",
-    "raw_lines",
-    "read_ahead",
-    "read_log",
-    "run_after",
-    "runs_of_chat",
-    "runs_still_there",
-    "says",
-    "stopping_runs",
-]
 
 Connection = sqlite3.Connection
 

@@ -6,19 +6,10 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
+from mobox.storage.chats import FORGOTTEN_AT_ONCE, IdleChat
 from mobox.storage.log import RunId
-from mobox.storage.retention import FORGOTTEN_AT_ONCE, IdleChat
-from mobox.storage.sqlite.transaction import Transaction
+from mobox.storage.sqlite.database import Transaction
 from mobox.storage.sqlite.turns import delete_chat
-
-__all__ = [
-    "count_raw",
-    "delete_idle",
-    "drop_raw",
-    "forget_deleted",
-    "idle_chats",
-    "runs_with_old_raw",
-]
 
 _IDLE = """
 SELECT id, owner, (

@@ -10,24 +10,11 @@ from typing import Any
 
 import msgspec
 
-from mobox.entries import Entries
 from mobox.errors import RunNotFound
+from mobox.events.entries import Entries
 from mobox.storage.chats import Chat
 from mobox.storage.encoding import decode_pieces
 from mobox.storage.log import Run
-
-__all__ = [
-    "CHAT",
-    "RUN",
-    "chat_of",
-    "entries_of",
-    "find_run",
-    "ids_of",
-    "insert_many",
-    "run_of",
-    "save_run",
-    "times_of",
-]
 
 Row = tuple[Any, ...]
 

@@ -11,31 +11,33 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from mobox.entries import Entries
 from mobox.errors import StorageError, WriteRefused
 from mobox.events import LogEntry, StreamEvent
-from mobox.storage.append_batch import Appended, prepare
-from mobox.storage.chats import BegunTurn, Chat, ChatPage, History, MessagePage, NamedRequest
-from mobox.storage.following import Page
+from mobox.events.entries import Entries
+from mobox.events.turn import Request
+from mobox.storage.chats import (
+    BegunTurn,
+    Chat,
+    ChatPage,
+    History,
+    IdleChat,
+    MessagePage,
+    NamedRequest,
+)
+from mobox.storage.encoding import Appended, prepare
+from mobox.storage.following import Page, Publishing
 from mobox.storage.keys import ApiKey, Ticket
 from mobox.storage.log import PAGE, ClientRequest, Position, RawEntry, RawLine, Run, RunId
 from mobox.storage.message_cache import Fold, ReadResult
-from mobox.storage.notifier import Notifier, NotifierFactory, RunNotice
-from mobox.storage.publishing import Publishing
+from mobox.storage.notifications import Notifier, NotifierFactory, RunNotice
 from mobox.storage.read_slots import Effort, ReadSlots, Searches
-from mobox.storage.retention import IdleChat
 from mobox.storage.settings import Settings
-from mobox.storage.sqlite import client_requests, keys, messages, reads, retention, turns
+from mobox.storage.sqlite import keys, messages, reads, retention, turns
 from mobox.storage.sqlite.appends import start_next_attempt
-from mobox.storage.sqlite.checkpoints import Checkpoints
-from mobox.storage.sqlite.database import identity, open_database
+from mobox.storage.sqlite.database import Checkpoints, Transaction, identity, open_database
 from mobox.storage.sqlite.messages import store_fold
 from mobox.storage.sqlite.readers import Readers
-from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.sqlite.writer import Writer
-from mobox.turn import Request
-
-__all__ = ["SqliteStorage"]
 
 T = TypeVar("T")
 
@@ -107,7 +109,7 @@ class SqliteStorage(Publishing):
         return resumed.run
 
     async def note(self, run_id: RunId, request: ClientRequest) -> None:
-        await self._write(lambda t: client_requests.note(t, run_id, request))
+        await self._write(lambda t: turns.note(t, run_id, request))
 
     async def queue(self, run_id: RunId, epoch: int) -> None:
         await self._write(lambda t: turns.queue(t, run_id, epoch))
@@ -162,7 +164,7 @@ class SqliteStorage(Publishing):
         return await self._readers.read(reads.raw_lines, run_id, after, limit)
 
     async def asked(self, run_id: RunId) -> list[ClientRequest]:
-        return await self._readers.read(client_requests.asked, run_id)
+        return await self._readers.read(turns.asked, run_id)
 
     async def _positions(self, run_ids: Sequence[RunId]) -> Mapping[RunId, Position]:
         return await self._readers.ask(reads.positions, run_ids)
@@ -197,7 +199,7 @@ class SqliteStorage(Publishing):
         return await self._readers.read(reads.busy_chats, owner)
 
     async def named(self, owner: str, chat_id: str, name: str) -> NamedRequest:
-        return await self._readers.read(client_requests.named, owner, chat_id, name)
+        return await self._readers.read(turns.named, owner, chat_id, name)
 
     async def request_stop(self, owner: str, run_id: str) -> Run:
         run = await self._write(lambda t: turns.request_stop(t, owner, run_id))

@@ -11,14 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from mobox.errors import ChatNotFound, Fenced, KeyReused, RunNotFound
-from mobox.storage.chats import BegunTurn, Chat
-from mobox.storage.log import Run, RunId
+from mobox.events.turn import Frontend, HistoryMessage, Request
+from mobox.storage.chats import BegunTurn, Chat, NamedRequest
+from mobox.storage.log import ClientRequest, Run, RunId
 from mobox.storage.runs import claimed, queued, taken_over
-from mobox.storage.sqlite import client_requests
 from mobox.storage.sqlite.appends import check_none_runs
+from mobox.storage.sqlite.database import Transaction
 from mobox.storage.sqlite.reads import find_chat, owned_run
 from mobox.storage.sqlite.rows import RUN, find_run, run_of, save_run
-from mobox.storage.sqlite.transaction import Transaction
 from mobox.storage.turns import (
     TurnPlan,
     client_request_of,
@@ -27,17 +27,54 @@ from mobox.storage.turns import (
     plan_turn,
     title_of,
 )
-from mobox.turn import HistoryMessage, Request
 
-__all__ = [
-    "begin_turn",
-    "claim",
-    "delete_chat",
-    "queue",
-    "rename_chat",
-    "request_stop",
-    "take_over",
-]
+# Clients' requests to runs: their names, where their answers start, and frontend data.
+
+_ADD = "INSERT INTO asking (run, name, after_seq, frontend) VALUES (?, ?, ?, ?)"
+_OF_A_RUN = """
+SELECT name, after_seq, frontend FROM asking
+WHERE run = (SELECT n FROM run WHERE id = ?) ORDER BY n
+"""
+_OF_A_NAME = """
+SELECT asking.run, name, after_seq, frontend FROM asking JOIN run ON run.n = asking.run
+WHERE run.chat = ? AND asking.name = ? ORDER BY asking.n DESC LIMIT 1
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Frontend).decode
+
+
+def add(transaction: Transaction, run: int, request: ClientRequest) -> None:
+    """Store a client's request to the run with this row number."""
+    frontend = None if request.frontend is None else _encode(request.frontend).decode()
+    transaction.connection.execute(_ADD, (run, request.name, request.after, frontend))
+
+
+def note(transaction: Transaction, run_id: RunId, request: ClientRequest) -> None:
+    """See `Log.note`."""
+    n, _, _ = find_run(transaction.connection, run_id)
+    add(transaction, n, request)
+
+
+def asked(connection: sqlite3.Connection, run_id: RunId) -> list[ClientRequest]:
+    """See `Log.asked`."""
+    return [_request_of(*row) for row in connection.execute(_OF_A_RUN, (run_id,))]
+
+
+def named(connection: sqlite3.Connection, owner: str, chat_id: str, name: str) -> NamedRequest:
+    """See `Chats.named`."""
+    chat, _ = find_chat(connection, owner, chat_id)
+    row: Any = connection.execute(_OF_A_NAME, (chat, name)).fetchone()
+    if row is None:
+        raise RunNotFound(name)
+    run = run_of(connection.execute(f"{RUN} WHERE run.n = ?", row[:1]).fetchone())
+    return NamedRequest(run, _request_of(*row[1:]))
+
+
+def _request_of(name: str | None, after: int, frontend: str | None) -> ClientRequest:
+    decoded = None if frontend is None else _decode(frontend)
+    return ClientRequest(name=name, after=after, frontend=decoded)
+
 
 _ADD_RUN = """
 INSERT INTO run (
@@ -48,8 +85,6 @@ INSERT INTO run (
 _ADD_MESSAGE = """
 INSERT INTO message (chat, id, role, run, created_at, content, body) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-
-_encode = msgspec.json.Encoder().encode
 
 
 # Turns
@@ -69,7 +104,7 @@ def begin_turn(
     n, run = _add_run(transaction, chat, agent, framework)
     _add_messages(transaction, chat, plan, n, run)
     if (client_request := client_request_of(request)) is not None:
-        client_requests.add(transaction, n, client_request)
+        add(transaction, n, client_request)
     if request.idempotency_key is not None:
         key = (owner, request.idempotency_key, fingerprint(request), n)
         transaction.connection.execute("INSERT INTO idempotency_key VALUES (?, ?, ?, ?)", key)

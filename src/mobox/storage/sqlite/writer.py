@@ -21,12 +21,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from mobox.errors import MoboxError, StorageError, StorageUnavailable, WriteRefused
-from mobox.storage.append_batch import Append
+from mobox.storage.encoding import Append
 from mobox.storage.settings import Settings
 from mobox.storage.sqlite.appends import append_all, append_one
-from mobox.storage.sqlite.transaction import Transaction
-
-__all__ = ["Writer"]
+from mobox.storage.sqlite.database import Transaction
 
 Work = Callable[[Transaction], Any]
 

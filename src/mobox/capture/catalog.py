@@ -1,0 +1,370 @@
+"""The agents there are: found in folders (`agents/*/agent.yaml`) or registered in Python.
+
+Rule 1: an agent's id is the name of its folder.
+Rule 2: an invalid file disables only its own agent; the error names the line and the field.
+Rule 3: an unknown field is an error, as it is usually a typo.
+
+docs/agents.md lists the fields.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import yaml
+from msgspec import Meta, Struct, field
+
+from mobox.errors import AgentTaken, InvalidAgent, UnknownAgent
+from mobox.events import JSON
+from mobox.parsers import frameworks
+
+FILE: Final = "agent.yaml"
+ID: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PYTHON: Final = (".venv/bin/python", ".venv/Scripts/python.exe")
+UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+SIZE: Final = re.compile(r"(\d+) ?([KMG]?)i?B?", re.IGNORECASE)
+
+Seconds = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(gt=0)]
+
+
+class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Timeouts of one attempt, in seconds."""
+
+    idle: Seconds = 300
+    """Without output."""
+    total: Seconds = 3600
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Resources of one attempt; sizes in bytes or with a unit (`512M`). Default: the sandbox's."""
+
+    memory: Count | None = None
+    """Address space."""
+    open_files: Count | None = None
+    processes: Count | None = None
+    file_size: Count | None = None
+    output: Count = 256 << 20
+    """Bytes written to stdout."""
+
+
+_SIZES: Final = ("memory", "file_size", "output")
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """An agent; one of a folder is started as a process."""
+
+    id: str
+    name: str
+    folder: Path = Path()
+    argv: tuple[str, ...] = ()
+    description: str = ""
+    framework: str = "emitted"
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """Values by name; `None` passes on the server's own value."""
+    optional_env: frozenset[str] = frozenset()
+    """Those of `env` that the agent works without."""
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+
+    def lacks(self, ours: Mapping[str, str] = os.environ) -> str | None:
+        """A sentence naming the variables to pass on that the server does not have."""
+        needed = {name for name, value in self.env.items() if value is None} - self.optional_env
+        names = [name for name in self.env if name in needed and name not in ours]
+        if not names:
+            return None
+        listed = ", ".join(names)
+        return f"agent {self.id!r} names {listed} in env, but the server has no value for it"
+
+
+class _File(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The fields of an agent.yaml."""
+
+    name: str | None = None
+    description: str = ""
+    framework: str = "emitted"
+    entry: str | list[str] = "run_agent.py"
+    env: list[str] | dict[str, str | int | float | bool | None] = field(default_factory=list)
+    optional_env: list[str] = field(default_factory=list)
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+
+
+class Catalog:
+    """Agents by their id."""
+
+    def __init__(self, agents: Iterable[Agent] = ()) -> None:
+        self._agents: dict[str, Agent] = {}
+        self.problems: list[InvalidAgent] = []
+        """The errors of agents that could not be loaded."""
+        for agent in agents:
+            self.add(agent)
+
+    @classmethod
+    def load(cls, folder: Path) -> Catalog:
+        """The agents in the folders of `folder`."""
+        catalog = cls()
+        catalog.add_folder(folder)
+        return catalog
+
+    def add_folder(self, folder: Path) -> None:
+        """Register the agents in the folders of `folder`; raises as `add` does."""
+        for file in sorted(folder.glob(f"*/{FILE}")):
+            try:
+                agent = load_agent(file.parent)
+            except InvalidAgent as problem:
+                self.problems.append(problem)
+            else:
+                self.add(agent)
+
+    def add(self, agent: Agent) -> None:
+        """Register an agent; raises `AgentTaken` where another has its id."""
+        if agent.id in self._agents:
+            raise AgentTaken(agent.id)
+        self._agents[agent.id] = agent
+
+    def get(self, name: str) -> Agent:
+        """The agent of that id; raises `UnknownAgent`, which lists the known ids."""
+        if name not in self._agents:
+            raise UnknownAgent(name, self._agents)
+        return self._agents[name]
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(sorted(self._agents.values(), key=lambda agent: agent.id))
+
+    def __len__(self) -> int:
+        return len(self._agents)
+
+
+def load_agent(folder: Path) -> Agent:
+    """The agent of one folder; raises `InvalidAgent`."""
+    page = _Page(folder / FILE)
+    if not ID.fullmatch(folder.name):
+        raise page.wrong(
+            "",
+            f"the folder's name is the agent's id and cannot be {folder.name!r}"
+            f" (expected {ID.pattern})",
+        )
+    config = page.read()
+    if config.framework not in frameworks():
+        known = ", ".join(frameworks())
+        raise page.wrong("framework", f"unknown framework {config.framework!r}; known: {known}")
+    return Agent(
+        id=folder.name,
+        name=config.name or folder.name,
+        folder=folder.absolute(),
+        argv=_argv(page, config.entry),
+        description=config.description.strip(),
+        framework=config.framework,
+        env=_env(page, config.optional_env) | _env(page, config.env),
+        optional_env=frozenset(config.optional_env),
+        timeouts=config.timeouts,
+        limits=config.limits,
+    )
+
+
+def _argv(page: _Page, entry: str | list[str]) -> tuple[str, ...]:
+    """A script of the folder, run by the folder's own Python if it has one; or any command."""
+    if isinstance(entry, list):
+        if not entry:
+            raise page.wrong("entry", "expected a script or a command, got an empty list")
+        return tuple(entry)
+    folder = page.file.parent.absolute()
+    script = folder / entry
+    if not script.is_file():
+        raise page.wrong("entry", f"there is no file {entry!r} in {folder}")
+    if script.suffix != ".py":
+        return (str(script),)
+    own = (folder / python for python in PYTHON if (folder / python).exists())
+    return (str(next(own, sys.executable)), str(script))
+
+
+def _env(
+    page: _Page, variables: list[str] | dict[str, str | int | float | bool | None]
+) -> dict[str, str | None]:
+    """A list names variables of the server to pass on; an object may give values too."""
+    pairs = dict.fromkeys(variables) if isinstance(variables, list) else variables
+    for name in pairs:
+        if not NAME.fullmatch(name):
+            raise page.wrong("env", f"{name!r} is not a valid variable name")
+    return {name: _as_text(value) for name, value in pairs.items()}
+
+
+def _as_text(value: str | int | float | bool | None) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+class _Page:
+    """A YAML file that knows the line of each value."""
+
+    PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
+    UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*?)`")
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._root: yaml.Node | None = None
+
+    def read(self) -> _File:
+        """The parsed fields; raises `InvalidAgent`."""
+        value = self._parse()
+        if not isinstance(value, dict):
+            raise self.wrong("", "expected fields such as `name: My agent`")
+        try:
+            return msgspec.convert(self._with_sizes(value), _File)
+        except msgspec.ValidationError as error:
+            raise self._explained(str(error)) from None
+
+    def wrong(self, field: str, problem: str) -> InvalidAgent:
+        """The error to raise for the value of `field`, such as `timeouts.idle`."""
+        return InvalidAgent(self.file, self._line_of(field), field, problem)
+
+    def _parse(self) -> JSON:
+        try:
+            text = self.file.read_text("utf-8")
+            loader = yaml.SafeLoader(text)
+            try:
+                self._root = loader.get_single_node()
+                return {} if self._root is None else loader.construct_document(self._root)
+            finally:
+                loader.dispose()
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise InvalidAgent(self.file, line, "", f"not YAML: {error.problem}") from None
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise InvalidAgent(self.file, 1, "", f"cannot be read: {error}") from None
+
+    def _with_sizes(self, value: dict[str, JSON]) -> dict[str, JSON]:
+        limits = value.get("limits")
+        if not isinstance(limits, dict):
+            return value
+        read = {k: _bytes(v) if k in _SIZES else v for k, v in limits.items()}
+        return {**value, "limits": read}
+
+    def _explained(self, problem: str) -> InvalidAgent:
+        """The error of msgspec, with its path (`$.timeouts.idle`, `$.env[0]`) as a line number."""
+        at = self.PLACE.search(problem)
+        path = at[1] if at else ""
+        what = self.PLACE.sub("", problem)
+        unknown = self.UNKNOWN.search(problem)
+        if unknown is None:
+            return self.wrong(path, what)
+        known = {"": _File, "timeouts": Timeouts, "limits": Limits}[path]
+        there_are = ", ".join(known.__struct_fields__)
+        path = f"{path}.{unknown[1]}" if path else unknown[1]
+        return self.wrong(path, f"unknown field; known: {there_are}")
+
+    def _line_of(self, path: str) -> int:
+        node, line = self._root, 1
+        for name in re.findall(r"[^.\[\]]+", path):
+            found = _inside(node, name)
+            if found is None:
+                break
+            node, line = found
+        return line
+
+
+def _inside(node: yaml.Node | None, name: str) -> tuple[yaml.Node, int] | None:
+    """The value of `name` in a node, and its line."""
+    if isinstance(node, yaml.SequenceNode) and name.isdigit() and int(name) < len(node.value):
+        item = node.value[int(name)]
+        return item, item.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == name:
+                return value, key.start_mark.line + 1
+    return None
+
+
+def _bytes(value: JSON) -> JSON:
+    size = SIZE.fullmatch(value) if isinstance(value, str) else None
+    return value if size is None else int(size[1]) * UNITS[size[2].upper()]
+
+
+# Agents that are functions of this program: `@mobox.agent("weather", framework="openai")`.
+#
+# Rule 1: a function that takes an argument gets the `Turn`; one that takes none is called without.
+# Rule 2: it yields or returns the SDK's objects as they are, lines of `mobox.emit`, or text.
+#         capture/callable.py explains how each is read.
+# Rule 3: errors in a declaration are raised when the function is registered, not when it is run.
+
+Function = Callable[..., object]
+
+
+class FunctionAgent(Agent, frozen=True, kw_only=True):
+    """An agent that is a function; it can still be called like one."""
+
+    function: Function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's own result."""
+        return self.function(*args, **kwargs)
+
+
+def agent(
+    agent_id: str,
+    *,
+    framework: str = "emitted",
+    name: str = "",
+    description: str = "",
+    idle: float = 300,
+    total: float = 3600,
+) -> Callable[[Function], FunctionAgent]:
+    """Make an agent of a function; raises `InvalidAgent`.
+
+    `idle` is the timeout without output, `total` that of the whole attempt, both in seconds and
+    without the time in which it waits for a person.
+    """
+
+    def made(function: Function) -> FunctionAgent:
+        _check(function, agent_id, framework)
+        try:
+            timeouts = msgspec.convert({"idle": idle, "total": total}, Timeouts)
+        except msgspec.ValidationError as error:
+            raise _wrong(function, "timeouts", str(error)) from None
+        summary = description or (inspect.getdoc(function) or "").partition("\n")[0]
+        return FunctionAgent(
+            id=agent_id,
+            name=name or agent_id,
+            description=summary,
+            framework=framework,
+            timeouts=timeouts,
+            function=function,
+        )
+
+    return made
+
+
+def takes_turn(function: Function) -> bool:
+    """Whether it takes the turn as an argument."""
+    return bool(inspect.signature(function).parameters)
+
+
+def _check(function: Function, agent_id: str, framework: str) -> None:
+    if not ID.fullmatch(agent_id):
+        raise _wrong(function, "id", f"cannot be {agent_id!r} (expected {ID.pattern})")
+    if framework not in frameworks():
+        known = ", ".join(frameworks())
+        raise _wrong(function, "framework", f"unknown framework {framework!r}; known: {known}")
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*[None] * takes_turn(function))
+    except TypeError:
+        raise _wrong(
+            function, "", f"expected one argument, the turn, or none: {signature}"
+        ) from None
+
+
+def _wrong(function: Function, field: str, problem: str) -> InvalidAgent:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    file, line = (code.co_filename, code.co_firstlineno) if code else (repr(function), 1)
+    return InvalidAgent(Path(file), line, field, problem)

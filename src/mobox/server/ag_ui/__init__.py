@@ -1,0 +1,1 @@
+"""The AG-UI routes, and CopilotKit's envelope around them."""

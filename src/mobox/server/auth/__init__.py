@@ -1,0 +1,1 @@
+"""Who sends a request: API keys, tickets, sessions and their limits."""

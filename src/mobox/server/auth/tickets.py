@@ -1,0 +1,85 @@
+"""Tickets: open one stream, once, within a minute, for clients that cannot send headers.
+
+A browser's `EventSource` is one: the page gets a ticket with its key and puts it into the URL.
+
+Rule 1: a ticket is for one run of its owner, and is used up by the first request, even if it fails.
+Rule 2: a stream opened by a ticket ends when the key that got it is revoked or expires.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mobox.formatters.bodies import Id
+from mobox.server.auth.authentication import Principal, principal_of
+from mobox.server.auth.keys import TICKET, digest_of, is_live, new_secret
+from mobox.server.services import Services, json_response, read_as
+from mobox.storage.keys import Keys, Ticket
+from mobox.storage.settings import now_ms
+
+LASTS: Final = 60_000
+"""Milliseconds."""
+
+
+class TicketBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """Which run is to be read."""
+
+    run_id: Id
+
+
+class TicketView(Struct, rename="camel", kw_only=True):
+    """A ticket, which is shown once."""
+
+    ticket: str
+    expires_at: int
+
+
+class TicketsRoutes:
+    """`/api/tickets`."""
+
+    def __init__(self, services: Services) -> None:
+        self._storage = services.storage
+
+    async def buy(self, request: Request) -> Response:
+        """Create a ticket for one run of the client's owner."""
+        principal = principal_of(request)
+        run = await self._storage.run(principal.owner, (await read_as(request, TicketBody)).run_id)
+        secret, until = _secret(principal.expires_at), now_ms() + LASTS
+        ticket = Ticket(
+            digest=digest_of(secret),
+            key_id=principal.key_id,
+            owner=principal.owner,
+            run_id=run.id,
+            expires_at=until,
+        )
+        await self._storage.add_ticket(ticket)
+        return json_response(TicketView(ticket=secret, expires_at=until), 201)
+
+
+def _secret(buyer_until: int | None) -> str:
+    """A secret that includes the expiry of its owner's authentication.
+
+    It cannot be changed, as the digest covers all of it.
+    """
+    return new_secret(TICKET) + ("" if buyer_until is None else f".{buyer_until}")
+
+
+async def holder_of(keys: Keys, secret: str, run_id: str) -> Principal | None:
+    """The principal of a ticket, with scope `read`; `None` if it is not valid for this run."""
+    ticket = await keys.take_ticket(digest_of(secret))
+    if ticket is None or ticket.run_id != run_id or not await _is_good(keys, ticket.key_id):
+        return None
+    until = secret.partition(".")[2]
+    return Principal(ticket.owner, ("read",), ticket.key_id, int(until) if until else None)
+
+
+async def _is_good(keys: Keys, key_id: str | None) -> bool:
+    """Whether the key that got the ticket is still valid."""
+    if key_id is None:
+        return True
+    now = now_ms()
+    return any(is_live(key, now) for key in await keys.keys_of((key_id,)))

@@ -1,0 +1,1 @@
+"""The chat routes: post a message, answer, stop, list and edit chats."""

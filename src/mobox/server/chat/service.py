@@ -1,0 +1,98 @@
+"""The user's actions in a chat, for every protocol: send a message, answer, stop."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from mobox.errors import InvalidRequest
+from mobox.events import JSON
+from mobox.events.turn import Action, Answer, Decision, Request
+from mobox.formatters.bodies import Id
+from mobox.server.runs.lookup import active_run, run_of_chat
+from mobox.storage import Storage
+from mobox.storage.log import ClientRequest, Run, Status
+from mobox.supervisor import Continued, Supervisor
+
+
+class StopBody(Struct, rename="camel", kw_only=True):
+    """Which run to stop: a late request must not stop a newer one.
+
+    Also accepts the body of the AI SDK's guide on resumable streams; other fields are ignored.
+    https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams
+    """
+
+    run_id: Id | None = None
+    active_stream_id: str | None = None
+    """The run that the page shows. Nothing is stopped if another one is active by now."""
+    assistant_message: JSON = None
+    """The page's copy of the message; ignored, as the log is complete."""
+
+
+class AnswerBody(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """The user's answer to an input request of the agent."""
+
+    request_id: str
+    """The id of the input request."""
+    decision: Decision = "answered"
+    value: JSON = None
+    reason: str | None = None
+    run_id: Id | None = None
+
+
+class RunState(Struct, rename="camel", kw_only=True):
+    """A run and its status."""
+
+    run_id: str | None
+    status: Status | None = None
+
+
+class ChatService:
+    """The actions that the routes of all protocols, and sockets, share."""
+
+    def __init__(self, storage: Storage, supervisor: Supervisor) -> None:
+        self._storage = storage
+        self._supervisor = supervisor
+
+    async def say(self, owner: str, request: Request) -> Continued:
+        """Start a run, or continue a waiting one; the run, and the entry after which to read."""
+        if request.action is not Action.CONTINUE:
+            started = await self._supervisor.begin(owner, request)
+            return Continued(started.run, 0, started.created)
+        run = await self._named_or_active(owner, request.chat_id, request.run_id)
+        if run is None:
+            raise InvalidRequest("messages", "no run of this chat is waiting for an answer")
+        client_request = ClientRequest(name=request.name, frontend=request.frontend)
+        return await self._supervisor.answer(owner, run.id, request.answers, client_request)
+
+    async def stop(
+        self, owner: str, chat_id: str, run_id: str | None, expected: str | None = None
+    ) -> RunState:
+        """Stop a run; its readers see how it ends. Without an id it is the active one.
+
+        `expected` is the active run that the client knows: another one is not stopped instead.
+        """
+        run = await self._named_or_active(owner, chat_id, run_id)
+        if run is None or expected not in (None, run.id):
+            return RunState(run_id=None)
+        stopped = await self._supervisor.stop(owner, run.id)
+        return RunState(run_id=stopped.id, status=stopped.status)
+
+    async def answer(self, owner: str, chat_id: str, body: AnswerBody) -> RunState:
+        """Answer an input request of the agent."""
+        run = await self._named_or_active(owner, chat_id, body.run_id)
+        if run is None:
+            raise InvalidRequest("requestId", "no run of this chat is waiting for an answer")
+        answer = Answer(
+            request_id=body.request_id,
+            decision=body.decision,
+            value=body.value,
+            reason=body.reason,
+        )
+        run = (await self._supervisor.answer(owner, run.id, (answer,))).run
+        return RunState(run_id=run.id, status=run.status)
+
+    async def _named_or_active(self, owner: str, chat_id: str, run_id: str | None) -> Run | None:
+        if run_id is not None:
+            return await run_of_chat(self._storage, owner, chat_id, run_id)
+        await self._storage.chat(owner, chat_id)
+        return await active_run(self._storage, owner, chat_id)

@@ -1,0 +1,1 @@
+"""Operations: processes of a server, health and metrics."""

@@ -1,0 +1,135 @@
+"""A worker: a process that executes runs and serves no HTTP but, optionally, its own health.
+
+Rule 1: it takes queued runs from the database while it has capacity.
+Rule 2: it shuts down as a server does: a signal stops the runs, a second Ctrl+C at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from mobox.server.app import metrics_of, open_supervisor
+from mobox.server.errors import exception_handlers
+from mobox.server.guard import Guard
+from mobox.server.ops.health import OperationsRoutes
+from mobox.server.ops.metrics import Registry
+from mobox.server.ops.run_server import (
+    address_of,
+    listen,
+    run_loop,
+    say,
+    say_what_ends,
+    set_up_logging,
+)
+from mobox.server.settings import Settings, is_loopback
+from mobox.storage import Storage
+from mobox.supervisor import Supervisor
+
+log = logging.getLogger("mobox.server")
+
+HOLD = 2
+"""Seconds that a waiting agent's process is kept alive, for its last output. The answer arrives at
+a server, and starts a new attempt."""
+
+
+def work(settings: Settings) -> int:
+    """Execute runs until a signal comes; the exit code."""
+    settings.check_shared("database_url")
+    set_up_logging(settings.log_level.upper())
+    run_loop(_work(replace(settings, execute="here", hold=min(settings.hold, HOLD))))
+    return 0
+
+
+async def _work(settings: Settings) -> None:
+    async with (
+        open_supervisor(settings) as (storage, supervisor),
+        served_health(settings, storage, supervisor),
+    ):
+        ending = _shutdown_event(supervisor)
+        say("Mobox worker is running (Ctrl+C to stop)")
+        await ending.wait()
+        say_what_ends(supervisor.running)
+        await supervisor.close()
+
+
+def _shutdown_event(supervisor: Supervisor) -> asyncio.Event:
+    loop, ending = asyncio.get_running_loop(), asyncio.Event()
+
+    def end(number: signal.Signals) -> None:
+        if ending.is_set() and number == signal.SIGINT:
+            supervisor.hurry()
+        ending.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end, number)
+    return ending
+
+
+# The health endpoint
+
+
+class _Worker(Struct, frozen=True):
+    storage: Storage
+    supervisor: Supervisor
+    metrics: Registry
+
+
+class _Health(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Signals are handled by the worker."""
+        yield
+
+
+@asynccontextmanager
+async def served_health(
+    settings: Settings, storage: Storage, supervisor: Supervisor
+) -> AsyncIterator[None]:
+    """Serve health and metrics at a port of its own, until the worker ends."""
+    if settings.health_port is None:
+        yield
+        return
+    app = _app(_Worker(storage, supervisor, metrics_of(storage, supervisor)), settings)
+    config = uvicorn.Config(app, lifespan="off", access_log=False, log_config=None, ws="none")
+    with listen(settings.health_host, settings.health_port, "health_port") as listener:
+        server = _Health(config)
+        serving = asyncio.create_task(_serve(server, listener))
+        say(f"Health endpoint: {address_of(listener)}")
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await serving
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
+    try:
+        await server.serve(sockets=[listener])
+    except Exception:  # running agents matter more than their metrics
+        log.exception("the worker's health endpoint failed; its runs continue")
+
+
+def _app(worker: _Worker, settings: Settings) -> ASGIApp:
+    operations = OperationsRoutes(worker)
+    routes = [
+        Route("/healthz", operations.health),
+        Route("/readyz", operations.ready),
+        Route("/metrics", operations.metrics),
+    ]
+    app = Starlette(routes=routes, exception_handlers=exception_handlers)
+    # Probes from other machines, such as a kubelet's, use any address of this one.
+    is_ours_alone = is_loopback(settings.health_host)
+    hosts = (*settings.hosts, settings.health_host) if is_ours_alone else None
+    return Guard(app, hosts=hosts, origins=(), max_body=settings.max_body)

@@ -1,0 +1,1 @@
+"""The run routes: a run's events, its state and the inspector."""

@@ -1,0 +1,121 @@
+"""The inspector's rows: a raw line, the events parsed from it, and their frames per format.
+
+Rule 1: a row is a log entry; a line is shown at the first entry parsed from it or, if there is
+        none, at the next entry.
+Rule 2: lines are committed with their events, so the lines of all read entries are stored, unless
+        they were pruned.
+Rule 3: documents that end a response where the run waits are shown at PAUSED, separately: a
+        response that continues there does not have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+
+import msgspec
+from msgspec import Struct
+
+from mobox.events import JSON, LogEntry, Paused, StreamEvent
+from mobox.events.waiting import waits_after
+from mobox.formatters import Formatter
+from mobox.parsers.detection import is_unread
+from mobox.storage.log import Log, RawEntry, RunId
+
+
+class InspectedLine(Struct, rename="camel", kw_only=True):
+    """A raw line of the agent; one without events has `lastSeq` before `firstSeq`."""
+
+    n: int
+    first_seq: int
+    last_seq: int
+    line: str
+
+
+class InspectedEntry(Struct, rename="camel", kw_only=True):
+    """A log entry, the raw lines it was parsed from, and its frames in each format."""
+
+    seq: int
+    id: int
+    ts: int | None
+    event: StreamEvent
+    lines: list[InspectedLine]
+    frames: dict[str, list[JSON]]
+    endings: dict[str, list[JSON]]
+    """Documents that end a response here; only where the run starts to wait."""
+    waits: bool
+    """Whether the run waits for an answer after this entry."""
+    unread: bool
+    """Whether this is a line, or a part of one, that the parser did not recognize."""
+
+
+class Inspector:
+    """Formats a log as inspector rows, with these formatters."""
+
+    def __init__(self, log: Log, run_id: RunId, formatters: Mapping[str, Formatter]) -> None:
+        self._log = log
+        self._run_id = run_id
+        self._formatters = formatters
+        self._waits = False
+        self._lines: list[RawEntry] = []
+        self._line = 0
+
+    async def tell(self, entries: Sequence[LogEntry]) -> list[list[bytes]]:
+        """One document for each entry."""
+        await self._read_lines(entries[-1].seq)
+        return [[msgspec.json.encode(self._row(entry))] for entry in entries]
+
+    def pause(self) -> list[bytes]:
+        """Nothing: PAUSED has a row."""
+        return []
+
+    def resume(self) -> list[bytes]:
+        """Nothing: each row has its own `seq`."""
+        return []
+
+    def _row(self, entry: LogEntry) -> InspectedEntry:
+        self._waits = waits_after(self._waits, [entry.event])
+        return InspectedEntry(
+            seq=entry.seq,
+            id=entry.id,
+            ts=entry.ts,
+            event=entry.event,
+            lines=list(self._lines_before(entry.seq)),
+            frames={
+                name: [_shown(document) for document in formatter.format(entry)]
+                for name, formatter in self._formatters.items()
+            },
+            endings=self._endings() if isinstance(entry.event, Paused) else {},
+            waits=self._waits,
+            unread=is_unread(entry.event),
+        )
+
+    def _endings(self) -> dict[str, list[JSON]]:
+        """The documents that end a response, from copies: a formatter cannot continue after it."""
+        ended = {name: deepcopy(each).pause() for name, each in self._formatters.items()}
+        return {name: [*map(_shown, documents)] for name, documents in ended.items() if documents}
+
+    async def _read_lines(self, through: int) -> None:
+        """Read raw lines until there is one of a later entry."""
+        while not self._lines or self._lines[-1].first_seq <= through:
+            found = await self._log.raw_lines(self._run_id, self._line)
+            if not found:
+                return
+            self._lines += found
+            self._line = found[-1].n
+
+    def _lines_before(self, seq: int) -> Iterator[InspectedLine]:
+        """The lines up to this entry that no earlier row has shown."""
+        while self._lines and self._lines[0].first_seq <= seq:
+            line = self._lines.pop(0)
+            yield InspectedLine(
+                n=line.n,
+                first_seq=line.first_seq,
+                last_seq=line.last_seq,
+                line=line.line.decode("utf-8", "replace"),
+            )
+
+
+def _shown(document: bytes) -> JSON:
+    """A document in a row: JSON as it is; anything else, such as `[DONE]`, as a string."""
+    return msgspec.Raw(document) if document.startswith(b"{") else document.decode()
