@@ -81,7 +81,7 @@ def test_an_installed_server_has_an_agent_wherever_it_is_started(
     installed: Path, tmp_path: Path
 ) -> None:
     code = (
-        "from mobox.catalog import Catalog; from mobox.server import Settings;"
+        "from mobox.capture.catalog import Catalog; from mobox.server import Settings;"
         "print([agent.id for agent in Catalog.load(Settings().agents_folder)])"
     )
     done = subprocess.run(

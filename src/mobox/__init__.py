@@ -45,7 +45,7 @@ _LATER = {
     "Principal": "mobox.server.auth.authentication",
     "SSEFormatter": "mobox.compat",
     "Turn": "mobox.capture.asking",
-    "agent": "mobox.function_agents",
+    "agent": "mobox.capture.catalog",
     "mount": "mobox.library",
 }
 """Names imported on first use: they need more than the pipeline, or are aliases (docs/names.md)."""

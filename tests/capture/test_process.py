@@ -704,7 +704,7 @@ import asyncio, sys
 from pathlib import Path
 from mobox.capture.process import ProcessExecution
 from mobox.sandbox import Job, get_sandbox
-from mobox.turn import Turn
+from mobox.events.turn import Turn
 
 async def main():
     state, code = sys.argv[1:]

@@ -6,7 +6,7 @@ Rule 2: how the bytes were split into reads never changes the values.
 Rule 3: no line is fatal. A line that is not JSON becomes a RAW event in its place, complete; only
         of a line or SSE event over the size limit nothing but the length is kept.
 Rule 4: every value can be stored and read back (`msgspec.json`) and walked by recursive code; see
-        `mobox.json_text`.
+        `mobox.events.json_text`.
 Rule 5: the format is detected. The first line that is an SSE field (`data:`, `event:`, `id:`,
         `retry:`, or a `:` comment) makes it SSE, the first that is a JSON object or array makes it
         JSON lines, for good; but a logger may have written that one, so a `data:` line with an
