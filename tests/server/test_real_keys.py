@@ -91,20 +91,17 @@ def test_every_event_has_a_row() -> None:
 
 @each_event
 @each_transport
-def test_an_owners_socket_is_answered(
+async def test_an_owners_socket_is_answered(
     event: str, transport: str, house: House, sockets: SocketClients
 ) -> None:
     chat = f"{event} {transport}"
 
-    async def prepare() -> None:
+    if event not in MAKES:
         storage = await SqliteStorage.open(house.data / "mobox.db")
         try:
             await ask_something(storage, "ann", chat, "How many?")
         finally:
             await storage.close()
-
-    if event not in MAKES:
-        asyncio.run(prepare())
     _, secret = house.key("ann")
     socket = sockets.open(house.server, transport, auth={"key": secret})
     assert socket.refused is None
